@@ -128,7 +128,7 @@ psmr.integrate.step.past: CONTINUED DEPTH HERE REPEATED forget keep learn no_pas
 psmr.integrate.step.program: Combine NOW Program Repeat Stage Until
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
 psmr.integrate.step.response_matrix: response_matrix response_matrix_module some_of_solution
-psmr.integrate.step.run_program: run_program
+psmr.integrate.step.run_program: WHOLE run_program
 psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial
 psmr.integrate.step.work: matrices

@@ -21,13 +21,29 @@ try:
     from numba.core.codegen import JITCodeLibrary as JITCodeLibrary
     from numba.core.compiler import Compiler as Compiler
     from numba.core.compiler import CompileResult as CompileResult
+    from numba.core.compiler_machinery import PassManager as PassManager
     from numba.core.imputils import lower_constant as lower_constant
     from numba.core.imputils import lower_getattr_generic as lower_getattr_generic
     from numba.core.registry import CPUDispatcher as CPUDispatcher
     from numba.core.runtime import rtsys as rtsys
     from numba.core.serialize import dumps as dumps
+    from numba.core.typed_passes import (
+        IRLegalization,
+        NativeLowering,
+        NoPythonBackend,
+        NopythonTypeInference,
+        PreLowerStripPhis,
+    )
     from numba.core.typing.templates import AttributeTemplate as AttributeTemplate
     from numba.core.typing.templates import infer_getattr as infer_getattr
+    from numba.core.untyped_passes import (
+        DeadBranchPrune,
+        FixupArgs,
+        GenericRewrites,
+        IRProcessing,
+        ReconstructSSA,
+        TranslateByteCode,
+    )
     from numba.np.arrayobj import make_array as make_array
     from numba.np.arrayobj import populate_array as populate_array
 except ImportError as error:
@@ -36,10 +52,30 @@ except ImportError as error:
         " psmr is tested with: pip install 'numba>=0.62,<0.69'"
     ) from error
 
+PASSES = (
+    TranslateByteCode,
+    FixupArgs,
+    IRProcessing,
+    DeadBranchPrune,
+    GenericRewrites,
+    ReconstructSSA,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+)
+"""numba's passes that a plain function over arrays and numbers needs to become LLVM code."""
+
 PRIVATE: Mapping[Any, tuple[str, ...]] = {
     CompileResult: ("_reduce", "_rebuild", "_replace"),
-    JITCodeLibrary: ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals"),
-    Compiler: ("compile_extra",),
+    JITCodeLibrary: (
+        "_ensure_finalized",
+        "_optimize_final_module",
+        "_finalize_final_module",
+        "_finalize_dynamic_globals",
+    ),
+    Compiler: ("compile_extra", "define_pipelines"),
     CFunc: ("compile", "address"),
     CPUDispatcher: ("compile", "get_call_template", "get_overload", "is_compiling"),
     type(rtsys): ("initialize",),

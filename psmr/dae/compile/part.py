@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba import types
 
-from psmr.dae.compile.numba_internals import Compiler, JITCodeLibrary
+from psmr.dae.compile.numba_internals import PASSES, Compiler, JITCodeLibrary, PassManager
 
 
 class _Lowered(JITCodeLibrary):  # type: ignore[misc]
@@ -22,13 +23,20 @@ class _Lowered(JITCodeLibrary):  # type: ignore[misc]
     def _optimize_final_module(self) -> None:
         pass
 
+    def _get_module_for_linking(self) -> Any:
+        self._ensure_finalized()  # numba links a copy: it keeps code that others may still enter
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = Linkage.linkonce_odr
+        return self._final_module
+
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
 class _PartCompiler(Compiler):  # type: ignore[misc]
-    """numba's compiler up to machine code."""
+    """numba's compiler up to machine code, with those of its passes that loops over arrays need."""
 
     def __init__(
         self, typing_context: Any, context: Any, library: Any, args: Any, result: Any, flags: Any, types: Any
@@ -36,6 +44,14 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
         library = _Lowered(context.codegen(), "part")
         flags.no_compile = True
         super().__init__(typing_context, context, library, args, result, flags, types)
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the passes; those left out are for closures, array expressions, literals and reports."""
+        passes = PassManager("part")
+        for chosen in PASSES:
+            passes.add_pass(chosen, chosen.name())
+        passes.finalize()
+        return [passes]
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
         made = super().compile_extra(function)

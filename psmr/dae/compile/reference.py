@@ -54,7 +54,12 @@ def _field(context: Any, builder: Any, kind: Reference, value: Any, name: str) -
 
 @intrinsic
 def by_reference(typing_context, record):  # type: ignore[no-untyped-def]
-    """Return a reference to a named tuple, for the functions that this one calls; it ends with this one."""
+    """Return a reference to a named tuple, for the functions that this one calls; it ends with this one.
+
+    A reference stays as it is.
+    """
+    if isinstance(record, Reference):
+        return record(record), lambda context, builder, signature, arguments: arguments[0]
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return cgutils.alloca_once_value(builder, arguments[0])

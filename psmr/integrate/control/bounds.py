@@ -25,6 +25,102 @@ def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
 
 
 @lean
+def _met(slope, bend, turn, gap):  # type: ignore[no-untyped-def]
+    """Return at which part a state that moves by `_way` has moved by `gap`, less than in the whole step."""
+    before, behind = 0.0, 1.0
+    for _ in range(TUNED.most_iterations):
+        half = 0.5 * (before + behind)
+        if _way(slope, bend, turn, half) < gap:
+            before = half
+        else:
+            behind = half
+    return behind
+
+
+@lean
+def _left(first, last, leaves, least):  # type: ignore[no-untyped-def]
+    """Return at which part a state leaves its limit whose rate goes from `first` to `last`, 1 for none.
+
+    One that `leaves` is away from it at the point; of another it must matter.
+    """
+    part = first / (first - last) if first > 0.0 > last else 1.0
+    if leaves and first > 0.0:  # where so little is left that it would be passed too
+        part = min(part, 1.0 - 2.0 * TUNED.negligible)
+    return part if leaves or -0.5 * last * (1.0 - part) > least else 1.0
+
+
+@lean
+def _raw_rates(block, raw, start, w):  # type: ignore[no-untyped-def]
+    """Evaluate the raw rates at the start, into `raw`, and at the point in w, into the block."""
+    newton_state_of(block).memory[VALID] = 0.0
+    evaluate(block, start)
+    copy(matrix_of(block).F, raw)
+    newton_state_of(block).memory[VALID] = 0.0
+    evaluate(block, w)
+
+
+@lean
+def _part_at(machine, control, corners, point, b, row, known, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return (part at which bounded state b meets or leaves its limit, 1 for none; whether rates are known).
+
+    `row` is that of `Limits.moving`, -1 where none of its limits moves; the rates are those of `_raw_rates`.
+    See `first_limit`.
+    """
+    block = machine.blocks[0]
+    matrix, limits, start = matrix_of(block), limits_of(block), machine.points[AT_START]
+    i, side = limits.bounded[b], limits.held[b]
+    at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
+    low, high = -1, -1
+    if row >= 0:
+        low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
+        lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
+        slack = tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
+    if side == 0:
+        if lower + slack < start[at] < upper - slack:
+            return 1.0, known
+        side = 1 if start[at] >= upper - slack else -1
+    begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
+    least = tolerance * max(1.0, abs(limit))
+    meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
+    leaves = limits.held[b] == 0 and (w[at] - limit) * side < -least
+    if limits.held[b] == 0 and not leaves:
+        return 1.0, known
+    evaluate(block, w)
+    middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
+    middle, further = middle / corners.parts[point], point != corners.middle
+    # How far the limit moves, and would at its first pace; its last pace follows.
+    drift, moved = (limit - begin) * side, high if side > 0 else low
+    ahead = drift
+    if moved >= 0 and further:
+        to_middle = (near[moved] - begin) * side
+        ahead -= (middle * drift - to_middle) / (middle * (1.0 - middle))
+    last = h * matrix.F[i] * side - (2.0 * drift - ahead)
+    if not (meets or leaves) and -0.5 * last <= least:  # it stays
+        return 1.0, known
+    if not known:
+        _raw_rates(block, control.raw, start, w)
+    soon = TUNED.negligible / corners.parts[point]
+    if not meets:
+        part = _left(h * control.raw[i] * side - ahead, last, leaves, least)
+        return part if part >= soon else 1.0, True
+    slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
+    bend, turn = last - slope, 0.0
+    to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
+    if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
+        halfway = h * machine.rates[corners.middle_stage, at] * side
+        halfway -= ahead + 2.0 * middle * (drift - ahead)
+        turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
+        bend -= turn
+    reach = _way(slope, bend, turn, 1.0)
+    if abs(reach - gap) < least:  # met at the end
+        return 1.0, True
+    if reach < gap:  # the curve does not meet what was met
+        return 0.5, True
+    part = _met(slope, bend, turn, gap)
+    return part if part >= soon else 1.0, True
+
+
+@lean
 def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
 
@@ -39,78 +135,15 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
     than a tolerance is left to the error, and what happens before a negligible part of the step
     is passed: it must not hide what happens later.
     """
-    block = machine.blocks[0]
-    soon = TUNED.negligible / corners.parts[point]
-    matrix, limits = matrix_of(block), limits_of(block)
-    start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
-    middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
-    middle, further = middle / corners.parts[point], point != corners.middle
+    limits, part, known, row = limits_of(machine.blocks[0]), 1.0, False, 0
+    start, variables = machine.points[AT_START], matrix_of(machine.blocks[0]).variables
     for b in range(limits.bounded.size):
-        i, side = limits.bounded[b], limits.held[b]
-        at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
-        low, high = -1, -1
-        if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b:
-            low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
-            lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
-            slack = tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
+        i = limits.bounded[b]
+        moving = row if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b else -1
+        if moving >= 0:
             row += 1
-        if side == 0:
-            if lower + slack < start[at] < upper - slack:
-                continue
-            side = 1 if start[at] >= upper - slack else -1
-        begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
-        least = tolerance * max(1.0, abs(limit))
-        meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
-        leaves = limits.held[b] == 0 and (w[at] - limit) * side < -least
-        if limits.held[b] == 0 and not leaves:
+        elif limits.held[b] == 0 and limits.lower[i] < start[variables[i]] < limits.upper[i]:
             continue
-        if ready == 0:
-            evaluate(block, w)
-            ready = 1
-        # How far the limit moves, and would at its first pace; its last pace follows.
-        drift, moved = (limit - begin) * side, high if side > 0 else low
-        ahead = drift
-        if moved >= 0 and further:
-            to_middle = (near[moved] - begin) * side
-            ahead -= (middle * drift - to_middle) / (middle * (1.0 - middle))
-        last = h * matrix.F[i] * side - (2.0 * drift - ahead)
-        if not (meets or leaves) and -0.5 * last <= least:  # it stays
-            continue
-        if ready == 1:
-            newton_state_of(block).memory[VALID] = 0.0
-            evaluate(block, start)
-            copy(matrix.F, control.raw)
-            newton_state_of(block).memory[VALID] = 0.0
-            evaluate(block, w)
-            ready = 2
-        if not meets:
-            first = h * control.raw[i] * side - ahead
-            left = first / (first - last) if first > 0.0 > last else 1.0
-            if leaves and first > 0.0:  # where so little is left that it would be passed too
-                left = min(left, 1.0 - 2.0 * TUNED.negligible)
-            if leaves or -0.5 * last * (1.0 - left) > least:
-                part = left if soon <= left < part else part
-            continue
-        slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
-        bend, turn = last - slope, 0.0
-        to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
-        if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
-            halfway = h * machine.rates[corners.middle_stage, at] * side
-            halfway -= ahead + 2.0 * middle * (drift - ahead)
-            turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
-            bend -= turn
-        reach = _way(slope, bend, turn, 1.0)
-        if abs(reach - gap) < least:  # met at the end
-            continue
-        if reach < gap:  # the curve does not meet what was met
-            part = min(part, 0.5)
-            continue
-        before, behind = 0.0, 1.0
-        for _ in range(TUNED.most_iterations):
-            half = 0.5 * (before + behind)
-            if _way(slope, bend, turn, half) < gap:
-                before = half
-            else:
-                behind = half
-        part = behind if soon <= behind < part else part
+        found, known = _part_at(machine, control, corners, point, b, moving, known, tolerance, h, w)
+        part = min(part, found)
     return part

@@ -54,7 +54,7 @@ from psmr.integrate.step.machine import (
 )
 from psmr.integrate.step.past import forget
 from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
-from psmr.integrate.step.run_program import run_program
+from psmr.integrate.step.run_program import PART, WHOLE, run_program
 from psmr.integrate.step.validity import outdated
 
 
@@ -79,7 +79,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
         w[w.size - 1] = t + done * h
         copy(w, points[AT_START])
         state[VALID_OF] = -1
-        status = run_program(machine, machine.part_code, machine.part_numbers, part * h, w)
+        status = run_program(machine, PART, 0, machine.part_code.shape[0], part * h, w)
         if status == DONE:
             done += part
             state[PARTS] += 1
@@ -108,7 +108,7 @@ def _fixed_step(machine, k, h, w):  # type: ignore[no-untyped-def]
     points, state = machine.points, machine.state
     copy(w, points[AT_START])
     machine.divided[k] = 0
-    status = run_program(machine, machine.code, machine.numbers, h, w)
+    status = run_program(machine, WHOLE, 0, machine.code.shape[0], h, w)
     if status != DONE:
         _go_back(machine, w)
         machine.measured[LEAST] = h
@@ -161,10 +161,10 @@ def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped
     Where it `looks` for corners, it is broken off behind the first stage that shows one that ends it: the
     stages behind it would be solved in vain.
     """
-    code, halts, at = machine.code, control.halts, 0
+    halts, at = control.halts, 0
     look_anew(corners)
     for k in range(halts.shape[0]):
-        status = run_program(machine, code[at : halts[k, 0]], machine.numbers, h, w)
+        status = run_program(machine, WHOLE, at, halts[k, 0], h, w)
         if status != DONE:
             return status, 1.0
         at = halts[k, 0]

@@ -27,6 +27,8 @@ class Machine(NamedTuple):
 
     Attributes
     ----------
+    run
+        Address of the machine code that runs the program; see `psmr.integrate.step.run_program.with_program`.
     code, numbers
         The program; see `psmr.integrate.step.program_table`.
     part_code, part_numbers
@@ -56,6 +58,7 @@ class Machine(NamedTuple):
         Newton's; see `psmr.integrate.control.engine.Choices`.
     """
 
+    run: int
     code: np.ndarray
     numbers: np.ndarray
     part_code: np.ndarray

@@ -1,12 +1,26 @@
-"""The program of a step, run: one instruction after the other, whatever the scheme; compiled."""
+"""The program of a step, run: one instruction after the other, whatever the scheme.
+
+Compiled once, called by address by every loop: most of what there is to compile of a loop is here.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
 from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.reference import Reference, by_reference
+from psmr.dae.compile.unit import Unit, unit
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE
 from psmr.integrate.solve.vector_kernels import copy
+from psmr.integrate.solve.views import reals
 from psmr.integrate.step.extrapolation import extrapolate
 from psmr.integrate.step.instructions import add, agree, levels, mix, stage
 from psmr.integrate.step.machine import (
@@ -14,6 +28,7 @@ from psmr.integrate.step.machine import (
     GROWTHS,
     ROUND,
     VALID_OF,
+    Machine,
 )
 from psmr.integrate.step.program_table import (
     ADD,
@@ -37,14 +52,19 @@ from psmr.integrate.step.program_table import (
     TIMES,
 )
 
+# Which program of a machine is run: that of a whole step, or that of a part of one.
+WHOLE, PART = range(2)
 
-@lean
-def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
-    """Advance w by one step h in s from the point at AT_START, which it holds; return a status."""
-    state, loops = machine.state, machine.loops
+
+def _run(machine, program, first, end, h, w_address, size):  # type: ignore[no-untyped-def]
+    """See `run_program`."""
+    state, loops, w = machine.state, machine.loops, reals(w_address, size)
+    code, numbers = machine.code, machine.numbers
+    if program == PART:
+        code, numbers = machine.part_code, machine.part_numbers
     t = machine.points[AT_START, w.size - 1]
-    at = 0
-    while at < code.shape[0]:
+    at = first
+    while at < end:
         row = code[at]
         operation = row[OPERATION]
         at += 1
@@ -89,3 +109,48 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
             if again:
                 at = row[JUMP]
     return DONE
+
+
+_units: dict[Any, Unit] = {}
+
+
+def with_program(machine: Machine) -> Machine:
+    """Return a machine with the address of the machine code that runs the program of one of its type."""
+    kind = _kind(machine)
+    if kind not in _units:
+        arguments = (
+            Reference(numba.typeof(machine)),
+            *(types.int64,) * 3,
+            types.float64,
+            *(types.int64,) * 2,
+        )
+        _units[kind] = unit(types.int64(*arguments), "the instructions of a step", 3)(_run)
+    return machine._replace(run=_units[kind].address)
+
+
+def _kind(value: Any) -> Any:
+    """Return what decides on numba's type of a record of arrays and numbers, in a twentieth of its time."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.char, value.ndim, value.flags.c_contiguous, value.flags.writeable
+    return tuple(map(_kind, value)) if isinstance(value, tuple) else type(value)
+
+
+@intrinsic
+def _call(typing_context, function, machine, program, first, end, h, w, size):  # type: ignore[no-untyped-def]
+    """Call `_run` by its address."""
+    kinds = (machine, *(types.int64,) * 3, types.float64, *(types.int64,) * 2)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        function = ir.FunctionType(ir.IntType(64), [context.get_value_type(kind) for kind in kinds])
+        return builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
+
+    return types.int64(types.int64, *kinds), generate
+
+
+@lean
+def run_program(machine, program, first, end, h, w):  # type: ignore[no-untyped-def]
+    """Do the instructions from `first` up to `end` of one of the machine's programs; return a status.
+
+    All of them advance w by one step of h in s from the point at AT_START, which it holds.
+    """
+    return _call(machine.run, by_reference(machine), program, first, end, h, w.ctypes.data, w.size)

@@ -40,6 +40,7 @@ from psmr.integrate.step.network_response import (
 from psmr.integrate.step.past import Past, forget, no_past
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
+from psmr.integrate.step.run_program import with_program
 from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
 
 Reals = NDArray[np.float64]
@@ -129,7 +130,8 @@ class Stepper:
             depths = self._depths[: encoded.depths.size]
             np.maximum(depths, encoded.depths, out=depths)
         self._state[REMEMBER] = int(self.memory > 0)
-        self.machine = Machine(
+        machine = Machine(
+            run=0,
             code=part.code,
             numbers=part.numbers,
             part_code=part.code,
@@ -152,6 +154,7 @@ class Stepper:
             tolerance=float(choices.tolerance),
             drifts_from=float(choices.drifts_from),
         )
+        self.machine = with_program(machine)
         self.forget(False)
 
     def _past(self) -> Past:

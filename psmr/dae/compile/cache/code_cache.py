@@ -9,6 +9,7 @@ are used (`psmr.dae.compile.cache.entry`).
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import pickle
 import threading
@@ -114,9 +115,13 @@ class CodeCache:
         before, began = len(locks), time.perf_counter()
         outermost = thread not in _inside
         _inside.add(thread)
+        collecting = gc.isenabled()
+        gc.disable()  # what a compiler makes lives until it is done: a tenth of its time
         try:
             yield
         finally:
+            if collecting:
+                gc.enable()
             if outermost:
                 _inside.discard(thread)
                 _spent[thread] = seconds_compiling() + time.perf_counter() - began
