@@ -106,8 +106,8 @@ def _once(path: str | Path, text: str, pairs: list[tuple[str, Any]]) -> dict[str
 
 def _head(path: str | Path, section: Any, text: str) -> tuple[PsseRecord, str]:
     if section is None:
-        values = ", ".join(f"{name.upper()} = {value:g}" for name, value in UNSAID.items())
-        warnings.warn(f"{path}: has no caseid; {values} stand for it", PsmrWarning, stacklevel=4)
+        assumed = ", ".join(f"{name.upper()} = {value:g}" for name, value in UNSAID.items())
+        warnings.warn(f"{path}: has no caseid; {assumed} stand for it", PsmrWarning, stacklevel=4)
         section = {"fields": list(UNSAID), "data": list(UNSAID.values())}
     place = f"{path}:{_line(text, _start(text, 'caseid'))} (caseid)"
     if not isinstance(section, dict) or not {"fields", "data"} <= section.keys():
