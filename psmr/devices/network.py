@@ -57,9 +57,9 @@ class Bus(Component):
 
     g_fault = Parameter("pu", "conductance of a fault to ground", nonnegative, default=0.0)
     b_fault = Parameter("pu", "susceptance of a fault to ground (negative for a reactance)", default=0.0)
-    fault = Parameter("1", "phases of an unbalanced fault, their place in FAULTS", whole(0, 10), default=0.0)
-    r_fault = Parameter("pu", "resistance of an unbalanced fault", default=0.0)
-    x_fault = Parameter("pu", "reactance of an unbalanced fault", default=0.0)
+    fault = Parameter("1", "phases of a fault, their place in FAULTS", whole(0, 10), default=0.0)
+    r_fault = Parameter("pu", "resistance of the fault", default=0.0)
+    x_fault = Parameter("pu", "reactance of the fault", default=0.0)
     area = Parameter("1", "number of its area, 0 for none", whole(0, LAST_GROUP), default=0.0)
     zone = Parameter("1", "number of its zone, 0 for none", whole(0, LAST_GROUP), default=0.0)
 

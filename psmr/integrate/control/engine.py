@@ -23,7 +23,7 @@ from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.ramps import Place
 from psmr.integrate.solve.status import DONE, SPENT, STALE, VANISHED
 from psmr.integrate.step.program import Program
-from psmr.integrate.step.stepper import NO_POINTS, Choices, Programs, Stepper, uniform
+from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform
 from psmr.integrate.tableaux.implicit_pairs import ImplicitPair
 
 Reals = NDArray[np.float64]
@@ -49,7 +49,7 @@ class FixedSteps:
         system: System,
         programs: Programs,
         step: float,
-        choices: Choices,
+        choices: NewtonSettings,
         split: Partition | None,
         parameters: Sequence[Reals],
         w: Reals,
@@ -155,7 +155,7 @@ class ControlledSteps:
         w: Reals,
     ) -> None:
         accurate = min(TUNED.newton_share * tolerance, TUNED.least_accurate)
-        choices = Choices("very dishonest", accurate, TUNED.drifts_from)
+        choices = NewtonSettings("very dishonest", accurate, TUNED.drifts_from)
         self.stepper = Stepper(system, lambda h, before: program, 1.0, choices, None, parameters, w, False)
         self.blocks, self.pair, self._size = self.stepper.blocks, pair, system.n + system.m
         self._last = np.array([w[-1]]), w[None, : self._size].copy()

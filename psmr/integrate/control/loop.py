@@ -13,7 +13,6 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.bounds import first_limit
 from psmr.integrate.control.controller import (
     ACCEPTED,
     NEXT,
@@ -28,6 +27,7 @@ from psmr.integrate.control.corners import accepted, look_anew
 from psmr.integrate.control.disturbance import SO_FAR, follow_disturbance, size_with
 from psmr.integrate.control.estimate import filtered_estimate, largest_error
 from psmr.integrate.control.first_corner import first_switch
+from psmr.integrate.control.limit_crossings import first_limit
 from psmr.integrate.solve.newton import ALL
 from psmr.integrate.solve.records import follow_until
 from psmr.integrate.solve.status import (

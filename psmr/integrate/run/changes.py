@@ -150,7 +150,7 @@ def apply_changes(
     changes: list[Change],
     parameters: list[Reals],
     engine: Engine,
-    event: Block,
+    algebraic: Block,
     w: Reals,
     now: Now,
 ) -> None:
@@ -192,17 +192,17 @@ def apply_changes(
     if now.devices != before:
         returning = now.service.put(w, before, now.devices)
         engine.take_out(system, parameters, w, now.devices.out)
-        event.take_out(system, parameters, w, now.devices.out)
-    for block in (*engine.blocks.values(), event):
+        algebraic.take_out(system, parameters, w, now.devices.out)
+    for block in (*engine.blocks.values(), algebraic):
         block.load(parameters, lower, upper, following, w)
     engine.forget(autonomous(system, parameters) and not now.moves)
-    solve_within_limits(system, event, w, what, (lower, upper), now.devices.out)
+    solve_within_limits(system, algebraic, w, what, (lower, upper), now.devices.out)
     put_at_rest(system, parameters, following, w, returning, now.devices.out)
 
 
 def solve_within_limits(
     system: System,
-    event: Block,
+    algebraic: Block,
     w: Reals,
     what: str,
     constant: tuple[Reals, Reals],
@@ -224,7 +224,7 @@ def solve_within_limits(
     SimulationError, SingularError
         As `algebraic_solve`; and where each solution moves the limits again.
     """
-    algebraic_solve(event, w, what)
+    algebraic_solve(algebraic, w, what)
     places = np.flatnonzero(system.limits_move)
     moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
     before = w[moving]
@@ -235,7 +235,7 @@ def solve_within_limits(
         w[moving] = x
         if not far.any():
             return
-        algebraic_solve(event, w, what)
+        algebraic_solve(algebraic, w, what)
     worst = system.names_x[moving[int(far.argmax())]]
     raise SimulationError(
         f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "

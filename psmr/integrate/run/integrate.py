@@ -102,12 +102,12 @@ def integrate(
     if not scheme.chooses_steps:
         same = TUNED.rounding * min(scheme.step, t_end - t_start)
     instants = instants_of(system, changes, t_start, t_end, same)
-    event = algebraic_block(system, parameters, w)
-    algebraic_solve(event, w, "start")
+    algebraic = algebraic_block(system, parameters, w)
+    algebraic_solve(algebraic, w, "start")
     _require_within_limits(system, w)
     engine: Engine = scheme.engine(system, parameters, w, every)
     engine.forget(autonomous(system, parameters))
-    blocks = [*engine.blocks.values(), event]
+    blocks = [*engine.blocks.values(), algebraic]
     began, compiling = time.perf_counter(), seconds_compiling()
     now = Now() if service is None else Now(service)
     expected = 0
@@ -142,11 +142,11 @@ def integrate(
             rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
         if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
             rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
-        integrate_span(engine, event, end, w, rows, recorder, progress)
+        integrate_span(engine, algebraic, end, w, rows, recorder, progress)
 
     def switch(t: float, changes: list[Change]) -> None:
         """Apply the changes of one instant, at t in s, and begin a span."""
-        apply_changes(system, changes, parameters, engine, event, w, now)
+        apply_changes(system, changes, parameters, engine, algebraic, w, now)
         if acting is not None:
             acting.without(now.devices.out)
         recorder.begin(t, w)

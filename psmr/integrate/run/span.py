@@ -25,7 +25,7 @@ FEWEST, MOST = 64, 65536
 
 def integrate_span(
     engine: Engine,
-    event: Block,
+    algebraic: Block,
     end: float,
     w: Reals,
     stops: Reals,
@@ -34,8 +34,8 @@ def integrate_span(
 ) -> None:
     """Advance w to t = end in s and record every point; a step ends at each time of `stops` before it.
 
-    Where no part of a fixed step has a solution near the last point, the algebraic equations (`event`) have
-    come to the end of the solution that was followed: they jump to another one, if there is one.
+    Where no part of a fixed step has a solution near the last point, the `algebraic` equations have come to
+    the end of the solution that was followed: they jump to another one, if there is one.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def integrate_span(
                 engine.failed()[0].make_room()
             elif status != FULL:
                 failure = engine.failure(status, stop, w)
-                if status not in (NOT_CONVERGED, NOT_FINITE) or not _jump(engine, event, w, recorder):
+                if status not in (NOT_CONVERGED, NOT_FINITE) or not _jump(engine, algebraic, w, recorder):
                     raise failure
                 begun = False
         if recorder.stopped() or recorder.paused():
@@ -79,7 +79,7 @@ def _next_room(room: int, steps: int, elapsed: float, size: int) -> int:
     return min(most, 4 * room, max(FEWEST, int(steps * CHUNK / max(elapsed, 1e-6))))
 
 
-def _jump(engine: Engine, event: Block, w: Reals, recorder: Recorder) -> bool:
+def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder) -> bool:
     """Take the rest of a step that failed from another solution of the algebraic equations at w.
 
     Returns whether there is one from which the step can be ended; w then is its end, otherwise as it was.
@@ -87,7 +87,7 @@ def _jump(engine: Engine, event: Block, w: Reals, recorder: Recorder) -> bool:
     _, end = engine.failed()
     if end is None:
         return False
-    for there in other_solutions(event, w):
+    for there in other_solutions(algebraic, w):
         begin, status = there.copy(), NO_ROOM
         engine.forget(False)
         engine.begin(end, there, NO_STOPS)

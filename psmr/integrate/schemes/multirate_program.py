@@ -35,7 +35,7 @@ HELD, SCHUR = "held", "schur"
 INTERFACES = (HELD, SCHUR)
 
 
-class Choices(Protocol):
+class MultirateChoices(Protocol):
     """What the program depends on; see `psmr.integrate.schemes.multirate.Multirate`."""
 
     @property
@@ -62,7 +62,7 @@ class Choices(Protocol):
         """Return the number of fast steps in a macro step of h in s."""
 
 
-def multirate_program(scheme: Choices, h: float, before: tuple[float, ...] = ()) -> Program:
+def multirate_program(scheme: MultirateChoices, h: float, before: tuple[float, ...] = ()) -> Program:
     """Return the program of a macro step of h in s: equations (19) to (22) of Huang and Tzounas."""
     fast, slow = scheme.has(True), scheme.has(False)
     count = scheme.fast_steps(h)
@@ -76,7 +76,7 @@ def multirate_program(scheme: Choices, h: float, before: tuple[float, ...] = ())
         once = (*_fast_steps(scheme, h, count, before, both), *_slow_steps(scheme))
         if scheme.corrections:
             most = None if scheme.corrections == "converge" else int(scheme.corrections)
-            once = (Until(once, "predicted", "slow", most, scheme.epsilon),)
+            once = (Until(once, "predicted", most, scheme.epsilon),)
         instructions += once
     elif fast:
         instructions += _fast_steps(scheme, h, count, before, both)
@@ -87,18 +87,18 @@ def multirate_program(scheme: Choices, h: float, before: tuple[float, ...] = ())
     return Program(tuple(instructions), memory, remembered="all" if whole else "slow")
 
 
-def _old(scheme: Choices) -> float:
+def _old(scheme: MultirateChoices) -> float:
     """Coefficient of the rate at the start in the rule of the solution."""
     return COEFFICIENTS[scheme.solution][0]
 
 
-def _memory(scheme: Choices) -> int:
+def _memory(scheme: MultirateChoices) -> int:
     """Return how many accepted points before the step it reads."""
     extrapolated = EXTRAPOLATED[scheme.interpolation] if scheme.predictor == EXTRAPOLATION else 0
     return max(HISTORY[scheme.interpolation], extrapolated)
 
 
-def _prediction(scheme: Choices, h: float, before: tuple[float, ...]) -> tuple[Instruction, ...]:
+def _prediction(scheme: MultirateChoices, h: float, before: tuple[float, ...]) -> tuple[Instruction, ...]:
     """Step 1: all of w, or the slow rows with the fast variables held."""
     older = before[: EXTRAPOLATED[scheme.interpolation]]
     if scheme.predictor == EXTRAPOLATION and older:
@@ -114,7 +114,7 @@ def _prediction(scheme: Choices, h: float, before: tuple[float, ...]) -> tuple[I
 
 
 def _fast_steps(
-    scheme: Choices, h: float, count: int, before: tuple[float, ...], both: bool
+    scheme: MultirateChoices, h: float, count: int, before: tuple[float, ...], both: bool
 ) -> tuple[Instruction, ...]:
     """Return steps 2 and 3: interpolate the slow variables, solve the fast rows, add up their mean."""
     c, c_star = COEFFICIENTS[scheme.solution]
@@ -146,7 +146,7 @@ def _fast_steps(
 
 
 def _interpolation(
-    scheme: Choices, h: float, count: int, before: tuple[float, ...]
+    scheme: MultirateChoices, h: float, count: int, before: tuple[float, ...]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """Step 2: weights of the predicted and the accepted values at each fast step."""
     if not scheme.has(False):
@@ -158,13 +158,13 @@ def _interpolation(
     return tuple((names[k], tuple(weights[:, k].tolist())) for k in range(nodes.size))
 
 
-def _slow_step(scheme: Choices, guess: str | None) -> Stage:
+def _slow_step(scheme: MultirateChoices, guess: str | None) -> Stage:
     """Step 4: the slow rows, with the fast values of the last fast step."""
     c, c_star = COEFFICIENTS[scheme.solution]
     return Stage("slow", "slow", NEW, NOW, _rates("f(t)", c), c_star, guess=guess, matrix="first")
 
 
-def _slow_steps(scheme: Choices) -> tuple[Instruction, ...]:
+def _slow_steps(scheme: MultirateChoices) -> tuple[Instruction, ...]:
     """Step 4 beside fast variables."""
     if scheme.coupling == END:
         # A prediction by the rule of the solution is nearer than the continuation of the last slow steps.

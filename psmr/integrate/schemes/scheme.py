@@ -186,9 +186,9 @@ class Scheme:
             For a partition of another system, or a system that the scheme cannot integrate.
         """
         from psmr.integrate.control.engine import FixedSteps
-        from psmr.integrate.step.stepper import Choices
+        from psmr.integrate.step.stepper import NewtonSettings
 
-        choices = Choices(self.newton, self.tolerance)
+        choices = NewtonSettings(self.newton, self.tolerance)
         return FixedSteps(
             system, self.program, self.step, choices, self.split, parameters, w, self.within, every
         )

@@ -23,8 +23,8 @@ from psmr.integrate.solve.newton import solve, solve_block
 from psmr.integrate.solve.ordering import make_lu, order_and_room, why_singular, with_room
 from psmr.integrate.solve.ramps import NOTHING, Following
 from psmr.integrate.solve.records import (
+    CONTRACTION,
     KEPT,
-    RATE,
     SCALE,
     VALID,
     Limits,
@@ -178,7 +178,7 @@ class Block:
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
         memory = self.records.newton.memory
-        memory[SCALE], memory[RATE], memory[VALID], memory[KEPT] = np.nan, 1.0, 0.0, 0.0
+        memory[SCALE], memory[CONTRACTION], memory[VALID], memory[KEPT] = np.nan, 1.0, 0.0, 0.0
 
     def make_room(self) -> None:
         """Double the room for the factors; pivots are chosen at the next solve."""

@@ -120,7 +120,7 @@ def hold_matrix(block):  # type: ignore[no-untyped-def]
 
 
 @lean
-def clip(block, w):  # type: ignore[no-untyped-def]
+def put_onto_limits(block, w):  # type: ignore[no-untyped-def]
     """Put the states that passed a limit onto it."""
     move_limits(block, w)
     limits, variables = limits_of(block), matrix_of(block).variables
@@ -171,5 +171,5 @@ def place(block, w):  # type: ignore[no-untyped-def]
     for i in range(known.size):
         w[variables[i]] = known[i]
     follow_ramps(block, w)
-    clip(block, w)
+    put_onto_limits(block, w)
     newton_state_of(block).memory[VALID] = 0.0

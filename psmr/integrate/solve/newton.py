@@ -30,18 +30,18 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.equations import clip, evaluate, hold_defect, hold_matrix
+from psmr.integrate.solve.equations import evaluate, hold_defect, hold_matrix, put_onto_limits
 from psmr.integrate.solve.lu import refactor, suit
 from psmr.integrate.solve.lu import solve as solve_factors
 from psmr.integrate.solve.pivots import READY, first_factors
 from psmr.integrate.solve.records import (
+    CONTRACTION,
     DAMPED_SOLVES,
     FACTORISATIONS,
     FALL,
     HONEST_SOLVES,
     ITERATIONS,
     KEPT,
-    RATE,
     REFRESHES,
     REPIVOTS,
     SCALE,
@@ -137,7 +137,7 @@ def find_worst(block, w):  # type: ignore[no-untyped-def]
 @lean
 def _done(block, w):  # type: ignore[no-untyped-def]
     """Remove the rounding by which a state at a limit may have passed it."""
-    clip(block, w)
+    put_onto_limits(block, w)
     return DONE
 
 
@@ -172,8 +172,8 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         if last > 0.0:
             theta = norm / last
             if theta < 1.0:
-                memory[RATE] = theta / (1.0 - theta)
-                if memory[RATE] * norm < tolerance:
+                memory[CONTRACTION] = theta / (1.0 - theta)
+                if memory[CONTRACTION] * norm < tolerance:
                     if policy == VERY_DISHONEST and step > TUNED.few:
                         memory[SCALE] = OUTWORN
                     return _done(block, w)
@@ -191,7 +191,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         # A residual that hardly falls says that a kept matrix has outlived its equations.
         after = largest_size(defect)
         falls = after <= 0.5 * before or before < tolerance
-        sure = memory[RATE] ** TUNED.trust * norm < tolerance and after * norm < tolerance * before
+        sure = memory[CONTRACTION] ** TUNED.trust * norm < tolerance and after * norm < tolerance * before
         if falls and (sure or norm < tolerance) and not changed:
             memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, TUNED.blind
             return _done(block, w)
@@ -274,7 +274,7 @@ def _restore(block, w):  # type: ignore[no-untyped-def]
     guess, variables, memory = work_of(block).guess, matrix_of(block).variables, newton_state_of(block).memory
     for i in range(guess.size):
         w[variables[i]] = guess[i]
-    memory[SCALE], memory[RATE], memory[VALID] = np.nan, 1.0, 0.0
+    memory[SCALE], memory[CONTRACTION], memory[VALID] = np.nan, 1.0, 0.0
 
 
 @unit(_SIGNATURE, "the solver", 4)

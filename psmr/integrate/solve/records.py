@@ -13,7 +13,7 @@ from psmr.integrate.solve.views import integer_rows, integers, places, real_rows
 
 # Places in `NewtonState.memory`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
-RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
+CONTRACTION = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
 VALID = 2  # 1 when F holds the residual at the present w
 WORST = 3  # last update, relative to max(1, |w|)
 KEPT = 4  # part of the residual `shift` that is taken off the equations: continuation
@@ -171,7 +171,7 @@ class Records(NamedTuple):
 def initial_newton_state() -> NewtonState:
     """Return the state of a new block: no matrix, an unknown rate."""
     memory = np.zeros(MEMORY)
-    memory[SCALE], memory[RATE] = np.nan, 1.0
+    memory[SCALE], memory[CONTRACTION] = np.nan, 1.0
     return NewtonState(memory, np.zeros(COUNTS, np.int64))
 
 

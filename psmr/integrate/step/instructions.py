@@ -9,8 +9,8 @@ from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import follow_limits, place, project
 from psmr.integrate.solve.newton import DISHONEST, PLAIN, solve
 from psmr.integrate.solve.records import (
+    CONTRACTION,
     ITERATIONS,
-    RATE,
     RESIDUALS,
     SCALE,
     VALID,
@@ -174,7 +174,7 @@ def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         if not first or status in (DONE, NO_ROOM):
             break
         taken_back(block, w)
-        kept.memory[RATE], state[VALID_OF], first = 1.0, -1, False
+        kept.memory[CONTRACTION], state[VALID_OF], first = 1.0, -1, False
     if slot >= 0 and status == DONE:
         learn(past, slot, kind, float(kept.counts[ITERATIONS] + kept.counts[RESIDUALS] - before))
         keep(past, slot, row[PASS], block, w)

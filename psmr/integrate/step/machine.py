@@ -55,7 +55,7 @@ class Machine(NamedTuple):
     state, measured
         Whole and real numbers that outlive a step; see the names above.
     policy, tolerance, drifts_from
-        Newton's; see `psmr.integrate.control.engine.Choices`.
+        Newton's; see `psmr.integrate.step.stepper.NewtonSettings`.
     """
 
     run: int

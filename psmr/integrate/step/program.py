@@ -173,7 +173,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Until:
-    """Do the body, then again with the result in place of the prediction until both agree.
+    """Do the body, then again with the result in place of the prediction until the slow variables agree.
 
     Attributes
     ----------
@@ -181,8 +181,6 @@ class Until:
         Begins from the point `predicted` and ends with the present point.
     predicted
         Point that takes the values of the present one.
-    side
-        Variables that are compared and taken over.
     most
         Most repetitions; None for as many as it takes.
     epsilon
@@ -191,7 +189,6 @@ class Until:
 
     body: tuple[Instruction, ...]
     predicted: str
-    side: Side
     most: int | None
     epsilon: float
 

@@ -303,7 +303,7 @@ class _Writer:
         self.write(until.body, loop)
         self.times = outside
         most = -1 if until.most is None else until.most
-        row = self.row(AGREE, SIDE=SIDES[until.side], JUMP=first, LOOP=loop, KEEP=self.point(until.predicted))
+        row = self.row(AGREE, JUMP=first, LOOP=loop, KEEP=self.point(until.predicted))
         row[MOST] = most
         self._numbers(row, [(until.epsilon,)])
 

@@ -52,7 +52,7 @@ NO_POINTS = np.zeros((0, 0))
 
 
 @dataclass(frozen=True)
-class Choices:
+class NewtonSettings:
     """Settings of an engine, in addition to the program.
 
     Attributes
@@ -94,7 +94,7 @@ class Stepper:
         system: System,
         programs: Programs,
         step: float,
-        choices: Choices,
+        choices: NewtonSettings,
         split: Partition | None,
         parameters: Sequence[Reals],
         w: Reals,
@@ -352,4 +352,4 @@ def uniform(h: float, memory: int) -> tuple[float, ...]:
     return distances
 
 
-__all__ = ["Choices", "Sides", "Stepper"]
+__all__ = ["NewtonSettings", "Sides", "Stepper"]

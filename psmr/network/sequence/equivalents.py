@@ -59,7 +59,9 @@ def unbalance(system: System, out: Collection[str] = ()) -> tuple[Place, Sequenc
     return places[0], sequence_networks(system, places[0], out)
 
 
-def following(system: System, out: Collection[str] = (), devices: Iterable[str] | None = None) -> Values:
+def dependent_admittances(
+    system: System, out: Collection[str] = (), devices: Iterable[str] | None = None
+) -> Values:
     """Return the admittances of buses and lines that follow from the faults and open phases on them.
 
     Only those that are not so already are returned.
@@ -81,7 +83,7 @@ def following(system: System, out: Collection[str] = (), devices: Iterable[str] 
     found: list[tuple[str, str, float]] = []
     for device in wanted:
         own = networks if place is not None and place.device == device else None
-        found += _following(system, device, own)
+        found += _of_device(system, device, own)
     return tuple(entry for entry in found if system.parameter(*entry[:2]) != entry[2])
 
 
@@ -95,7 +97,7 @@ def _affected(system: System) -> Iterator[str]:
             yield from (group.names[row] for row in np.flatnonzero(matrix[:, columns].any(axis=1)))
 
 
-def _following(
+def _of_device(
     system: System, device: str, networks: SequenceNetworks | None
 ) -> Iterator[tuple[str, str, float]]:
     group, row, _ = system.parameter_place(device, "fault")

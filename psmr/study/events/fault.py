@@ -11,7 +11,7 @@ from psmr.base.errors import EventError, Mistakes
 from psmr.base.slips import explains_slips
 from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
-from psmr.network.sequence.equivalents import following, with_parameters
+from psmr.network.sequence.equivalents import dependent_admittances, with_parameters
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
 from psmr.network.topology.plants import Plant, plants
 from psmr.study.events.branch import find_line, in_service, line_words
@@ -218,7 +218,7 @@ class Fault:
         changes: list[Change] = []
         for t, label, values in self._stages(system, place, trip):
             system = with_parameters(system, values)
-            values = (*values, *following(system, devices=[place]))
+            values = (*values, *dependent_admittances(system, devices=[place]))
             system = with_parameters(system, values)
             if lost and t == self.cleared:
                 label += f", {', '.join(plant.name for plant in lost)} tripped"

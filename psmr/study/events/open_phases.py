@@ -10,7 +10,7 @@ from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
 from psmr.devices.network import OPEN
 from psmr.integrate.run.trajectory import Change
-from psmr.network.sequence.equivalents import following, with_parameters
+from psmr.network.sequence.equivalents import dependent_admittances, with_parameters
 from psmr.network.topology.network import reversed_ends
 from psmr.study.events.branch import find_line, line_words
 from psmr.study.events.event import check_after, check_choice, check_fraction, check_time
@@ -91,7 +91,7 @@ class OpenPhases:
         times = (self.start,) if self.close is None else (self.start, self.close)
         for t, label, own in zip(times, words, values, strict=True):
             system = with_parameters(system, own)
-            follows = following(system, devices=[line])
+            follows = dependent_admittances(system, devices=[line])
             system = with_parameters(system, follows)
             found.append(Change(t, parameters=(*own, *follows), label=label))
         return tuple(found)

@@ -18,7 +18,7 @@ from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
 from psmr.network.dynamic.switching import dynamic_elements, events_outside
 from psmr.network.sequence.assumptions import warn_of_assumptions
-from psmr.network.sequence.equivalents import following
+from psmr.network.sequence.equivalents import dependent_admittances
 from psmr.network.topology.plants import plants
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.criteria import USUAL, Criteria
@@ -145,11 +145,11 @@ def set_up(
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
     opening = any(device.component.acts_on == "line" for device in system.devices)
-    respond = following if opening else None
+    respond = dependent_admittances if opening else None
     possible = [change for event in conditional for change in event.when.at(0.0).changes(system)]
     if any(_unbalances(system, change) for change in (*changes, *possible)):
         warn_of_assumptions(system)
-        respond = following
+        respond = dependent_admittances
     actions = Actions(system, lambda name: _lost_with(system, name), respond, conditional) or None
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
