@@ -1,9 +1,10 @@
 """PSS/E SEQ files: negative- and zero-sequence data of the elements of a RAW file.
 
-Eight sections, each ended by a record that begins with 0: positive-, negative- and zero-sequence impedances
-of generators, negative- and zero-sequence shunts, zero-sequence data of lines, their mutual impedances, and
-zero-sequence data of transformers. Sources: the readers of GridPACK (PSSE_seq_parser.hpp) and of the IEEE
-ODM adapters (PSSEXfrZeroSeqDataMapper.java), which quote the records of versions up to 32.
+Sections, each ended by a record that begins with 0. Sources up to version 32: the readers of GridPACK
+(PSSE_seq_parser.hpp) and of the IEEE ODM adapters (PSSEXfrZeroSeqDataMapper.java), which quote the records.
+Versions 33 and 34: the headings in savnw.seq of NREL's PyPSSE and in sample.seq of psse_model_util, and the
+program STEPS, whose writer says that with CZG = 1 the grounding of a generator is in per unit. In savnw.raw
+the transformers with CZ0 = 1 have the same impedance in the positive sequence, in pu on the system base.
 """
 
 from __future__ import annotations
@@ -23,19 +24,36 @@ from psmr.network.case.tables import SequenceRow
 
 _IMPEDANCE = ("I", "ID", "R", "X")
 _SHUNT = ("I", "G", "B")
+_LINE = ("I", "J", "CKT", "RLINZ", "XLINZ", "BCHZ", "GI", "BI", "GJ", "BJ")
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("positive-sequence generator", _IMPEDANCE),
     ("negative-sequence generator", _IMPEDANCE),
     ("zero-sequence generator", _IMPEDANCE),
     ("negative-sequence shunt", _SHUNT),
     ("zero-sequence shunt", _SHUNT),
-    ("zero-sequence line", ("I", "J", "CKT", "RLINZ", "XLINZ", "BCHZ", "GI", "BI", "GJ", "BJ")),
+    ("zero-sequence line", _LINE),
     ("zero-sequence mutual", ()),
-    ("zero-sequence transformer", ("I", "J", "K", "CKT", "CC", "RG", "XG", "R1", "X1")),
+    ("zero-sequence transformer", ("I", "J", "K", "CKT", "CC", "RG1", "XG1", "R01", "X01")),
 )
 """The sections and the fields of their records, up to version 32."""
 
-NEWEST = 32
+_MACHINE = "I ID ZRPOS ZXPPDV ZXPDV ZXSDV ZRNEG ZXNEGDV ZR0 ZX0DV CZG ZRG ZXG REFDEG"
+_TRANSFORMER = "I J K CKT CZ0 CZG CC RG1 XG1 R01 X01 RG2 XG2 R02 X02 RNUTRL XNUTRL"
+
+SECTIONS_34: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("generator", tuple(_MACHINE.split())),
+    ("load", ()),
+    ("zero-sequence line", (*_LINE, "IPR", "SCTYP")),
+    ("zero-sequence mutual", ()),
+    ("zero-sequence transformer", tuple(_TRANSFORMER.split())),
+    ("zero-sequence switched shunt", ()),
+    ("zero-sequence fixed shunt", ()),
+    ("induction machine", ()),
+    ("non-conventional source", ()),
+)
+"""The same of versions 33 and 34; a file of version 34 has settings of the program before them."""
+
+FIRST_OF_NEW, NEWEST = 33, 34
 
 CONNECTIONS: Mapping[int, str] = {1: "YNyn", 2: "YNd", 3: "Dyn", 4: "Dd"}
 """Windings by the code CC of a transformer with two of them."""
@@ -76,8 +94,7 @@ def with_seq(case: Case, path: str | Path) -> Case:
         Of data of what the case does not have, and of sections that psmr has no use for.
     """
     mistakes = Mistakes()
-    branches = (row.name for row in case.branches)
-    found = _Found(frozenset((*branches, *(row.name for row in case.generators))))
+    found = _Found(frozenset(row.name for row in (*case.branches, *case.generators)))
     for section, record in _records(path):
         mistakes.attempt(_take, found, section, record)
     rows = []
@@ -94,31 +111,41 @@ def _row(name: str, where: str, values: Mapping[str, Any]) -> SequenceRow:
 
 
 def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
-    lines = read_text(path, WINDOWS)
-    place = str(path)
-    if lines:
-        head = PsseRecord(place, 1, "head", ("IC", "REV"), split(lines[0], f"{place}:1"))
-        if head.whole("REV", NEWEST) > NEWEST:
-            raise head.error("REV", f"psmr reads SEQ files up to version {NEWEST}; save it as one of those")
-    current = 0
-    for number, line in enumerate(lines[1:], 2):
-        fields = split(line, f"{place}:{number}")
+    place, lines = str(path), read_text(path, WINDOWS)
+    rows = ((k, split(line, f"{place}:{k}")) for k, line in enumerate(lines, 1) if not line.startswith("@!"))
+    sections, current, settings = SECTIONS, -1, False
+    for number, fields in rows:
+        if current < 0:
+            head = PsseRecord(place, number, "head", ("IC", "REV"), fields)
+            version = head.whole("REV", FIRST_OF_NEW - 1)
+            if version > NEWEST:
+                raise head.error(
+                    "REV", f"psmr reads SEQ files up to version {NEWEST}; save it as one of those"
+                )
+            sections, current = (SECTIONS_34 if version >= FIRST_OF_NEW else SECTIONS), 0
+            continue
         if not fields:
             continue
-        if fields[0] == "Q":
+        first = fields[0] or ""
+        if first == "Q":
             return
-        if fields[0] == "0":
-            current += 1
-            continue
-        if current >= len(SECTIONS):
+        # Settings are the records that begin with a word; they have a 0 of their own.
+        if sections is SECTIONS_34 and current == 0 and first[:1].isalpha():
+            settings = True
+        elif first == "0":
+            current, settings = current + (not settings), False
+        elif current >= len(sections):
             return
-        section, names = SECTIONS[current]
-        yield section, PsseRecord(place, number, section, names, fields)
+        else:
+            section, names = sections[current]
+            yield section, PsseRecord(place, number, section, names, fields)
 
 
 def _take(found: _Found, section: str, record: PsseRecord) -> None:
     if section in ("negative-sequence generator", "zero-sequence generator"):
         _generator(found, section, record)
+    elif section == "generator":
+        _whole_generator(found, record)
     elif section == "zero-sequence line":
         _line(found, record)
     elif section == "zero-sequence transformer":
@@ -136,6 +163,20 @@ def _generator(found: _Found, section: str, record: PsseRecord) -> None:
     found.add(record, (f"G{record.bus('I')}{suffix(ident)}",), **values)
 
 
+def _whole_generator(found: _Found, record: PsseRecord) -> None:
+    record.require(record.whole("CZG", 1) == 1, "CZG", "must be 1, grounding in pu; other units are not read")
+    ident = name_part(record.text("ID", "1"))
+    values = {
+        "r2": record.real("ZRNEG", 0.0),
+        "x2": record.real("ZXNEGDV"),
+        "r0": record.real("ZR0", 0.0),
+        "x0": record.real("ZX0DV"),
+        "r_ground": record.real("ZRG", 0.0),
+        "x_ground": record.real("ZXG", 0.0),
+    }
+    found.add(record, (f"G{record.bus('I')}{suffix(ident)}",), **values)
+
+
 def _ends(record: PsseRecord, kind: str) -> tuple[str, str]:
     """Return the names of a branch, as it stands and from its other end."""
     i, j, ident = abs(record.whole("I")), abs(record.whole("J")), name_part(record.text("CKT", "1"))
@@ -145,6 +186,8 @@ def _ends(record: PsseRecord, kind: str) -> tuple[str, str]:
 def _line(found: _Found, record: PsseRecord) -> None:
     for name in ("GI", "BI", "GJ", "BJ"):
         record.require(record.real(name, 0.0) == 0, name, "line shunts of the zero sequence are not read")
+    for name in ("IPR", "SCTYP"):
+        record.require(record.real(name, 0.0) == 0, name, "protected series capacitors are not read")
     values = {"r0": record.real("RLINZ", 0.0), "x0": record.real("XLINZ"), "b0": record.real("BCHZ", 0.0)}
     found.add(record, _ends(record, "line"), **values)
 
@@ -154,6 +197,12 @@ def _transformer(found: _Found, record: PsseRecord) -> None:
         raise record.error(
             "K", "zero-sequence data of three windings are not read; give a [[sequence]] of each"
         )
+    for name in ("CZ0", "CZG"):
+        right = "must be 1, pu on the system base; other units are not read"
+        record.require(record.whole(name, 1) == 1, name, right)
+    for name in ("RG2", "XG2", "R02", "X02", "RNUTRL", "XNUTRL"):
+        right = "a second winding's and a common neutral's data are not read; give a [[sequence]] of the case"
+        record.require(record.real(name, 0.0) == 0, name, right)
     code = record.whole("CC")
     right = "must be 1 to 4; give other connections as a [[sequence]] of the case"
     record.require(code in CONNECTIONS, "CC", right)
@@ -162,9 +211,9 @@ def _transformer(found: _Found, record: PsseRecord) -> None:
     backwards = name != names[0]
     connection = REVERSED.get(connection, connection) if backwards else connection
     values: dict[str, Any] = {"connection": connection}
-    if code != 4 and (record.has("R1") or record.has("X1")):
-        values |= {"r0": record.real("R1", 0.0), "x0": record.real("X1")}
-    neutral = {"r_ground": record.real("RG", 0.0), "x_ground": record.real("XG", 0.0)}
+    if code != 4 and (record.has("R01") or record.has("X01")):
+        values |= {"r0": record.real("R01", 0.0), "x0": record.real("X01")}
+    neutral = {"r_ground": record.real("RG1", 0.0), "x_ground": record.real("XG1", 0.0)}
     end = "_to" if (code == 3) != backwards else ""
     if code != 4:
         values |= {f"{key}{end}": value for key, value in neutral.items()}
