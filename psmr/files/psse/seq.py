@@ -94,7 +94,8 @@ def with_seq(case: Case, path: str | Path) -> Case:
         Of data of what the case does not have, and of sections that psmr has no use for.
     """
     mistakes = Mistakes()
-    found = _Found(frozenset(row.name for row in (*case.branches, *case.generators)))
+    branches = (row.name for row in case.branches)
+    found = _Found(frozenset((*branches, *(row.name for row in case.generators))))
     for section, record in _records(path):
         mistakes.attempt(_take, found, section, record)
     rows = []
