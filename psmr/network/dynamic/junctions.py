@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
-import networkx as nx
 import numpy as np
 
 from psmr.base.errors import InputError
@@ -79,6 +78,8 @@ def dependent_ends(junctions: Sequence[str], branches: Sequence[Branch]) -> dict
     InputError
         Where there are not enough branches: nothing gives the current a path.
     """
+    import networkx as nx  # slow to import, for regions alone
+
     graph = nx.Graph()
     places = {("bus", name) for name in junctions}
     graph.add_nodes_from(places)
