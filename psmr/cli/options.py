@@ -34,6 +34,12 @@ def case_options(
         "--dynamics", type=path, metavar="FILE", help="DYR file with the dynamic data of a .raw file"
     )
     group.add_argument(
+        "--sequence",
+        type=path,
+        metavar="FILE",
+        help="SEQ file with the negative- and zero-sequence data of a .raw file",
+    )
+    group.add_argument(
         "--skip-unknown-models",
         action="store_true",
         help="leave out devices that psmr has no model of, with a warning for each",
@@ -252,6 +258,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         modules=tuple(arguments.modules or ()),
         stator=arguments.stator,
         netted=arguments.netted,
+        sequence=arguments.sequence,
     )
 
 
@@ -278,7 +285,8 @@ _PREPARED = (
 def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
     """Raise InputError for an option that belongs to a case file, where a study is given."""
     fields = {
-        key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits", "modules", *_PREPARED)
+        key: key
+        for key in ("dynamics", "sequence", "skip_unknown_models", "reactive_limits", "modules", *_PREPARED)
     }
     fields["frequency"] = "frequency_hz"
     places = dict.fromkeys(scheme, "its scheme is in [scheme]")

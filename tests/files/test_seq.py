@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import psmr
+from psmr import cli
 from psmr.errors import CaseError, PsmrWarning
 
 RAW = Path(str(psmr.__path__[0])).parent / "cases" / "wscc9" / "wscc9.raw"
@@ -142,3 +143,15 @@ def test_a_seq_file_belongs_to_a_raw_file(tmp_path):
     path.write_text(SEQ)
     with pytest.raises(CaseError, match=r"belongs to a \.raw file"):
         psmr.read_case(RAW.with_suffix(".toml"), sequence=path)
+
+
+def test_commands_read_a_seq_file_beside_a_raw_file(tmp_path):
+    seq, target = tmp_path / "wscc9.seq", tmp_path / "wscc9.toml"
+    seq.write_text(SEQ)
+    assert cli.main(["convert", str(RAW), str(target), "--sequence", str(seq)]) == 0
+    written = {row.element: row for row in psmr.read_case(target).sequence}
+    assert written == {row.element: row for row in psmr.read_case(RAW, sequence=seq).sequence}
+    assert written["line7-8"].x0 == 0.18
+    study = tmp_path / "study.toml"
+    assert cli.main(["new", "study", str(study), str(RAW), "--sequence", str(seq)]) == 0
+    assert psmr.read_study(study).case.sequence == seq

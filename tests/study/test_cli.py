@@ -163,6 +163,11 @@ def test_a_study_names_the_dynamic_data(psse, capsys, study_text):
             "is a study, it has a field dynamics; give the option with a case file",
         ),
         (("modes", "{case}", "--dynamics", "a.dyr"), "dynamic data belong to a .raw file"),
+        (("modes", "{case}", "--sequence", "a.seq"), "a SEQ file belongs to a .raw file"),
+        (
+            ("check", "{wscc9}/fault.toml", "--sequence", "a.seq"),
+            "is a study, it has a field sequence; give the option with a case file",
+        ),
         (("check", "{case}", "-o", "a.xlsx"), "-o: a.xlsx: must end in .csv, which is what is written there"),
         (("check", "{case}", "-o", "a"), "-o: a: must end in .csv"),
         (("modes", "{case}", "-o", "m.html"), "-o: m.html: must end in .csv"),

@@ -68,7 +68,16 @@ def test_response_of_a_case_as_json(capsys):
 
 def test_scan_of_a_study(study, capsys, tmp_path):
     code, out, _ = call(
-        capsys, "scan", study, "--bus", "2", "--sequence", "--table", tmp_path / "scan.csv", "--to", "100"
+        capsys,
+        "scan",
+        study,
+        "--bus",
+        "2",
+        "--modified-sequence",
+        "--table",
+        tmp_path / "scan.csv",
+        "--to",
+        "100",
     )
     assert code == 0
     assert "Grid and plant together are stable by the generalised Nyquist criterion" in out
@@ -96,3 +105,13 @@ def test_what_is_wrong_is_said(options, words, capsys):
     code, _, err = call(capsys, *options)
     assert code == 2
     assert words in err
+
+
+def test_frequencies_that_a_step_cannot_show_are_said(capsys, wscc9):
+    # The study's steps are 50 ms: nothing above 1/(2h) = 10 Hz.
+    names = ("--input", "AVR2.v_ref", "--output", "G2.omega")
+    code, out, _ = call(capsys, "response", wscc9 / "fault.toml", *names, "--from", "20", "--to", "50")
+    assert code == 0
+    words = "Only the system is shown: with steps of 0.05 s a simulation has no gain above 10 Hz."
+    assert words in out
+    assert words in call(capsys, "scan", wscc9 / "fault.toml", "--bus", "3", "--from", "20")[1]

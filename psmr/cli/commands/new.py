@@ -36,16 +36,17 @@ def add(subparsers: Any) -> None:
         "case", metavar="CASE", nargs="?", help=f"case of the study (default: a copy of {USUAL_CASE}.toml)"
     )
     new.add_argument("--dynamics", metavar="FILE", type=path, help="DYR file of a .raw case")
+    new.add_argument("--sequence", metavar="FILE", type=path, help="SEQ file of a .raw case")
 
 
 def command(arguments: argparse.Namespace) -> None:
     """Write a commented start."""
     if arguments.what == "component":
-        if arguments.case or arguments.dynamics:
+        if arguments.case or arguments.dynamics or arguments.sequence:
             raise InputError("psmr new component NAME: has a case of its own; leave out the other")
         texts, study = _component(arguments.name)
     else:
-        texts, study = _study(arguments.name, arguments.case, arguments.dynamics)
+        texts, study = _study(arguments.name, arguments.case, arguments.dynamics, arguments.sequence)
     for place in texts:
         if os.path.lexists(place):
             raise InputError(f"{place}: is there already; give another name, or move it away")
@@ -73,7 +74,9 @@ def _component(name: str) -> tuple[dict[Path, str], Path]:
     }, study
 
 
-def _study(name: str, case: str | None, dynamics: str | None) -> tuple[dict[Path, str], Path]:
+def _study(
+    name: str, case: str | None, dynamics: str | None, sequence: str | None
+) -> tuple[dict[Path, str], Path]:
     """Return the files of a new study: itself, and a case where none was given."""
     from psmr.files.read import read_case
     from psmr.files.shipped import case_path
@@ -88,11 +91,12 @@ def _study(name: str, case: str | None, dynamics: str | None) -> tuple[dict[Path
             texts[place] = source.read_text(encoding="utf-8")
     else:
         source = place = Path(case)
-    read = read_case(source, dynamics)
+    read = read_case(source, dynamics, sequence=sequence)
     bus = read.loads[0].bus if read.loads else read.buses[0].number
     head = {"name": f"{read.name}, fault at bus {bus}", "case": _beside(place, study)}
-    if dynamics is not None:
-        head["dynamics"] = _beside(Path(dynamics), study)
+    for key, beside in (("dynamics", dynamics), ("sequence", sequence)):
+        if beside is not None:
+            head[key] = _beside(Path(beside), study)
     words = {
         "file": str(study),
         "head": toml_pairs(head),

@@ -91,6 +91,20 @@ def frequencies(arguments: argparse.Namespace) -> Any:
     return np.geomspace(low, high, count)
 
 
+def without_simulation(scheme: Scheme | None, hertz: Any) -> str:
+    """Return why a study's scheme has no response at frequencies in Hz, "" where it has or there is none."""
+    if scheme is None:
+        return ""
+    if not math.isfinite(scheme.step):
+        return f"Only the system is shown: the study's scheme ({scheme}) has no one step."
+    if hertz[0] > (nyquist := 0.5 / scheme.step):
+        return (
+            f"Only the system is shown: with steps of {scheme.step:g} s a simulation has no gain above"
+            f" {nyquist:g} Hz."
+        )
+    return ""
+
+
 def system_and_scheme(arguments: argparse.Namespace) -> tuple[System, Scheme | None]:
     """Return the system of a case or study, and the study's scheme."""
     from psmr.cli.run_study import prepare
@@ -117,14 +131,10 @@ def command(arguments: argparse.Namespace) -> None:
 
     own = system.state_space(arguments.input, arguments.output)
     exact = own.response(hertz)
-    simulated, why = None, ""
-    if scheme is not None:
-        if not math.isfinite(scheme.step):
-            why = f"Only the system is shown: the study's scheme ({scheme}) has no one step."
-        else:
-            below = hertz[hertz <= 0.5 / scheme.step]
-            if below.size:
-                simulated = simulated_response(own, scheme, below, arguments.within_step)
+    simulated, why = None, without_simulation(scheme, hertz)
+    if scheme is not None and not why:
+        below = hertz[hertz <= 0.5 / scheme.step]
+        simulated = simulated_response(own, scheme, below, arguments.within_step)
     if arguments.figure:
         save(bode(exact, simulated), arguments.figure)
     if arguments.table:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import TYPE_CHECKING, Any
 
-from psmr.cli.commands.response import file_options, frequencies, range_options, system_and_scheme
+from psmr.cli.commands.response import (
+    file_options,
+    frequencies,
+    range_options,
+    system_and_scheme,
+    without_simulation,
+)
 from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import add_command, case_options
 
@@ -32,7 +37,9 @@ def add(subparsers: Any) -> None:
         help="devices of the plant, buses and branches behind the bus included; by default the sources there",
     )
     scan.add_argument(
-        "--sequence", action="store_true", help="modified sequence domain (p, n) in place of d and q"
+        "--modified-sequence",
+        action="store_true",
+        help="modified sequence domain (p, n) in place of d and q",
     )
     range_options(scan, 1.0, 1000.0)
     file_options(scan)
@@ -50,12 +57,14 @@ def command(arguments: argparse.Namespace) -> None:
 
     found = impedance_scan(system, arguments.bus, arguments.plant, hertz)
     sentences = found.sentences()
-    if scheme is not None and math.isfinite(scheme.step) and hertz[0] <= 0.5 / scheme.step:
+    if why := without_simulation(scheme, hertz):
+        sentences.append(why)
+    elif scheme is not None:
         own = found.matrices
         simulated = simulated_response(own, scheme, hertz[hertz <= 0.5 / scheme.step], "linear")
         sentences.append(f"As {scheme} has the voltage over a current into {found.bus}:")
         sentences += response_sentences(own.response(hertz), simulated)
-    if arguments.sequence:
+    if arguments.modified_sequence:
         found = found.sequence
     if arguments.figure:
         save(scan_figure(found), arguments.figure)
