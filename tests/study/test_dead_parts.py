@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 import partitioning
 import psmr
+from psmr.errors import InputError
 from tests.internals import DeviceRow, RelayRow
 
 TM = psmr.SingleRate("TM", h=0.005, tolerance=1e-12)
@@ -244,3 +245,12 @@ def test_an_event_on_what_is_dead_says_that_it_does_nothing(system):
     ]
     p, v = run["load5.p"].to_numpy(), run["bus5.v"].to_numpy()
     assert p[-1] / v[-1] ** 2 == pytest.approx(0.5 * p[0] / v[0] ** 2, rel=1e-9)
+
+
+def test_matrices_of_a_dead_bus_are_refused_with_what_is_out_of_service():
+    system = psmr.build(psmr.case("wscc9"))
+    trips = [psmr.LineTrip(line, 0.1) for line in ("4-5", "5-7")]
+    found = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 0.3, events=trips, certify=False)
+    assert found.state_space(0.05, "bus5.p", "bus5.v").outputs == ("bus5.v",)
+    with pytest.raises(InputError, match=r"no input 'bus5.p'.*; out of service at t = 0.2 s: .*bus5"):
+        found.state_space(0.2, "bus5.p", "bus7.v")

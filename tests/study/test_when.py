@@ -145,3 +145,23 @@ def test_a_run_with_a_condition_is_saved(tmp_path, system):
     found = run(system, FAULT, psmr.When("bus5.v < 0.7 for 0.05 s", TRIP))
     found.save(tmp_path / "when.psmr")
     assert psmr.load_run(tmp_path / "when.psmr").events == found.events
+
+
+def test_an_event_whose_condition_does_not_hold_is_listed_as_not_done(system, tmp_path):
+    # The fault leaves bus5 at about 0.4 pu: the first condition holds at once, the second never.
+    waits = (psmr.When("bus5.v < 0.7", TRIP), psmr.When("bus5.v < 0.01", psmr.LoadTrip(8, 0.0, 0.5)))
+    found = run(system, FAULT, *waits)
+    assert found.unmet == ("load trip at bus8 when bus5.v < 0.01",)
+    words = "not done: load trip at bus8 when bus5.v < 0.01 (its condition did not hold)"
+    assert words in found.summary()
+    found.save(tmp_path / "run.psmr")
+    assert psmr.load_run(tmp_path / "run.psmr").unmet == found.unmet
+    found.to_html(tmp_path / "run.html")
+    assert "load trip at bus8 when bus5.v &lt; 0.01" in (tmp_path / "run.html").read_text(encoding="utf-8")
+
+
+def test_a_trip_of_what_a_condition_has_tripped_is_said_to_have_no_effect(system):
+    found = run(system, FAULT, psmr.When("bus5.v < 0.7", TRIP), psmr.LineTrip("5-7", 0.3, reclose=0.4))
+    labels = [label for _, label in found.instants]
+    assert "line5-7 tripped (without effect: it is so already)" in labels
+    assert "line5-7 reclosed" in labels

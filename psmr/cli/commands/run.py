@@ -113,6 +113,7 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
         | {"reasons": run.judgement.reasons}
         | asdict(run.outcome),
         "events": [{"t": t, "label": label} for t, label in run.instants],
+        "events_not_done": list(run.unmet),
         "stopped": None if run.stopped is None else asdict(run.stopped),
         "certificate": None if run.certificate is None else run.certificate.record(),
         "certificate_after": None if run.certificate_after is None else run.certificate_after.record(),

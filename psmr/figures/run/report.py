@@ -52,6 +52,7 @@ def run_text(run: Recorded) -> str:
     parts = [head, *(f"  note: {reason}" for reason in judgement.reasons)]
     parts += [f"  {line}" for line in run.outcome.lines()[1:]]
     parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
+    parts += [f"  not done: {event} (its condition did not hold)" for event in run.unmet]
     for certificate in (run.certificate, run.certificate_after):
         if certificate is not None:
             title = heading(certificate)
@@ -128,6 +129,7 @@ def run_page(
         others=others,
         events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
+        unmet=run.unmet,
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
         unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),

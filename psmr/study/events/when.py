@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -132,3 +133,16 @@ class When:
         given: dict[str, Any] = {name: getattr(self.event, name) for name in TIMES if name in names}
         moved = {name: value + t for name, value in given.items() if value is not None}
         return replace(self.event, **moved)  # type: ignore[type-var]
+
+    def named(self, change: Change) -> Change:
+        """Return a change that happens by the condition, with words that say so."""
+        return replace(change, label=f"{change.label} ({self.condition})")
+
+    def not_done(self, t: float, why: object) -> Change:
+        """Return the words on an event that is not possible any more at t in s."""
+        return Change(t, label=f"{self}: not done, {why}")
+
+    def happened(self, changes: Iterable[Change]) -> bool:
+        """Return whether the condition has held, by the changes of a run."""
+        head, tail = f"{self}: not done", f" ({self.condition})"
+        return any(change.label.startswith(head) or change.label.endswith(tail) for change in changes)

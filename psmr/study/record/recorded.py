@@ -64,6 +64,8 @@ class Recorded(Protocol):
     @property
     def instants(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
     @property
+    def unmet(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
     def acted(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
     @property
     def stopped(self) -> Stop | None: ...  # noqa: D102

@@ -50,9 +50,8 @@ class Waiting:
             plain = resolved(now, ((change, self.when) for change in self.when.at(t).changes(now)))
             found = tuple(with_switched_currents(now, change) for change in plain)
         except EventError as error:
-            return (Change(t, label=f"{self.when}: not done, {error}"),)
-        first = replace(found[0], label=f"{found[0].label} ({self.when.condition})")
-        return first, *found[1:]
+            return (self.when.not_done(t, error),)
+        return self.when.named(found[0]), *found[1:]
 
     def _signal(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
         """Return (K,) values of the signal."""

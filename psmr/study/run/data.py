@@ -21,6 +21,7 @@ from psmr.study.detectors.detection import Detection, Detectors, detect
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
 from psmr.study.events.spans import Span, spans_of
+from psmr.study.events.when import When
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import with_algebraic_solved
 from psmr.study.record.interruptions import interruptions
@@ -153,6 +154,12 @@ class RunData:
     def spans(self) -> tuple[Span, ...]:
         """The stretches between the events, with the parameters and inputs of each."""
         return () if self.system is None else spans_of(self.system, self.t, self.changes)
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """The events that waited for a condition that did not hold, and did not happen."""
+        waited = (event for event in self.events if isinstance(event, When))
+        return tuple(str(event) for event in waited if not event.happened(self.changes))
 
     @functools.cached_property
     def outcome(self) -> Outcome:

@@ -20,7 +20,7 @@ from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.islands import names_of
-from psmr.study.events.spans import Spans, devices_of
+from psmr.study.events.spans import Span, Spans, devices_of
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
@@ -135,14 +135,24 @@ def _instants(
         now = spans.begin(t)
         for change in together:
             if change.label and t <= end:
-                dead = bool(devices_of(change)) and devices_of(change) <= last.out & now.out
-                words = f"{change.label} (without effect: it is dead)" if dead else change.label
-                found.append((t, words))
+                found.append((t, change.label + _without_effect(system, change, last, now)))
         last = now
     found += [(part.t, part.what) for part in parts]
     ended = [(part.until, part.buses) for part in parts if part.until is not None]
     found += [(until, f"{names_of(there)} supplied again") for until, there in ended]
     return tuple(sorted(found, key=lambda instant: instant[0]))
+
+
+def _without_effect(system: System, change: Change, last: Span, now: Span) -> str:
+    """Return words on a change of what is dead, or to what is so already; "" of one with an effect."""
+    if bool(devices_of(change)) and devices_of(change) <= last.out & now.out:
+        return " (without effect: it is dead)"
+    others = change.inputs or change.out or change.rates or change.courses or change.states
+    if change.parameters and not others:
+        places = [(system.parameter_place(device, name), value) for device, name, value in change.parameters]
+        if all(last.parameters[group][row, column] == value for (group, row, column), value in places):
+            return " (without effect: it is so already)"
+    return ""
 
 
 def _in_order(*changes: Iterable[Change]) -> tuple[Change, ...]:

@@ -177,7 +177,18 @@ class Run(RunData):
         """
         check_arguments(Run.state_space, locals(), leaving=("at",))
         system, linear = linear_system_at(self, t, at)
-        return state_space(system, inputs, outputs, linear)
+        try:
+            return state_space(system, inputs, outputs, linear)
+        except InputError as error:
+            assert self.system is not None
+            there = {device.name for device in system.devices}
+            gone = [device.name for device in self.system.devices if device.name not in there]
+            if not gone:
+                raise
+            more = f" and {len(gone) - 6} more" if len(gone) > 6 else ""
+            raise InputError(
+                f"{error}; out of service at t = {t:g} s: {', '.join(gone[:6])}{more}"
+            ) from error
 
     def refined(self, times: ArrayLike) -> Run:
         """Return the run with further points at times in s, as its method has them; see `at`.
