@@ -180,7 +180,6 @@ RELAYS = {
     models.OvercurrentRelay: {"i_set": 0.6, "curve": 2.0, "multiplier": 0.3, "t_reset": 0.5},
     models.OutOfStepRelay: {"outer": 0.3, "inner": 0.1, "reach": 1.0},
     models.RideThrough: {"low_1": 0.5, "low_time_1": 0.2},
-    models.RideThroughPRC024: {},
 }
 TEN_VOLTAGES = (-0.8, -0.5, -0.2, 0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
 TEN_CURRENTS = (0.2, 0.3, 0.4, 0.6, 0.8, 0.9, 1.0, 1.1, 1.3, 1.4)

@@ -122,11 +122,33 @@ def test_an_out_of_step_relay_tells_a_swing_from_a_fault(build):
     assert listed(kept) == []
 
 
-def test_a_plant_trips_where_its_curve_allows_it(build):
-    system = build(relay("RideThroughPRC024", "RT", 3, "G3"))
+@pytest.mark.parametrize(
+    ("curve", "trips", "rides"), [("NERC PRC-024", 0.15, 0.14), ("IEEE 1547-2018 II", 0.16, 0.15)]
+)
+def test_a_plant_trips_where_its_curve_allows_it(build, curve, trips, rides):
+    system = build(relay("RideThrough", "RT", 3, "G3", curve=f'"{curve}"'))
     tripped = run(system, psmr.Fault(bus=3, start=0.1, clear=0.3))
-    assert listed(tripped) == [(0.25, "RT: G3 tripped, voltage below 0.45 pu for 0.15 s")]
-    assert listed(run(system, psmr.Fault(bus=3, start=0.1, clear=0.24))) == []
+    expected = f"RT: G3 tripped, voltage below 0.45 pu for {trips:g} s"
+    assert listed(tripped) == [(pytest.approx(0.1 + trips), expected)]
+    assert listed(run(system, psmr.Fault(bus=3, start=0.1, clear=0.1 + rides))) == []
+
+
+@pytest.mark.parametrize(
+    ("curve", "points"),
+    [
+        ("NERC PRC-024", {"low_3": 0.75, "low_time_3": 2.0, "high_2": 1.175, "high_time_2": 0.2}),
+        # Tables 11 to 13 of IEEE 1547-2018.
+        ("IEEE 1547-2018 I", {"low_2": 0.7, "low_time_2": 2.0, "high_2": 1.1, "high_time_2": 2.0}),
+        ("IEEE 1547-2018 II", {"low_2": 0.7, "low_time_2": 10.0, "high_2": 1.1, "high_time_2": 2.0}),
+        ("IEEE 1547-2018 III", {"low_2": 0.88, "low_time_2": 21.0, "high_2": 1.1, "high_time_2": 13.0}),
+        # Tables 1 and 2 of attachment 1 of PRC-029-1.
+        ("NERC PRC-029-1 wind", {"low_3": 0.7, "low_time_3": 2.5, "high_3": 1.05, "high_time_3": 1800.0}),
+        ("NERC PRC-029-1", {"low_4": 0.9, "low_time_4": 6.0, "low_1": 0.25, "low_time_1": 0.32}),
+    ],
+)
+def test_a_curve_by_name_is_that_of_its_standard(build, curve, points):
+    system = build(relay("RideThrough", "RT", 3, "G3", curve=f'"{curve}"'))
+    assert {name: system.parameter("RT", name) for name in points} == points
 
 
 @pytest.mark.parametrize(
@@ -141,6 +163,10 @@ def test_a_plant_trips_where_its_curve_allows_it(build):
         (relay("RideThrough", "RT", 3, "G3", low_1=0.5, low_time_1=2.0, low_2=0.9, low_time_2=1.0),
          "the lower a voltage, the shorter its time"),
         (relay("RideThrough", "RT", 3, "G3"), "there is no curve"),
+        (relay("RideThrough", "RT", 3, "G3", curve='"IEEE 1547-2018 IV"'),
+         "curve = 'IEEE 1547-2018 IV': there is none of this name.*did you mean 'IEEE 1547-2018 I"),
+        (relay("RideThrough", "RT", 3, "G3", curve=2), "curve = 2: must be"),
+        (relay("RideThrough", "RT", 3, "G3", curve='"NERC PRC-024"', low_1=0.5), "curve and low_1 are given"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be(build, text, words):

@@ -12,7 +12,7 @@ from psmr.devices.protection.relays import (
     UnderVoltageShedding,
     VoltageTrip,
 )
-from psmr.devices.protection.ride_through import RideThrough, RideThroughPRC024
+from psmr.devices.protection.ride_through import RideThrough
 
 __all__ = [
     "NO_VOLTAGE",
@@ -23,7 +23,6 @@ __all__ = [
     "OvercurrentRelay",
     "Relay",
     "RideThrough",
-    "RideThroughPRC024",
     "UnderFrequencyShedding",
     "UnderVoltageShedding",
     "VoltageTrip",

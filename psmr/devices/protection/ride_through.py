@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from psmr.dae.declare.action import Action
@@ -36,17 +39,31 @@ def _words(p: Any, acts_on: str) -> str:
     return f"{acts_on} tripped, voltage {'below' if side == 'low' else 'above'} {limit:g} pu for {time:g} s"
 
 
-def _points(low: Mapping[float, float], high: Mapping[float, float]) -> dict[str, Parameter]:
-    """Return the parameters of a curve whose points, voltage and time, are the defaults."""
+def _points() -> dict[str, Parameter]:
+    """Return the parameters of the points of both sides, none of which is there."""
     found: dict[str, Parameter] = {}
-    for side, given in (("low", low), ("high", high)):
-        points = [*given.items(), *[(0.0, 0.0)] * (POINTS - len(given))]
-        for k, (voltage, time) in enumerate(points, 1):
+    for side in ("low", "high"):
+        for k in range(1, POINTS + 1):
             found |= {
-                f"{side}_{k}": Parameter("pu", f"voltage of point {k}, 0 for none", nonnegative, voltage),
-                f"{side}_time_{k}": Parameter("s", f"time beyond point {k}", nonnegative, time),
+                f"{side}_{k}": Parameter("pu", f"voltage of point {k}, 0 for none", nonnegative, 0.0),
+                f"{side}_time_{k}": Parameter("s", f"time beyond point {k}", nonnegative, 0.0),
             }
     return found
+
+
+@cache
+def curves() -> dict[str, dict[str, float]]:
+    """Return the parameters of the published curves in curves.toml by name, ``"IEEE 1547-2018 II"``."""
+    text = (Path(__file__).parent / "curves.toml").read_text(encoding="utf-8")
+    return {
+        name: {
+            key: value
+            for side in ("low", "high")
+            for k, point in enumerate(curve[side], 1)
+            for key, value in zip((f"{side}_{k}", f"{side}_time_{k}"), point, strict=True)
+        }
+        for name, curve in tomllib.loads(text).items()
+    }
 
 
 def _not_a_curve(p: Mapping[str, float]) -> str | None:
@@ -71,7 +88,8 @@ class RideThrough(_MeasuresVoltage):
 
         v < low_k for low_time_k, or v > high_k for high_time_k: the plant trips
 
-    Source: the form of the curves of NERC PRC-024.
+    A case gives the points, or ``curve``, the name of one of `curves`. Source: the form of the curves of NERC
+    PRC-024.
     """
 
     role = "relay"
@@ -90,23 +108,6 @@ class RideThrough(_MeasuresVoltage):
 
     picked = Parameter("1", "the point that has picked up, below zero for a high one", default=0.0)
     open = Parameter("1", "whether the plant has tripped", default=0.0)
-    locals().update(_points({}, {}))
+    locals().update(_points())
 
     conflict = staticmethod(_not_a_curve)
-
-
-class RideThroughPRC024(RideThrough):
-    """The voltage curve of NERC PRC-024: a plant that trips where the standard first allows it.
-
-    Source: NERC PRC-024, as jonlesage/Grid-Codes quotes it (gridCodeDefinitions.m): below 0.45, 0.65, 0.75
-    and 0.9 pu for 0.15, 0.3, 2 and 3 s; above 1.2 pu at once, above 1.175, 1.15 and 1.1 pu for 0.2, 0.5 and
-    1 s.
-    """
-
-    role = "relay"
-    locals().update(
-        _points(
-            {0.45: 0.15, 0.65: 0.3, 0.75: 2.0, 0.9: 3.0},
-            {1.2: 0.0, 1.175: 0.2, 1.15: 0.5, 1.1: 1.0},
-        )
-    )

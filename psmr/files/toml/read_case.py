@@ -82,6 +82,7 @@ from typing import Any
 from psmr.base.errors import CaseError, Mistakes, nearest, shown
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, no_role
+from psmr.devices.protection.ride_through import RideThrough, curves
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.files.toml.lines import Path as TablePath
@@ -274,8 +275,25 @@ def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dic
 
 
 def _relay(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
-    kinds = RELAY_ROLES["relay"]
-    return row | {"device": _device(document, table, "relay", kinds, row["device"], row["name"], "device")}
+    kinds, given = RELAY_ROLES["relay"], row["device"]
+    if given.get("type") == RideThrough.__name__ and "curve" in given:
+        given = _with_points(document, (*table, "device"), given)
+    return row | {"device": _device(document, table, "relay", kinds, given, row["name"], "device")}
+
+
+def _with_points(document: Document, place: TablePath, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is given of a ride-through relay with the points of the curve that it names."""
+    points = {key: value for key, value in given.items() if key not in ("type", "curve")}
+    if points:
+        document.fail(
+            f"curve and {next(iter(points))} are given; give the name of a curve or its points", place
+        )
+    name = document.values(place, {"curve": given["curve"]}, {"curve": Field((str,))})["curve"]
+    if name not in curves():
+        known = ", ".join(curves())
+        words = f"curve = {shown(name)}: there is none of this name{nearest(name, curves())}"
+        document.fail(f"{words}; known: {known}", place, "curve")
+    return {"type": given["type"], **curves()[name]}
 
 
 _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
