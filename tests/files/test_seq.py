@@ -70,7 +70,11 @@ def read(tmp_path):
 
 
 # STEPS writes version 33 without the settings of the program.
-@pytest.mark.parametrize("head", [HEAD, HEAD.replace(SETTINGS, ""), "0, 33\n"])
+@pytest.mark.parametrize(
+    "head",
+    [HEAD, HEAD.replace(SETTINGS, ""), "0, 33\n", f"0, 34\n{SETTINGS.splitlines()[-1]}\n"],
+    ids=["settings", "no settings", "version 33", "an end of settings alone"],
+)
 def test_versions_33_and_34_give_the_same_data_and_the_grounding_of_generators(read, head):
     old = {row.element: replace(row, where="") for row in read().sequence}
     new = {row.element: replace(row, where="") for row in read(HEAD, head, SEQ_34).sequence}

@@ -113,9 +113,11 @@ def _row(name: str, where: str, values: Mapping[str, Any]) -> SequenceRow:
 
 def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
     place, lines = str(path), read_text(path, WINDOWS)
-    rows = ((k, split(line, f"{place}:{k}")) for k, line in enumerate(lines, 1) if not line.startswith("@!"))
     sections, current, settings = SECTIONS, -1, False
-    for number, fields in rows:
+    for number, line in enumerate(lines, 1):
+        if line.startswith("@!"):
+            continue
+        fields = split(line, f"{place}:{number}")
         if current < 0:
             head = PsseRecord(place, number, "head", ("IC", "REV"), fields)
             version = head.whole("REV", FIRST_OF_NEW - 1)
@@ -130,11 +132,11 @@ def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
         first = fields[0] or ""
         if first == "Q":
             return
-        # Settings are the records that begin with a word; they have a 0 of their own.
+        # Settings are the records that begin with a word; they have a 0 of their own, with or without them.
         if sections is SECTIONS_34 and current == 0 and first[:1].isalpha():
             settings = True
         elif first == "0":
-            current, settings = current + (not settings), False
+            current, settings = current + (not settings and "SYSTEM-WIDE" not in line), False
         elif current >= len(sections):
             return
         else:
