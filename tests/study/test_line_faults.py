@@ -168,3 +168,31 @@ def test_a_fault_may_be_cleared_by_several_branches_and_stay_without_a_clearing(
     cleared = psmr.Fault(1, 0.1, 0.2, trip="all").changes(system)[-1]
     assert cleared.label == "fault at bus1 cleared, transformer1-4 tripped, G1 tripped"
     assert "G1" in cleared.out
+
+
+@pytest.mark.filterwarnings("ignore:unbalanced faults need")
+@pytest.mark.parametrize(
+    "there",
+    [
+        psmr.Fault(line="5-7", at=0.3, start=0.1, clear=0.3),
+        psmr.Fault(line="5-7", at=0.3, start=0.1, clear=0.3, phases="ag"),
+        psmr.OpenPhases("5-7", 0.1, "a"),
+        psmr.OpenPhases("5-7", 0.1, "bc", at=0.4),
+    ],
+    ids=lambda event: str(event.phases) + event.kind,
+)
+def test_a_line_that_trips_takes_what_is_on_it_out_of_the_network(there):
+    # Of the tripped line nothing remains: the network is that of the same trip with nothing on the line.
+    system = psmr.build(psmr.case("wscc9"))
+    scheme = psmr.SingleRate("TM", h=0.005)
+    trips = [
+        psmr.LineTrip("5-7", 0.2),
+        psmr.When("bus5.v < 0.99 for 0.1 s", psmr.LineTrip("5-7", 0.0)),
+        psmr.Fault(bus=8, start=0.15, clear=0.2, trip="5-7"),
+    ]
+    for trip in trips:
+        run = psmr.simulate(system, scheme, 0.4, events=[there, trip], certify=False)
+        after = run.system_at(0.25)
+        names = ("g_ii", "b_ii", "g_ij", "b_ij", "g_jj", "b_jj", "status")
+        assert [after.parameter("line5-7", name) for name in names] == [0.0] * 7
+        assert abs(run.at([0.25], ["line5-7.i_from", "line5-7.i_to", "bus5.v_0"]).to_numpy()).max() < 1e-9

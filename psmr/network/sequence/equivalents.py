@@ -18,7 +18,7 @@ from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
 from psmr.network.sequence.interconnection import fault_admittance, gap_admittance
-from psmr.network.sequence.networks import Place, SequenceNetworks, place_of, sequence_networks
+from psmr.network.sequence.networks import Place, SequenceNetworks, connected, place_of, sequence_networks
 from psmr.network.sequence.two_port import Complexes, Sections, with_fault, with_gap
 
 Values = tuple[tuple[str, str, float], ...]
@@ -152,8 +152,8 @@ def without_fault(p: SimpleNamespace) -> Complexes:
 
 
 def on_line(p: SimpleNamespace, z2: complex, z0: complex) -> Complexes:
-    """Return the (2, 2) admittance matrix of a line with what is on it."""
-    if not any(getattr(p, name) for name in CAUSES):
+    """Return the (2, 2) admittance matrix of a line with what is on it, zero where both ends are open."""
+    if not connected(p.status, p.open_i, p.open_j) or not any(getattr(p, name) for name in CAUSES):
         return without_fault(p)
     if p.open_phases:
         return with_gap(sections_of(p), gap_admittance(OPEN[int(p.open_phases)], z2, z0))

@@ -17,6 +17,9 @@ from psmr.network.sequence.impedances import NEGATIVE, ZERO, Element, Impedances
 from psmr.network.sequence.two_port import Complexes, Sections
 from psmr.network.topology.network import branches, buses, out_of_service
 
+ENDS = ("status", "open_i", "open_j")
+"""The parameters that say which ends of a line are closed."""
+
 LEAK = 1e-9
 """Admittance to ground in pu at one bus of a part without any: no current flows, and the voltage is one."""
 
@@ -77,6 +80,11 @@ class SequenceNetworks:
     assumed: dict[str, list[str]]
 
 
+def connected(status: float, open_i: float, open_j: float) -> bool:
+    """Return whether a line is closed at one of its ends at least; `status` is 0 where an end is open."""
+    return bool(status or open_i or open_j)
+
+
 def place_of(system: System) -> list[Place]:
     """Return where a system is unbalanced."""
     found = []
@@ -85,6 +93,8 @@ def place_of(system: System) -> list[Place]:
             continue
         names = ("fault", "open_phases") if issubclass(device.component, Line) else ("fault",)
         if device.name in buses(system) or len(names) == 2:
+            if len(names) == 2 and not connected(*(system.parameter(device.name, name) for name in ENDS)):
+                continue
             codes = {name: system.parameter(device.name, name) for name in names}
             if codes.get("open_phases", 0) > OPEN.index("abc"):
                 found.append(Place(device.name, True, True))

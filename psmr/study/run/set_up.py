@@ -144,12 +144,15 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    opening = any(device.component.acts_on == "line" for device in system.devices)
-    respond = dependent_admittances if opening else None
     possible = [change for event in conditional for change in event.when.at(0.0).changes(system)]
-    if any(_unbalances(system, change) for change in (*changes, *possible)):
+    unbalanced = any(_unbalances(system, change) for change in (*changes, *possible))
+    if unbalanced:
         warn_of_assumptions(system)
-        respond = dependent_admittances
+    opening = any(device.component.acts_on == "line" for device in system.devices)
+    along = any(
+        name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
+    )
+    respond = dependent_admittances if unbalanced or opening or along else None
     actions = Actions(system, lambda name: _lost_with(system, name), respond, conditional) or None
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
