@@ -7,7 +7,7 @@ then are parameters and devices in service, as by an event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -27,6 +27,14 @@ MOST_AT_ONCE = 100
 """Actions at one instant after which devices are taken to switch each other to and fro."""
 
 
+Found = Callable[[Change, Reals, Sequence[Reals], frozenset[str]], Change]
+
+
+def as_given(change: Change, w: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Change:
+    """Return a change that does not depend on the point."""
+    return change
+
+
 class Actions:
     """The actions of a system's devices in a run.
 
@@ -41,11 +49,18 @@ class Actions:
         the devices that are out, where they do not yet; None where none do.
     events
         Events that happen when a condition has held for a time.
+    ahead
+        Changes at their times that depend on the point that they find.
+    found
+        Returns what a change is, of those that depend on the point: by the change, the point w, the
+        parameters and the devices that are out.
 
     Attributes
     ----------
     acted
         Changes that were made, in order of time.
+    changing
+        Whether changes known before the run are still to be made at this instant.
     sought
         Where a condition is to be looked at next to find its zero, inf for nowhere.
     """
@@ -56,6 +71,8 @@ class Actions:
         lost_with: Callable[[str], tuple[str, ...]],
         following: Callable[[System, Collection[str]], Values] | None = None,
         events: Sequence[ConditionalEvent] = (),
+        ahead: Iterable[Change] = (),
+        found: Found = as_given,
     ) -> None:
         self.system, self.lost_with, self.following = system, lost_with, following
         self.follows: Values = ()
@@ -69,7 +86,7 @@ class Actions:
         ]
         self.events = [EventTimer(event) for event in events]
         self.watched: list[Timers] = [*self.devices, *self.events]
-        self.ahead: list[Change] = []
+        self.ahead, self.found, self.changing = list(ahead), found, False
         self.t = 0.0
         self.tail: Reals = np.empty(0)
         self.before: Reals = system.w0[None, :]
@@ -78,7 +95,7 @@ class Actions:
         self.out = frozenset[str]()
 
     def __bool__(self) -> bool:
-        return bool(self.watched) or self.following is not None
+        return bool(self.watched or self.ahead) or self.following is not None
 
     def start(self, parameters: Sequence[Reals], small: float) -> None:
         """Take the matrices of parameters as they change, and a time in s below which instants are one."""
@@ -88,7 +105,7 @@ class Actions:
     def due(self) -> float:
         """When the next action is due, or a point is needed, in s; inf for never."""
         at_once = self.t if self.follows else np.inf
-        ahead = min((change.t for change in self.ahead), default=np.inf)
+        ahead = np.inf if self.changing else min((change.t for change in self.ahead), default=np.inf)
         return min(self.sought, at_once, ahead, *(float(w.due.min()) for w in self.watched), np.inf)
 
     def begin(self, t: float, w: Reals) -> None:
@@ -184,9 +201,13 @@ class Actions:
             if timer.due[0] <= t + self.small:
                 timer.due[0], timer.out[0] = np.inf, True
                 self.ahead += timer.event.changes(w, self.parameters)
-        now = [change for change in self.ahead if change.t <= t + self.small]
-        self.ahead = [change for change in self.ahead if change.t > t + self.small]
-        return now
+        now = self.changes_due(t)
+        self.ahead = [change for change in self.ahead if change not in now]
+        return [self.found(change, w, self.parameters, self.out) for change in now]
+
+    def changes_due(self, t: float) -> list[Change]:
+        """Return the changes that were kept until t in s."""
+        return [] if self.changing else [change for change in self.ahead if change.t <= t + self.small]
 
     def without(self, out: frozenset[str]) -> None:
         """Take note of the devices out of service: they do not act, nor does what acts on them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,7 +93,7 @@ def instants_of(
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
         for name, _ in change.states:
-            if name not in system.names_x:
+            if name not in system.names_x and not (name in system.names_y and _owner(name) in change.back):
                 raise EventError(f"{change}: {name} is no state{nearest(name, system.names_x)}")
         for name, _ in change.courses:
             if name not in system.names_u:
@@ -103,6 +103,10 @@ def instants_of(
         instant = next((t for t in near if abs(t - change.t) <= same), change.t)
         instants.setdefault(float(instant), []).append(change)
     return instants
+
+
+def _owner(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _check_course(system: System, change: Change, name: str) -> None:
@@ -187,10 +191,11 @@ def apply_changes(
     now.put(w, parameters)
     following = Following(now.inputs, now.parameters)
     before = now.devices
-    now.devices = now.service.after(parameters, before.gone.union(*(change.out for change in changes)))
+    now.devices = now.service.after(parameters, gone_after(before.gone, changes))
     returning: Collection[str] = ()
     if now.devices != before:
-        returning = now.service.put(w, before, now.devices)
+        begun = frozenset(name for change in changes for name in change.back)
+        returning = frozenset(now.service.put(w, before, now.devices)) - begun
         engine.take_out(system, parameters, w, now.devices.out)
         algebraic.take_out(system, parameters, w, now.devices.out)
     for block in (*engine.blocks.values(), algebraic):
@@ -198,6 +203,13 @@ def apply_changes(
     engine.forget(autonomous(system, parameters) and not now.moves)
     solve_within_limits(system, algebraic, w, what, (lower, upper), now.devices.out)
     put_at_rest(system, parameters, following, w, returning, now.devices.out)
+
+
+def gone_after(gone: frozenset[str], changes: Iterable[Change]) -> frozenset[str]:
+    """Return the devices that stay out after changes, in order of time, by those that did before."""
+    for change in changes:
+        gone = gone.difference(change.back).union(change.out)
+    return gone
 
 
 def solve_within_limits(

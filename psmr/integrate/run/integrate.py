@@ -151,10 +151,18 @@ def integrate(
             acting.without(now.devices.out)
         recorder.begin(t, w)
 
-    def act() -> None:
-        """Let devices act that are due here, and those that act on what they changed."""
+    def act(changing: bool = False) -> None:
+        """Let devices act that are due here, and those that act on what they changed.
+
+        Changes that depend on the point wait where others are still to be made (`changing`).
+        """
+        if acting is not None:
+            acting.changing = changing
         while acting is not None and acting.due <= w[-1] + same and not recorder.stopped():
             at = recorder.instant(float(w[-1]), same)
+            if acting.changes_due(at):
+                # What depends on the point needs its voltages better than a step leaves them.
+                algebraic_solve(algebraic, w, f"t = {at:g} s")
             change = acting.act(at, w)
             if wrong := acting.problem(at):
                 raise SimulationError(f"{system.name}: {wrong}")
@@ -182,7 +190,7 @@ def integrate(
                 cross(end if acting is None else min(end, acting.due))
                 if recorder.paused():
                     back()
-                act()
+                act(changing=end in instants and w[-1] >= end - same)
             if recorder.stopped():
                 break
     except (SimulationError, SingularError) as error:

@@ -33,7 +33,7 @@ class Change:
     label
         Words for messages and plots.
     out
-        Names of devices that go out of service for the rest of the run: they inject nothing, and their own
+        Names of devices that go out of service until they come back: they inject nothing, and their own
         variables keep their last values.
     rates
         (full name of a held input, rate per second) pairs: the input changes linearly from here on, until a
@@ -44,7 +44,10 @@ class Change:
         (full name of a held input or of a parameter with a rate, course) pairs: it follows the course from
         here on, until a change sets it.
     states
-        (full name of a state, value) pairs: what an opened or closed switch makes of it at once.
+        (full name of a state, value) pairs: what an opened or closed switch makes of it at once. Those of
+        algebraic variables are where the solution begins.
+    back
+        Names of devices that return to service with the states given here.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class Change:
     protects: bool = False
     courses: tuple[tuple[str, Course], ...] = ()
     states: tuple[tuple[str, float], ...] = ()
+    back: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
@@ -96,6 +100,7 @@ class Change:
             protects=self.protects or other.protects,
             courses=self.courses + other.courses,
             states=self.states + other.states,
+            back=self.back + other.back,
         )
 
     def __str__(self) -> str:

@@ -59,8 +59,8 @@ class Plant:
     """Devices that share a bus, with the power flow's voltage and their current, pu on the system base.
 
     The current is what they send into the bus: that of a generator, or of a motor, where it is negative.
-    `far` has the voltages of the other buses that they read, by name, `flows` the currents into branches, by
-    full name.
+    `far` has the voltages of the other buses that they read, by name, `flows` other values that they read, by
+    full name: the currents into branches. The angles turn at `turning` in rad/s: 0 at nominal frequency.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Plant:
     current: complex
     far: Mapping[str, complex] = field(default_factory=dict)
     flows: Mapping[str, float] = field(default_factory=dict)
+    turning: float = 0.0
 
     def structure(self) -> tuple[Any, ...]:
         """Return what two plants have in common that can be solved together."""
@@ -82,7 +83,7 @@ class Plant:
         )
 
     def at(self, target: str) -> float:
-        """Return a current into a branch, or the part of a bus's voltage that ``"bus.v_re"`` names."""
+        """Return one of `flows`, or the part of a bus's voltage that ``"bus.v_re"`` names."""
         if target in self.flows:
             return self.flows[target]
         bus, _, part = target.rpartition(".")
@@ -187,6 +188,7 @@ class _Group:
         ]
         self.voltage = np.array([plant.voltage for plant in plants])
         self.current = np.array([plant.current for plant in plants])
+        self.turning = np.array([plant.turning for plant in plants])
         self.parameters = [
             SimpleNamespace(
                 **{n: np.array([p.devices[k].parameters[n] for p in plants]) for n in parameters_of(kind)}
@@ -255,9 +257,15 @@ class _Group:
             derivatives, residuals, injections = component.equations(
                 OpenLimits, SimpleNamespace(**v, t=0.0), p
             )
-            rows += [*derivatives, *residuals]
+            angles = (component.units.get(state) == "rad" for state in component.states)
+            rates = [
+                rate - self.turning[:, None] if angle else rate
+                for rate, angle in zip(derivatives, angles, strict=True)
+            ]
+            rows += [*rates, *residuals]
             for port, value in zip(component.outputs, injections, strict=True):
-                injected[port] = injected[port] + value
+                # Rates of currents, of a stator with dynamics, are no condition.
+                injected[port] = injected.get(port, 0.0) + value
         return [np.broadcast_to(row, shape) for row in (*rows, injected["i_re"], injected["i_im"])]
 
     def check(self, residual: Reals, jacobian: Reals) -> None:

@@ -15,6 +15,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
 from psmr.network.topology.network import is_load, is_motor
+from psmr.study.events.synchronisation import Synchronisation
 
 POWERS = ("p", "q", "p_rate", "q_rate")
 """Parameters of a static load that are in proportion to what is connected of it."""
@@ -43,12 +44,18 @@ def scaled_names(device: Device) -> tuple[str, ...]:
 
 
 def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
-    """Yield plain changes of the values that hold, for (change, its event) pairs in order of time."""
+    """Yield plain changes of the values that hold, for (change, its event) pairs in order of time.
+
+    Synchronisations stay as they are.
+    """
     names: dict[str, tuple[str, ...]] = {}
     values: dict[tuple[str, str], float | Course] = {}
     parts: dict[str, dict[int, float]] = {}
     devices = {device.name: device for device in system.devices}
     for change, event in changes:
+        if isinstance(change, Synchronisation):
+            yield change
+            continue
         touched: dict[tuple[str, str], float | Course] = {(d, n): value for d, n, value in change.parameters}
         for full, course in change.courses:
             device, _, name = full.rpartition(".")

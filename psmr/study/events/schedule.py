@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
 from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries, When
 from psmr.study.events.scaling import resolved
+from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def _error(event: Event, words: str) -> EventError:
 def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
     try:
         changes = event.changes(system)
+        refuse_impossible(system, changes)
     except EventError as error:
         error.event = event
         raise
@@ -183,33 +186,52 @@ def _pairs(held: Iterable[Sequence[Entry]]) -> Iterator[tuple[tuple[Entry, Entry
 def _refuse_absent(entries: Sequence[Entry]) -> None:
     """Refuse an event on a device that an earlier one has taken out of service.
 
-    A series that the device followed before may go on.
+    A series that the device followed before may go on, unless the device returns while it does.
     """
     out: dict[str, Entry] = {}
+    back: dict[str, float] = {}
     followed: set[int] = set()
+    series: dict[str, Entry] = {}
     for entry in entries:
+        if isinstance(entry.change, Synchronisation):
+            back |= dict.fromkeys(entry.change.plant.devices, entry.change.until)
+            for name in entry.change.set_points:
+                if name in series and series[name].change.until > entry.change.t:
+                    raise _error(
+                        entry.event,
+                        f"{entry.event}: {name} follows {series[name].event} when it returns at t = "
+                        f"{entry.change.t:g} s, and cannot ramp to what it was; drop reconnect, or let the "
+                        "series end before",
+                    )
         if isinstance(entry.event, TimeSeries):
             if id(entry.event) in followed:
                 continue
             followed.add(id(entry.event))
+            series |= {f"{device}.{name}": entry for device, name, _ in _touched(entry.change)}
         named = (*(device for device, _, _ in _touched(entry.change)), *entry.change.out)
         for device in named:
-            if device in out and out[device].event is not entry.event:
-                gone = out[device]
+            gone = out.get(device)
+            if gone and gone.event is not entry.event and entry.change.t < back.get(device, math.inf):
+                until = f" until t = {back[device]:g} s" if device in back else ""
                 raise _error(
                     entry.event,
                     f"{entry.event} ({entry.change.label}, t = {entry.change.t:g} s): {device} is out of "
-                    f"service since t = {gone.change.t:g} s ({gone.event}); drop one of the two events or "
-                    "move it before the other",
+                    f"service since t = {gone.change.t:g} s{until} ({gone.event}); drop one of the "
+                    "two events or move it before the other",
                 )
         out |= dict.fromkeys(entry.change.out, entry)
+        for device in entry.change.out:
+            back.pop(device, None)
 
 
 def _merged(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Join the changes of one instant, so that the algebraic equations are solved once for all of them."""
+    """Join the changes of one instant, so that the algebraic equations are solved once for all of them.
+
+    Plants are synchronised after them.
+    """
+    changes = sorted(changes, key=lambda change: (change.t, isinstance(change, Synchronisation)))
     merged: list[Change] = []
     for change in changes:
-        if merged and merged[-1].t == change.t:
-            change = merged.pop().followed_by(change)
-        merged.append(change)
+        joined = not isinstance(change, Synchronisation) and merged and merged[-1].t == change.t
+        merged.append(merged.pop().followed_by(change) if joined else change)
     return tuple(merged)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
+from psmr.integrate.run.changes import gone_after
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course, Following, Place
@@ -168,7 +169,7 @@ class Spans:
                     device, _, parameter = name.rpartition(".")
                     self._parameters_over[system.parameter_place(device, parameter)] = course
         if until > self._done:
-            gone = self._devices.gone.union(*(change.out for change in self.changes[self._done : until]))
+            gone = gone_after(self._devices.gone, self.changes[self._done : until])
             self._devices = self._service.after(self._parameters, gone)
         self._since, self._done = t, until
         for k, course in self._inputs_over.items():
@@ -188,7 +189,8 @@ class Spans:
 def devices_of(change: Change) -> frozenset[str]:
     """Return the devices that a change sets something of, or takes out."""
     named = (name for name, _ in (*change.inputs, *change.rates, *change.courses, *change.states))
-    return frozenset([*(device for device, _, _ in change.parameters), *map(_owner, named), *change.out])
+    values = (device for device, _, _ in change.parameters)
+    return frozenset([*values, *map(_owner, named), *change.out, *change.back])
 
 
 def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span, ...]:

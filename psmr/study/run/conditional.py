@@ -17,6 +17,7 @@ from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
 from psmr.study.events.scaling import resolved
 from psmr.study.events.spans import Span
+from psmr.study.events.synchronisation import refuse_impossible
 from psmr.study.events.when import When
 from psmr.study.record.values import values_of_devices
 
@@ -92,7 +93,7 @@ def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
             continue
         try:
             _check(event, signals)
-            event.at(0.0).changes(system)
+            refuse_impossible(system, event.at(0.0).changes(system))
         except InputError as error:
             refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
             refusal.event = event

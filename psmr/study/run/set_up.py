@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from numpy.typing import ArrayLike
@@ -28,12 +29,14 @@ from psmr.study.detectors.islands import dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
+from psmr.study.events.synchronisation import Synchronisation
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
 from psmr.study.run.arguments import checked_monitors, checked_start
 from psmr.study.run.conditional import waiting
+from psmr.study.run.synchronise import Synchroniser
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,9 @@ def set_up(
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
     conditional = waiting(system, events)
-    changes = schedule(system, events, t_end)
+    scheduled = schedule(system, events, t_end)
+    changes = tuple(change for change in scheduled if not isinstance(change, Synchronisation))
+    returns = [change for change in scheduled if isinstance(change, Synchronisation)]
     if words := events_outside(system, changes):
         warnings.warn(words, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
@@ -153,7 +158,8 @@ def set_up(
         name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
     )
     respond = dependent_admittances if unbalanced or opening or along else None
-    actions = Actions(system, lambda name: _lost_with(system, name), respond, conditional) or None
+    lost_with, found = partial(_lost_with, system), Synchroniser(system)
+    actions = Actions(system, lost_with, respond, conditional, returns, found) or None
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
     detectors = Detectors.of(system, criteria, end)

@@ -1,0 +1,103 @@
+"""Plants that return to the network: what they become then depends on the voltage that they find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from psmr.base.errors import EventError, InitialisationError
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.device import Device
+from psmr.integrate.run.trajectory import Change
+from psmr.network.equilibrium import equilibrium
+from psmr.network.equilibrium.equilibrium import set_points, solve_plants
+from psmr.network.equilibrium.margins import margins
+from psmr.network.topology.plants import Plant
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synchronisation(Change):
+    """A plant returns without power, and goes to its set-points; see `psmr.study.run.synchronise`.
+
+    Attributes
+    ----------
+    plant
+        The plant.
+    ramp
+        Time in s in which it does.
+    set_points
+        Full names of these held inputs.
+    """
+
+    plant: Plant
+    ramp: float
+    set_points: tuple[str, ...]
+
+    @property
+    def until(self) -> float:
+        """Time in s at which it is at its set-points."""
+        return self.t + self.ramp
+
+
+def synchronisation(system: System, t: float, plant: Plant, ramp: float) -> Synchronisation:
+    """Return the synchronisation of a plant at t in s."""
+    members = [device for device in system.devices if device.name in plant.devices]
+    wanted = tuple(f"{device.name}.{name}" for device in members for name in set_points(device))
+    label = f"{plant.name} synchronised"
+    return Synchronisation(t, label=label, plant=plant, ramp=ramp, set_points=wanted)
+
+
+def refuse_impossible(system: System, changes: Sequence[Change]) -> None:
+    """Raise EventError for a plant that cannot be at rest without power, at the voltage of the start."""
+    for change in changes:
+        if isinstance(change, Synchronisation):
+            try:
+                without_power(system, change.plant, 0.0)
+            except InitialisationError as error:
+                words = f"{change.label}: it cannot be at rest without power, from which it returns: {error}"
+                raise EventError(f"{words}; drop reconnect, or widen that limit") from error
+
+
+def without_power(system: System, plant: Plant, turning: float) -> dict[str, float]:
+    """Return a plant's variables and set-points without power, by full name; its angles turn in rad/s.
+
+    Raises
+    ------
+    InitialisationError
+        Where it has no such equilibrium, or one outside its limits.
+    """
+    members = [_now(system, device) for device in system.devices if device.name in plant.devices]
+    variables = frozenset((*system.names_x, *system.names_y))
+    read = [target for device in members for target in device.connections.values()]
+    outside = [name for name in read if name.rpartition(".")[0] not in plant.devices]
+    given = {name: float(system.w0[system.index(name)]) for name in outside if name in variables}
+    voltage = voltage_at(system, plant.bus)
+    found = equilibrium.Plant(plant.name, tuple(members), voltage, 0j, flows=given, turning=turning)
+    start = solve_plants([found])
+    w = system.w0.copy()
+    for name, value in start.items():
+        w[system.index(name)] = value
+    beyond = [str(margin) for margin in margins(replace(system, w0=w), members) if margin.outside]
+    if beyond:
+        raise InitialisationError("; ".join(beyond))
+    return start
+
+
+def _now(system: System, device: Device) -> Device:
+    """Return a device with the parameters that a system has of it."""
+    names = tuple(parameters_of(device.component))
+    if not names:
+        return device
+    group, row, _ = system.parameter_place(device.name, names[0])
+    values = map(float, system.parameters[group][row])
+    return replace(device, parameters=dict(zip(names, values, strict=True)))
+
+
+def voltage_at(system: System, bus: str) -> complex:
+    """Return the voltage of a bus at the start of a system."""
+    re, im = (float(system.w0[system.index(f"{bus}.v_{part}")]) for part in ("re", "im"))
+    return complex(re, im)
