@@ -196,3 +196,25 @@ def test_a_line_that_trips_takes_what_is_on_it_out_of_the_network(there):
         names = ("g_ii", "b_ii", "g_ij", "b_ij", "g_jj", "b_jj", "status")
         assert [after.parameter("line5-7", name) for name in names] == [0.0] * 7
         assert abs(run.at([0.25], ["line5-7.i_from", "line5-7.i_to", "bus5.v_0"]).to_numpy()).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        (
+            [
+                psmr.Fault(line="5-7", at=0.3, start=0.1, clear_from=0.2, clear_to=0.25),
+                psmr.LineTrip("5-7", 0.15),
+            ],
+            r"trip of line 5-7 .*: its ends open one by one \(fault on line 5-7, from t = 0.2 s\)",
+        ),
+        (
+            [psmr.OpenPhases("5-7", 0.1, "a"), psmr.Fault(line="5-7", at=0.3, start=0.2, clear=0.25)],
+            "line5-7 has a fault along it and phases open at one time",
+        ),
+    ],
+)
+def test_two_things_on_a_line_that_would_undo_one_another_are_refused(events, words):
+    system = psmr.build(psmr.case("wscc9"))
+    with pytest.raises(EventError, match=words):
+        psmr.simulate(system, psmr.SingleRate("TM", h=0.005), 0.4, events=events, certify=False)

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from psmr.base.errors import EventError
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.devices.network import OPEN, Line
@@ -98,6 +99,11 @@ def place_of(system: System) -> list[Place]:
             codes = {name: system.parameter(device.name, name) for name in names}
             if codes.get("open_phases", 0) > OPEN.index("abc"):
                 found.append(Place(device.name, True, True))
+            if codes["fault"] and codes.get("open_phases", 0) > OPEN.index("abc"):
+                raise EventError(
+                    f"{device.name} has a fault along it and phases open at one time: one admittance does not say"
+                    " both; let one end before the other begins"
+                )
             if codes["fault"] > 1:
                 found.append(Place(device.name, len(names) == 2, False))
     return found

@@ -15,6 +15,9 @@ from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries, When
 from psmr.study.events.scaling import resolved
 from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 
+OPEN_ENDS = ("open_i", "open_j")
+"""The parameters of a line that say that it hangs at its other end."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -53,6 +56,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
     _refuse_absent(entries)
+    _refuse_trips_before_ends(entries)
     plain = resolved(system, ((entry.change, entry.event) for entry in entries))
     changes = _merged([with_switched_currents(system, change) for change in plain])
     refuse_impossible_switching(system, changes)
@@ -181,6 +185,23 @@ def _pairs(held: Iterable[Sequence[Entry]]) -> Iterator[tuple[tuple[Entry, Entry
     """Yield the (first, last) entries of neighbouring events, in the order in which they begin."""
     spans = sorted(((own[0], own[-1]) for own in held), key=lambda span: span[0].change.t)
     yield from itertools.pairwise(spans)
+
+
+def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
+    """Refuse what opens or closes a line whose ends open one by one: the first would close the other again."""
+    for entry in entries:
+        ends = {device for device, name, value in entry.change.parameters if name in OPEN_ENDS and value}
+        for other in entries if ends else ():
+            if other.event is entry.event or not entry.event.start <= other.change.t <= entry.change.t:
+                continue
+            for device, name, _ in other.change.parameters:
+                if device in ends and name == "status":
+                    raise _error(
+                        other.event,
+                        f"{other.event} ({other.change.label}, t = {other.change.t:g} s): its ends open one by "
+                        f"one ({entry.event}, from t = {entry.change.t:g} s); drop one of the two events or "
+                        "let it end before the fault",
+                    )
 
 
 def _refuse_absent(entries: Sequence[Entry]) -> None:
