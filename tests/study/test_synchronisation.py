@@ -33,6 +33,11 @@ def machine():
 
 
 @pytest.fixture(scope="module")
+def new_england():
+    return psmr.build(psmr.case("new-england"))
+
+
+@pytest.fixture(scope="module")
 def converter():
     system = psmr.build(psmr.case("wscc9-renewable"))
     return psmr.simulate(system, TM, 8.0, [returns("S3", start=0.5, reconnect=2.0)], certify=False)
@@ -72,6 +77,23 @@ def test_it_returns_at_rest_in_the_frame_of_its_bus(which, plant, bus, t, reques
         assert rates.pop("G2.delta") == pytest.approx(2 * np.pi * (frequency - 60.0), rel=1e-9)
         assert run["G2.omega"].iloc[before + 1] == pytest.approx(frequency / 60.0, abs=1e-12)
     assert {name for name, rate in rates.items() if abs(rate) > 1e-8} == set()
+
+
+@pytest.mark.parametrize("plant", [f"G{k}" for k in range(30, 40)])
+def test_every_unit_of_new_england_returns_without_current(new_england, plant):
+    event = returns(plant, start=0.5, reconnect=2.0)
+    run = psmr.simulate(new_england, t_end=2.5, events=[event], certify=False)
+    after = np.flatnonzero(run.t == 2.0)[-1]
+    assert max(abs(run[f"{plant}.{name}"].iloc[after]) for name in ("p", "q")) < 1e-6  # MW, 1e-8 pu
+
+
+def test_stators_with_dynamics_return_without_current():
+    system = psmr.build(psmr.case("wscc9"), dynamic=psmr.Region(buses="all"))
+    event = returns("G3", start=0.5, reconnect=1.0)
+    run = psmr.simulate(system, t_end=1.2, events=[event], certify=False)
+    before, after = np.flatnonzero(run.t == 1.0)[[0, -1]]
+    assert max(abs(run[f"G3.{name}"].iloc[after]) for name in ("p", "q")) < 1e-6
+    assert run["G3.omega"].iloc[after] == pytest.approx(run["bus3.frequency"].iloc[before] / 60, abs=1e-9)
 
 
 def test_set_points_ramp_to_what_they_were(machine):
