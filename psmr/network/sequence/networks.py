@@ -101,8 +101,8 @@ def place_of(system: System) -> list[Place]:
                 found.append(Place(device.name, True, True))
             if codes["fault"] and codes.get("open_phases", 0) > OPEN.index("abc"):
                 raise EventError(
-                    f"{device.name} has a fault along it and phases open at one time: one admittance does not say"
-                    " both; let one end before the other begins"
+                    f"{device.name} has a fault along it and phases open at one time: one admittance does not"
+                    " say both; let one end before the other begins"
                 )
             if codes["fault"] > 1:
                 found.append(Place(device.name, len(names) == 2, False))

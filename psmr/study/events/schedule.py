@@ -188,7 +188,7 @@ def _pairs(held: Iterable[Sequence[Entry]]) -> Iterator[tuple[tuple[Entry, Entry
 
 
 def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
-    """Refuse what opens or closes a line whose ends open one by one: the first would close the other again."""
+    """Refuse to open or close a line whose ends open one by one: the first would close the other again."""
     for entry in entries:
         ends = {device for device, name, value in entry.change.parameters if name in OPEN_ENDS and value}
         for other in entries if ends else ():
@@ -198,9 +198,9 @@ def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
                 if device in ends and name == "status":
                     raise _error(
                         other.event,
-                        f"{other.event} ({other.change.label}, t = {other.change.t:g} s): its ends open one by "
-                        f"one ({entry.event}, from t = {entry.change.t:g} s); drop one of the two events or "
-                        "let it end before the fault",
+                        f"{other.event} ({other.change.label}, t = {other.change.t:g} s): its ends open one "
+                        f"by one ({entry.event}, from t = {entry.change.t:g} s); drop one of the two events, "
+                        "or let it end before the fault",
                     )
 
 
