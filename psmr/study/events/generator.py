@@ -13,7 +13,7 @@ from psmr.network.topology.network import find_branch
 from psmr.network.topology.plants import find_plant
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import check_after, check_finite, check_time
-from psmr.study.events.scaling import Scaling, scaled_names
+from psmr.study.events.scaling import scaled_names, scaling
 from psmr.study.events.synchronisation import synchronisation
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class GeneratorTrip:
         if self.fraction < 1:
             rated = [d.name for d in system.devices if d.name in plant.devices and scaled_names(d)]
             label = f"{100 * self.fraction:g} % of {plant.name} tripped"
-            return (Scaling(self.start, label=label, parts=tuple((n, 1 - self.fraction) for n in rated)),)
+            return (scaling(system, self.start, label, ((n, 1 - self.fraction) for n in rated)),)
         back: tuple[Change, ...] = ()
         if self.reconnect is not None and self.ramp is not None:
             back = (synchronisation(system, self.reconnect, plant, self.ramp),)

@@ -12,7 +12,7 @@ from psmr.dae.declare.device import Device
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
-from psmr.study.events.scaling import Scaling, scaled_names
+from psmr.study.events.scaling import scaled_names, scaling
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -96,11 +96,11 @@ class LoadTrip:
         label = f"{100 * self.fraction:g} % of the load at {bus} trips"
         out = motors if self.fraction == 1 else ()
         left = tuple((name, 1 - self.fraction) for name in (*loads, *motors) if name not in out)
-        first = Scaling(self.start, label=label, out=out, parts=left)
+        first = scaling(system, self.start, label, left, out)
         if self.reconnect is None:
             return (first,)
         label = f"load at {bus} reconnected{' but for its motors' if motors else ''}"
-        return first, Scaling(self.reconnect, label=label, parts=tuple((name, 1.0) for name in loads))
+        return first, scaling(system, self.reconnect, label, ((name, 1.0) for name in loads))
 
 
 def _loads(system: System, bus: int | str, what: str) -> tuple[str, tuple[Device, ...]]:

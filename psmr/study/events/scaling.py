@@ -28,6 +28,8 @@ RATINGS = ("s_n", "t_rate", "turbines")
 class Scaling(Change):
     """A change after which a part of some devices is connected, as far as its event is concerned.
 
+    Its parameters are what the event makes of these devices where it is the only one.
+
     Attributes
     ----------
     parts
@@ -35,6 +37,20 @@ class Scaling(Change):
     """
 
     parts: tuple[tuple[str, float], ...] = ()
+
+
+def scaling(
+    system: System, t: float, label: str, parts: Iterable[tuple[str, float]], out: tuple[str, ...] = ()
+) -> Scaling:
+    """Return the change at t in s that leaves (device, part) pairs connected and takes devices out."""
+    devices, parts = {device.name: device for device in system.devices}, tuple(parts)
+    wholes = [
+        (device, name, part, system.parameter(device, name))
+        for device, part in parts
+        for name in scaled_names(devices[device])
+    ]
+    alone = [(device, name, part * whole) for device, name, part, whole in wholes if whole != 0]
+    return Scaling(t, tuple(alone), label=label, out=out, parts=parts)
 
 
 def scaled_names(device: Device) -> tuple[str, ...]:
@@ -56,11 +72,14 @@ def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterat
         if isinstance(change, Synchronisation):
             yield change
             continue
-        touched: dict[tuple[str, str], float | Course] = {(d, n): value for d, n, value in change.parameters}
+        parted = change.parts if isinstance(change, Scaling) else ()
+        touched: dict[tuple[str, str], float | Course] = {}
+        if not parted:
+            touched |= {(device, name): value for device, name, value in change.parameters}
         for full, course in change.courses:
             device, _, name = full.rpartition(".")
             touched[device, name] = course
-        for device, part in change.parts if isinstance(change, Scaling) else ():
+        for device, part in parted:
             parts.setdefault(device, {})[id(event)] = part
             names[device] = scaled_names(devices[device])
             for name in names[device]:

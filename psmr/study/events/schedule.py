@@ -12,7 +12,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
 from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries, When
-from psmr.study.events.scaling import resolved
+from psmr.study.events.scaling import Scaling, resolved
 from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 
 OPEN_ENDS = ("open_i", "open_j")
@@ -51,7 +51,9 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     timed = [event for event in given if not isinstance(event, When)]
     for event in sorted(timed, key=lambda event: event.start):
         earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
-        now = after(system, [change for change in earlier if change.t <= event.start], event.start)
+        # Events set what the whole of a load or a unit has, of which a part may have tripped.
+        whole = [c for c in earlier if c.t <= event.start and not isinstance(c, Scaling)]
+        now = after(system, whole, event.start)
         entries += [Entry(change, event) for change in _checked(event, now, t_end)]
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
@@ -149,8 +151,11 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
 
 
 def _touched(change: Change) -> Iterator[tuple[str, str, float | None]]:
-    """Yield (device, parameter or input, value) of what a change sets; None for what it lets move."""
-    yield from change.parameters
+    """Yield (device, parameter or input, value) of what a change sets; None for what it lets move.
+
+    The parts of loads and units that trip take what they are by then, and set nothing of their own.
+    """
+    yield from () if isinstance(change, Scaling) else change.parameters
     for name, value in change.inputs:
         device, _, port = name.rpartition(".")
         yield device, port, value
