@@ -147,8 +147,8 @@ def _without_effect(system: System, change: Change, last: Span, now: Span) -> st
     """Return words on a change of what is dead, or to what is so already; "" of one with an effect."""
     if bool(devices_of(change)) and devices_of(change) <= last.out & now.out:
         return " (without effect: it is dead)"
-    others = change.inputs or change.out or change.rates or change.courses or change.states
-    if change.parameters and not others:
+    others = (change.inputs, change.out, change.rates, change.courses, change.states, change.back)
+    if change.parameters and not any(others):
         places = [(system.parameter_place(device, name), value) for device, name, value in change.parameters]
         if all(last.parameters[group][row, column] == value for (group, row, column), value in places):
             return " (without effect: it is so already)"
