@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -117,19 +117,38 @@ class Oracle:
         self.grid: Grid = grid_of(system)
         states = states_of(self.grid, events)
         begins = [0, *(1 + np.flatnonzero(np.diff(t) == 0.0)).tolist(), len(t)]
-        self.pieces = [
-            Piece([state for state in states if state.t <= t[a] + 1e-12][-1], slice(a, b))
-            for a, b in itertools.pairwise(begins)
-        ]
         self.speeds = np.column_stack([self._speed(source) for source in self.grid.sources])
         self.angles = self._integrated(self.speeds)
         parts = [[self._column(f"{bus}.{part}") for bus in self.grid.buses] for part in ("v_re", "v_im")]
         voltage = np.array(parts[0]).T + 1j * np.array(parts[1]).T
         self.bus_angles, self.v = np.angle(voltage), np.abs(voltage)
+        lost: set[str] = set()
+        self.pieces = [
+            Piece(
+                self._supplied([state for state in states if state.t <= t[a] + 1e-12][-1], a, lost),
+                slice(a, b),
+            )
+            for a, b in itertools.pairwise(begins)
+        ]
         for piece in self.pieces:
             for k, bus in enumerate(self.grid.buses):
                 if bus in piece.state.faulted or piece.state.island(bus) is None:
                     self.v[piece.rows, k] = np.nan
+
+    def _supplied(self, state: State, row: int, lost: set[str]) -> State:
+        """Return what holds with the islands that are supplied, and add the sources of the others to `lost`.
+
+        Converters that form a voltage have none where nothing draws a current; they do not come back.
+        """
+        islands = []
+        for island in state.islands:
+            members = [s for s in self.grid.sources if s.bus in island and s.name not in state.gone | lost]
+            dark = not any(self.v[row, k] for k, bus in enumerate(self.grid.buses) if bus in island)
+            if not members or (dark and all(source.kind == FORMER for source in members)):
+                lost |= {source.name for source in members}
+            else:
+                islands.append(island)
+        return replace(state, islands=tuple(islands), gone=state.gone | lost)
 
     def judge(self, limits: Limits) -> Seen:
         """Return what is beyond the limits."""
