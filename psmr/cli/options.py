@@ -228,7 +228,11 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command with its help, its example and, where it has results, --json."""
     command: argparse.ArgumentParser = subparsers.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example: {example}"
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog=f"example: {example}",
+        allow_abbrev=False,  # --h is a step, not --help
     )
     command.set_defaults(command=function)
     if json_flag:
