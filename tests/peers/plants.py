@@ -58,7 +58,7 @@ ALSO |= {
     "WT3G1": {"p_llmax": 9.0},
     "REGFMB1": {"i_ss": 3.0, "i_fault": 9.0, "v_frz": 0.0},
     "WT3E1": {"rp_max": 9.0, "rp_min": -9.0, "i_p_max": 9.0, "p_min": 0.1, "p_full": 0.74},
-    "WT3P1": {"rate_max": 99.0, "theta_max": 99.0, "k_pp": 1.5, "p_set": 0.2},
+    "WT3P1": {"rate_max": 99.0, "theta_max": 99.0, "k_pp": 1.5, "p_set": 99.0},
     "OEX12T": {"v_i_max": 9.0, "v_i_min": -9.0},
 }
 TURBINE = ("WTTQA1", "WTPTA1", "WTARA1", "WTDTA1")
