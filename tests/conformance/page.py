@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def write(rows: Sequence[Row], lists: Sequence[Published]) -> None:
 
 def trace_cells(row: Row) -> tuple[str, ...]:
     """Return the cells of a trace's row."""
-    return (
+    return _unbroken(
         f"**{row.program}** {row.name} [{row.unit}]",
         *(f"{row.rms:.1e}", f"{row.largest:.1e}", f"{100 * row.part:.2g} %", f"{row.numerics:.0e}"),
         *(f"{100 * row.mode:.0e} %", f"{row.model:.1e}", _or_nothing(row.own_step), row.device, row.cause),
@@ -36,7 +37,7 @@ def trace_cells(row: Row) -> tuple[str, ...]:
 
 def list_cells(entry: Published) -> tuple[str, ...]:
     """Return the cells of a list's row."""
-    return (
+    return _unbroken(
         f"**{entry.program}** {entry.name}",
         *(str(entry.count), f"{entry.largest:.1e} {entry.unit}", entry.cause),
     )
@@ -46,6 +47,20 @@ def cells(table: Path) -> list[list[str]]:
     """Return the cells of a table, without its head."""
     lines = table.read_text(encoding="utf-8").splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def number(cell: str) -> float:
+    """Return the number at the beginning of a cell."""
+    found = re.match(r"[-+.\de]+", cell.replace("\N{MINUS SIGN}", "-"))
+    if found is None:
+        raise ValueError(f"{cell!r} does not begin with a number")
+    return float(found[0])
+
+
+def _unbroken(*cells: str) -> tuple[str, ...]:
+    """Return cells whose numbers do not break at a minus sign or before a per cent sign."""
+    whole = (re.sub(r"(?<=\de)-(?=\d)", "\N{MINUS SIGN}", cell) for cell in cells)
+    return tuple(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", cell) for cell in whole)
 
 
 def _or_nothing(value: float) -> str:
