@@ -165,3 +165,16 @@ def test_a_trip_of_what_a_condition_has_tripped_is_said_to_have_no_effect(system
     labels = [label for _, label in found.instants]
     assert "line5-7 tripped (without effect: it is so already)" in labels
     assert "line5-7 reclosed" in labels
+
+
+def test_a_line_whose_ends_open_one_by_one_is_not_tripped_by_a_condition(system):
+    fault = psmr.Fault(line="4-6", at=0.3, start=0.05, clear_from=0.1, clear_to=0.2)
+    trip = psmr.When("bus6.v < 0.99 for 0.02 s", psmr.LineTrip("4-6", 0.0))
+    with pytest.raises(EventError, match=r"the ends of line4-6 open one by one \(line4-6 opened at bus4\)"):
+        run(system, fault, trip)
+    waits = psmr.When(
+        "bus6.v < 0.99 for 0.02 s", psmr.Fault(line="4-6", at=0.3, start=0, clear_from=0.1, clear_to=0.2)
+    )
+    with pytest.raises(EventError, match="may come between them"):
+        run(system, waits, psmr.LineTrip("4-6", 0.1))
+    run(system, waits)

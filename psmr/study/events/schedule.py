@@ -121,7 +121,7 @@ def _refuse_repeated(events: Sequence[Event]) -> None:
             )
 
 
-def _error(event: Event, words: str) -> EventError:
+def _error(event: Event | When, words: str) -> EventError:
     error = EventError(words)
     error.event = event
     return error
@@ -207,6 +207,43 @@ def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
                         f"by one ({entry.event}, from t = {entry.change.t:g} s); drop one of the two events, "
                         "or let it end before the fault",
                     )
+
+
+def refuse_conditional_trips(scheduled: Iterable[Change], possible: Iterable[tuple[When, Change]]) -> None:
+    """Refuse events on a condition beside lines whose ends open one by one, as scheduled ones are.
+
+    Parameters
+    ----------
+    scheduled
+        The changes whose times are known.
+    possible
+        (event, change) pairs of the events that wait for a condition.
+
+    Raises
+    ------
+    EventError
+        For an event that may open or close a line between its two ends, of which the first would close the
+        other again.
+    """
+    every: list[tuple[When | None, Change]] = [*((None, change) for change in scheduled), *possible]
+    one_by_one = {
+        device: (event, change)
+        for event, change in every
+        for device, name, value in change.parameters
+        if name in OPEN_ENDS and value
+    }
+    for event, change in every:
+        for device, name, _ in change.parameters:
+            ends_of, first = one_by_one.get(device, (event, change))
+            if name == "status" and ends_of is not event:
+                conditional = event or ends_of
+                assert conditional is not None
+                raise _error(
+                    conditional,
+                    f"{conditional}: the ends of {device} open one by one ({first.label}), and "
+                    f"{change.label} may come between them; drop one of the two events, or "
+                    "let both ends open at once",
+                )
 
 
 def _refuse_absent(entries: Sequence[Entry]) -> None:

@@ -28,7 +28,7 @@ from psmr.study.detectors.finding import Stop
 from psmr.study.detectors.islands import dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
-from psmr.study.events.schedule import schedule
+from psmr.study.events.schedule import refuse_conditional_trips, schedule
 from psmr.study.events.synchronisation import Synchronisation
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
@@ -149,7 +149,11 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    possible = [change for event in conditional for change in event.when.at(0.0).changes(system)]
+    by_event = [
+        (event.when, change) for event in conditional for change in event.when.at(0.0).changes(system)
+    ]
+    refuse_conditional_trips(scheduled, by_event)
+    possible = [change for _, change in by_event]
     unbalanced = any(_unbalances(system, change) for change in (*changes, *possible))
     if unbalanced:
         warn_of_assumptions(system)
