@@ -23,7 +23,7 @@ from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
 from psmr.network.signals.signals import Signals
 from psmr.study.file.load_system import load_system
-from psmr.study.file.names import check_signals, refuse_events
+from psmr.study.file.names import check_signals, refuse_event
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import Output, Study, is_study, read_study, usual_folder
 from psmr.study.output.files import check_writable
@@ -125,11 +125,7 @@ def run_study(
             page = Page(system, study.name, _origin(study))
             files = write_outputs(run, output, page, transaction, streamed, stage)
     except EventError as error:
-        refuse_events(study, system)
-        for event, where in zip(study.events, study.places.events, strict=False):
-            if event is error.event:
-                raise StudyError(f"{where}: {error}") from error
-        raise
+        refuse_event(study, system, error)
     except PsmrError as error:
         if output is not None and error.partial is not None:
             page = Page(system, f"{study.name}: partial run", _origin(study))

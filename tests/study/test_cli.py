@@ -358,3 +358,21 @@ def test_what_is_done_beside_the_run_takes_the_place_of_the_bar(capsys, monkeypa
         assert progress.words.desc == "writing run.csv"
         progress(0.7)
         assert progress.words is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("start = 0.1", "start = 0.6", "would never be seen"),
+        ("bus = 5", "bus = 7", "bus7 has no load"),
+        ("start = 0.1", 'when = "bus55.v < 0.7"', "bus55.v"),
+    ],
+)
+def test_check_refuses_the_events_that_a_run_refuses(study, study_text, capsys, old, new, message):
+    assert call(capsys, "check", study)[0] == 0
+    study.write_text(study_text.replace(old, new))
+    for command in ("check", "run"):
+        code, _, err = call(capsys, command, study)
+        assert code == 2
+        assert f"{study}:15" in err
+        assert message in err

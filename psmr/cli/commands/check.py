@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from psmr.base.errors import EventError
 from psmr.base.files import TABLES
 from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
@@ -19,8 +21,10 @@ from psmr.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from psmr.dae.system.system import System
     from psmr.files.read import CaseFile
     from psmr.network.case.case import Case
+    from psmr.study.file.study import Study
 
 
 def add(subparsers: Any) -> None:
@@ -32,7 +36,7 @@ def add(subparsers: Any) -> None:
         "check whether a case starts in equilibrium: power flow, set-points, limits, residuals",
         "psmr check cases/wscc9/wscc9.toml",
     )
-    case_options(check, "CASE|STUDY", "case file, or study file for its case")
+    case_options(check, "CASE|STUDY", "case file, or study file for its case and events")
     check.add_argument("--all", action="store_true", help="show every bus, device and variable")
     check.add_argument(
         "--modes", action="store_true", help="look for growing oscillations in a large system, too"
@@ -46,17 +50,19 @@ def command(arguments: argparse.Namespace) -> int:
     from psmr.study.check import check
     from psmr.study.file.study import read_study
 
+    study = None
     if names_study(arguments):
         check_study_options(arguments, {})
-        file = read_study(arguments.case).case
-    else:
-        file = case_file(arguments)
+        study = read_study(arguments.case)
+    file = study.case if study else case_file(arguments)
     case, warned = _read(file)
     report = check(
         *(case, file.reactive_limits, arguments.modes or None),
         start_at_limits=file.start_at_limits,
         power_flow_start=file.power_flow_start,
     )
+    if study is not None and report.system is not None:
+        _check_events(study, report.system)
     if arguments.output:
         from psmr.study.output.files import write_text
 
@@ -67,6 +73,17 @@ def command(arguments: argparse.Namespace) -> int:
         show(report.text(arguments.all, warned))
         tell_written(arguments.output)
     return 0 if report.good else 1
+
+
+def _check_events(study: Study, system: System) -> None:
+    """Refuse the events of a study that a run of it would refuse."""
+    from psmr.study.file.names import refuse_event
+    from psmr.study.run.planned import planned
+
+    try:
+        planned(system, study.events, math.inf if study.t_end is None else study.t_end)
+    except EventError as error:
+        refuse_event(study, system, error)
 
 
 def _read(file: CaseFile) -> tuple[Case, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from psmr.base.errors import InputError, Mistakes, StudyError, placed
+from typing import NoReturn
+
+from psmr.base.errors import EventError, InputError, Mistakes, StudyError, placed
 from psmr.dae.system.system import System
 from psmr.network.signals.signals import Signals
 from psmr.study.events import Event
@@ -35,6 +37,18 @@ def refuse_events(study: Study, system: System) -> None:
     mistakes = Mistakes(StudyError)
     _check_events(study, system, mistakes)
     mistakes.finish()
+
+
+def refuse_event(study: Study, system: System, error: EventError) -> NoReturn:
+    """Raise the error of an event that a run refuses, with file and line where it has them.
+
+    Where events name what is not there, all of them are listed instead.
+    """
+    refuse_events(study, system)
+    for event, where in zip(study.events, study.places.events, strict=False):
+        if event is error.event:
+            raise StudyError(f"{where}: {error}") from error
+    raise error
 
 
 def _check_events(study: Study, system: System, mistakes: Mistakes) -> None:

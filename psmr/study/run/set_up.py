@@ -28,14 +28,13 @@ from psmr.study.detectors.finding import Stop
 from psmr.study.detectors.islands import dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
-from psmr.study.events.schedule import refuse_conditional_trips, schedule
 from psmr.study.events.synchronisation import Synchronisation
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
 from psmr.study.run.arguments import checked_monitors, checked_start
-from psmr.study.run.conditional import waiting
+from psmr.study.run.planned import planned
 from psmr.study.run.synchronise import Synchroniser
 
 
@@ -139,8 +138,7 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
-    conditional = waiting(system, events)
-    scheduled = schedule(system, events, t_end)
+    scheduled, conditional, possible = planned(system, events, t_end)
     changes = tuple(change for change in scheduled if not isinstance(change, Synchronisation))
     returns = [change for change in scheduled if isinstance(change, Synchronisation)]
     if words := events_outside(system, changes):
@@ -149,11 +147,6 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    by_event = [
-        (event.when, change) for event in conditional for change in event.when.at(0.0).changes(system)
-    ]
-    refuse_conditional_trips(scheduled, by_event)
-    possible = [change for _, change in by_event]
     unbalanced = any(_unbalances(system, change) for change in (*changes, *possible))
     if unbalanced:
         warn_of_assumptions(system)
