@@ -9,7 +9,7 @@ import psmr
 from psmr import cli
 from psmr.errors import CaseError, PsmrWarning
 
-RAW = Path(str(psmr.__path__[0])).parent / "cases" / "wscc9" / "wscc9.raw"
+RAW = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.raw"
 
 # Records in the layout of version 30. Line 7-8 and transformer 1-4 are those of IEEE ODM's
 # PSSEV30_IEEE9_Acsc_Test.java (ieee9.seq): z0 = 0.02125 + j0.18, b0 = 0.149; delta at bus 1, j0.0567.
