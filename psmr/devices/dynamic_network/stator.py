@@ -7,6 +7,7 @@ behind a reactance.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,19 +67,8 @@ def with_stator_fluxes(component: type[Component]) -> type[Component]:
         )
         return (*derivatives, *fluxes), residuals, injections
 
-    return type(
-        f"{component.__name__}_stator",
-        (component,),
-        {
-            "__doc__": f"{component.__name__} with stator fluxes as states. {component.__doc__}",
-            "__module__": component.__module__,
-            "made_by": (with_stator_fluxes, component),
-            "states": (*component.states, "psi_d", "psi_q"),
-            "together": (*component.together, ("psi_d", "psi_q")),
-            "equations": staticmethod(equations),
-            "stator_speed": SPEED,
-            "storage": STORAGE,
-        },
+    return _with_states(
+        with_stator_fluxes, component, "stator fluxes as states", ("psi_d", "psi_q"), equations
     )
 
 
@@ -111,17 +101,30 @@ def with_series_current(component: type[Component]) -> type[Component]:
         base = p.s_n / p.s_base
         return (*derivatives, *current), (), (base * v.i_l_re, base * v.i_l_im)
 
+    what, own = "the current of its stator as a state", ("i_l_re", "i_l_im")
+    return _with_states(with_series_current, component, what, own, equations, f_n=F_N)
+
+
+def _with_states(
+    made_by: Callable[..., type[Component]],
+    component: type[Component],
+    what: str,
+    states: tuple[str, str],
+    equations: Callable[[Any, Any, Any], tuple[Terms, Terms, Terms]],
+    **parameters: Parameter,
+) -> type[Component]:
+    """Return the component with two more states, which a partition keeps together."""
     return type(
         f"{component.__name__}_stator",
         (component,),
         {
-            "__doc__": f"{component.__name__} with the current of its stator as a state. {component.__doc__}",
+            "__doc__": f"{component.__name__} with {what}. {component.__doc__}",
             "__module__": component.__module__,
-            "made_by": (with_series_current, component),
-            "states": (*component.states, "i_l_re", "i_l_im"),
-            "together": (*component.together, ("i_l_re", "i_l_im")),
+            "made_by": (made_by, component),
+            "states": (*component.states, *states),
+            "together": (*component.together, states),
             "equations": staticmethod(equations),
-            "f_n": F_N,
+            **parameters,
             "stator_speed": SPEED,
             "storage": STORAGE,
         },
