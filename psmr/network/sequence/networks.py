@@ -11,9 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import EventError
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import DynamicBus
-from psmr.devices.network import OPEN, Line
+from psmr.devices.network import OPEN, Bus, Line
 from psmr.network.sequence.impedances import NEGATIVE, ZERO, Element, Impedances
 from psmr.network.sequence.two_port import Complexes, Sections
 from psmr.network.topology.network import branches, buses, out_of_service
@@ -89,23 +90,24 @@ def connected(status: float, open_i: float, open_j: float) -> bool:
 def place_of(system: System) -> list[Place]:
     """Return where a system is unbalanced."""
     found = []
-    for device in system.devices:
-        if issubclass(device.component, DynamicBus):  # its phases are simulated
-            continue
-        names = ("fault", "open_phases") if issubclass(device.component, Line) else ("fault",)
-        if device.name in buses(system) or len(names) == 2:
-            if len(names) == 2 and not connected(*(system.parameter(device.name, name) for name in ENDS)):
+    for group, matrix in zip(system.groups, system.parameters, strict=True):
+        component = group.compiled.component
+        line = issubclass(component, Line)
+        if not (line or issubclass(component, Bus)) or issubclass(component, DynamicBus):
+            continue  # the phases of a dynamic bus are simulated
+        column = tuple(parameters_of(component)).index
+        fault = matrix[:, column("fault")]
+        gap = matrix[:, column("open_phases")] > OPEN.index("abc") if line else np.zeros(len(matrix), bool)
+        for row in np.flatnonzero((fault > 1) | gap):
+            name = group.names[row]
+            if line and not connected(*(matrix[row, column(end)] for end in ENDS)):
                 continue
-            codes = {name: system.parameter(device.name, name) for name in names}
-            if codes.get("open_phases", 0) > OPEN.index("abc"):
-                found.append(Place(device.name, True, True))
-            if codes["fault"] and codes.get("open_phases", 0) > OPEN.index("abc"):
+            if fault[row] and gap[row]:
                 raise EventError(
-                    f"{device.name} has a fault along it and phases open at one time: one admittance does not"
+                    f"{name} has a fault along it and phases open at one time: one admittance does not"
                     " say both; let one end before the other begins"
                 )
-            if codes["fault"] > 1:
-                found.append(Place(device.name, len(names) == 2, False))
+            found.append(Place(name, line, bool(gap[row])))
     return found
 
 

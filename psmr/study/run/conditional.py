@@ -87,10 +87,11 @@ def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
         For a signal that does not exist, with the nearest, one that a condition cannot read, and what the
         event itself objects to.
     """
+    conditional = [event for event in events if isinstance(event, When)]
+    if not conditional:
+        return []
     found, signals = [], Signals.of(system)
-    for event in events:
-        if not isinstance(event, When):
-            continue
+    for event in conditional:
         try:
             _check(event, signals)
             refuse_impossible(system, event.at(0.0).changes(system))
