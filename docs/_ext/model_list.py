@@ -31,8 +31,9 @@ def records() -> dict[type[Component], list[str]]:
     for model, names in LOADS.items():
         for name in names:
             found.setdefault(by_name[name], []).append(model)
-    for model, name in RELAYS.items():
-        found.setdefault(by_name[name], []).append(model)
+    for model, names in RELAYS.items():
+        for name in names:
+            found.setdefault(by_name[name], []).append(model)
     return found
 
 

@@ -104,7 +104,6 @@ MACHINE = "1 'GENROU' 1 6.5 0.06 0.2 0.05 4.0 0.0 1.8 1.75 0.6 0.8 0.3 0.15 0.09
             "1 'USRMDL' 1 'MYWIND' 106 0 0 1 1 1 0.5 /",
             "'USRMDL' 'MYWIND'; generator '1' at bus 1 runs without it (wind); left out",
         ),
-        ("1 'DISTR1' 2 1 1 1 1 /", "'DISTR1'; no relay opens the branch from bus 1 to bus 2; left out"),
         ("1 'NOSUCH' 1 0.5 /", "'NOSUCH'; generator '1' at bus 1 runs without it; left out"),
     ],
 )

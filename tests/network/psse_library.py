@@ -171,6 +171,11 @@ SHED = {
     for name, x in {"set": 0.9, "pickup": 0.1, "breaker": 0.05, "shed": 0.2}.items()
 }
 BAND = {"low": 0.8, "high": 1.2, "pickup": 0.1, "breaker": 0.05}
+CURVE_BY_POINTS = {
+    **{"i_set": 0.5, "t_reset": 2.0, "breaker": 0.05},
+    **{f"multiple_{k}": x for k, x in enumerate((1.1, 1.2, 1.5, 2.0, 3.0), 1)},
+    **{f"time_{k}": x for k, x in enumerate((8.0, 4.0, 2.0, 1.0, 0.5), 1)},
+}
 RELAYS = {
     models.UnderFrequencyShedding: {**SHED, "t_f": 0.04, "f_n": 60.0},
     models.UnderVoltageShedding: SHED,
@@ -178,6 +183,8 @@ RELAYS = {
     models.VoltageTrip: BAND,
     models.DistanceRelay: {"reach_1": 0.1, "reach_2": 0.3},
     models.OvercurrentRelay: {"i_set": 0.6, "curve": 2.0, "multiplier": 0.3, "t_reset": 0.5},
+    models.TimeCurrentRelay: CURVE_BY_POINTS,
+    models.TimeCurrentShedding: {**CURVE_BY_POINTS, "part": 0.5},
     models.OutOfStepRelay: {"outer": 0.3, "inner": 0.1, "reach": 1.0},
     models.RideThrough: {"low_1": 0.5, "low_time_1": 0.2},
 }
@@ -309,7 +316,10 @@ ZERO = {
     models.EXPIC1: ("t_r", "t_a2", "t_a3", "t_a4", "t_f2"),
 }
 
+ONE_POINT = {f"{name}_{k}": x for k in range(1, 6) for name, x in (("multiple", 1.1), ("time", 8.0))}
 VARIANTS = {
+    models.TimeCurrentRelay: (ONE_POINT,),
+    models.TimeCurrentShedding: (ONE_POINT,),
     models.CMLD: (
         {"fm_a": 0.6, "stalled_1": 1.0, **{f"off{n}_{k}": 1.0 for n in "12" for k in "abc"}, "v_con": 10.0},
         {"th2t": 0.4, "v_con": 0.9, "v_el": 0.1, "tripped": 1.0},

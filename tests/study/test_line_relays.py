@@ -158,7 +158,7 @@ def test_a_curve_by_name_is_that_of_its_standard(build, curve, points):
         (relay("DistanceRelay", reach_1=0.2, reach_2=0.1), "reach_2 = 0.1: must be above reach_1 = 0.2"),
         (relay("DistanceRelay"), "reach_1 = 0: there is no zone"),
         (relay("DistanceRelay", bus=8, reach_1=0.1), "bus = 8: must be one of the ends of line5-7, 5 or 7"),
-        (relay("DistanceRelay", acts_on="load5", reach_1=0.1), "acts on a line, and there is none"),
+        (relay("DistanceRelay", acts_on="load5", reach_1=0.1), "a line or transformer, and there is none"),
         (relay("OutOfStepRelay", outer=0.1, inner=0.2, reach=1.0), "inner = 0.2: must be below outer = 0.1"),
         (relay("RideThrough", "RT", 3, "G3", low_1=0.5, low_time_1=2.0, low_2=0.9, low_time_2=1.0),
          "the lower a voltage, the shorter its time"),

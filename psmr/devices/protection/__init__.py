@@ -2,7 +2,7 @@
 
 from psmr.devices.protection.distance import DistanceRelay
 from psmr.devices.protection.out_of_step import OutOfStepRelay
-from psmr.devices.protection.overcurrent import OvercurrentRelay
+from psmr.devices.protection.overcurrent import OvercurrentRelay, TimeCurrentRelay, TimeCurrentShedding
 from psmr.devices.protection.relays import (
     NO_VOLTAGE,
     STAGES,
@@ -23,6 +23,8 @@ __all__ = [
     "OvercurrentRelay",
     "Relay",
     "RideThrough",
+    "TimeCurrentRelay",
+    "TimeCurrentShedding",
     "UnderFrequencyShedding",
     "UnderVoltageShedding",
     "VoltageTrip",

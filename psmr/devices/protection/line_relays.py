@@ -1,8 +1,8 @@
-"""Relays at one end of a line: they measure its voltage and current and open the breaker at that end.
+"""Relays at one end of a branch: they measure its voltage and current and open the breaker at that end.
 
 What they measure is of the positive sequence: during unbalanced faults a relay of each phase sees more. The
-current is that into the line. A line whose breakers are open at both ends is out of service; with one open,
-it hangs at the other end.
+current is that into the branch. A line whose breakers are open at both ends is out of service; with one open,
+it hangs at the other end. A transformer opens at both ends, and so does a line where `both` says so.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ RADIANS = math.pi / 180
 
 
 class LineRelay(Component):
-    """What every relay of a line reads: the voltage of its bus and the current into the line there."""
+    """What every relay of a branch reads: the voltage of its bus and the current into the branch there."""
 
     inputs = ("v_re", "v_im", "m_re", "m_im")
-    acts_on = "line"
+    acts_on = "branch"
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -35,6 +35,7 @@ def breaker() -> dict[str, Parameter]:
         "breaker": Parameter("s", "breaker time", nonnegative, default=0.05),
         "dead_time": Parameter("s", "time after which the breaker recloses, 0 for not", nonnegative, 0.0),
         "shots": Parameter("1", "how often it recloses", whole(0, 10), default=1.0),
+        "both": Parameter("1", "1 opens a line at both ends, 0 at the relay's", flag, 0.0),
         "end": Parameter(
             "1", "end of the line at which the relay is: 0 its first bus, 1 its second", flag, 0.0
         ),
@@ -52,15 +53,26 @@ def _own_and_other(p: Any) -> tuple[str, str]:
     return ("open_i", "open_j") if p.end == 0 else ("open_j", "open_i")
 
 
+def _whole(v: Any, p: Any, status: float) -> Mapping[str, Any] | None:
+    """Return what takes a branch out of service or back at both its ends; None where only one moves."""
+    ends = [end for end in ("open_i", "open_j") if hasattr(v.acts_on, end)]
+    if ends and not p.both:
+        return None
+    return {"acts_on.status": status, **{f"acts_on.{end}": 0.0 for end in ends}}
+
+
 def _opened(v: Any, p: Any) -> Mapping[str, Any]:
     own, _ = _own_and_other(p)
-    return {"open": 1.0, f"acts_on.{own}": 1.0, "acts_on.status": 0.0}
+    moved = _whole(v, p, 0.0) or {f"acts_on.{own}": 1.0, "acts_on.status": 0.0}
+    return {"open": 1.0, **moved}
 
 
 def _reclosed(v: Any, p: Any) -> Mapping[str, Any]:
     own, other = _own_and_other(p)
-    back = 0.0 if getattr(v.acts_on, other) else 1.0
-    return {"open": 0.0, "picked": 0.0, "done": p.done + 1, f"acts_on.{own}": 0.0, "acts_on.status": back}
+    moved = _whole(v, p, 1.0)
+    if moved is None:
+        moved = {f"acts_on.{own}": 0.0, "acts_on.status": 0.0 if getattr(v.acts_on, other) else 1.0}
+    return {"open": 0.0, "picked": 0.0, "done": p.done + 1, **moved}
 
 
 def picks_up(element: int, condition: Any, delay: Any) -> Action:

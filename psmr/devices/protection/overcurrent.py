@@ -1,12 +1,12 @@
-"""Overcurrent relays with inverse-time curves."""
+"""Overcurrent relays with inverse-time curves, by formula and by points."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, Terms, nonnegative, positive
+from psmr.dae.declare.component import Parameter, Terms, fraction, nonnegative, positive
 from psmr.devices.protection.line_relays import (
     BREAKER_MEMORY,
     LineRelay,
@@ -37,7 +37,7 @@ def curve_is_known(value: float) -> str | None:
 
 
 class OvercurrentRelay(LineRelay):
-    """An overcurrent relay with an inverse-time curve, and an instantaneous element, at the end of a line.
+    """An overcurrent relay with an inverse-time curve, and an instantaneous element, at an end of a branch.
 
     ::
 
@@ -88,3 +88,108 @@ def _of_curve(m: Any, code: Any, k: int) -> Any:
     for other, constants in CURVES.items():
         value = m.where(m.ge(code, other - 0.5), constants[k], value)  # type: ignore[misc]
     return value
+
+
+POINTS = 5
+"""Points of a curve that is given by them."""
+
+
+def _points() -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for k in range(1, POINTS + 1):
+        found |= {
+            f"multiple_{k}": Parameter("1", f"current of point {k}, as a multiple of i_set", positive),
+            f"time_{k}": Parameter("s", f"time to act at point {k}", positive),
+        }
+    return found
+
+
+def _runs(m: Any, v: Any, p: Any) -> Any:
+    """Return how far a relay with points runs in a second."""
+    square = (v.m_re**2 + v.m_im**2) / p.i_set**2
+    # Below one its root is of no use, and has no derivative at zero.
+    multiple = m.sqrt(m.max(square, 1.0))
+    time = p.time_1
+    for k in range(1, POINTS):
+        left, right = (getattr(p, f"multiple_{j}") for j in (k, k + 1))
+        part = m.max(m.min((multiple - left) / m.max(right - left, 1e-9), 1.0), 0.0)
+        time += part * (getattr(p, f"time_{k + 1}") - getattr(p, f"time_{k}"))
+    resets = m.min(square - 1, 0.0) / p.t_reset
+    return m.where(m.ge(multiple, p.multiple_1), 1 / time, resets)
+
+
+def _falling(p: Mapping[str, float]) -> str | None:
+    """Return the objection to points whose currents fall, or whose times rise."""
+    for k in range(2, POINTS + 1):
+        for name, right in (("multiple", "at least"), ("time", "at most")):
+            before, own = p[f"{name}_{k - 1}"], p[f"{name}_{k}"]
+            if own < before if name == "multiple" else own > before:
+                return f"{name}_{k} = {own:g}: must be {right} {name}_{k - 1} = {before:g}"
+    if p["multiple_1"] < 1:
+        return f"multiple_1 = {p['multiple_1']:g}: must be >= 1; currents are multiples of i_set"
+    return None
+
+
+class TimeCurrentRelay(LineRelay):
+    """An overcurrent relay whose inverse-time curve is given by points, at an end of a branch.
+
+    ::
+
+        M = |i| / i_set
+        theta' = 1 / t(M) for M > multiple_1, -(1 - M^2) / t_reset for M < 1, otherwise 0;  theta >= 0
+        t(M): straight between the points, time_5 beyond the last one;  theta > 1 picks it up
+            -> breaker later: the breaker at this end opens, and dead_time after that it recloses
+
+    Per unit on the system base. Sources: PSS/E, Model Library, TIOCR1, with its record; PowerWorld, help on
+    TIOCR1 and LOCTI, for the time of the way back. That times go straight between the points is psmr's.
+    """
+
+    role = "relay"
+    states = ("theta",)
+    units = {"theta": "1"}
+    limits = {"theta": ("at_rest", None)}
+    actions: ClassVar[tuple[Action, ...]] = (
+        picks_up(1, lambda m, v, p: v.theta - 1, lambda p: 0.0),
+        *breaker_actions(lambda p, acts_on: f"{acts_on} opened by overcurrent"),
+    )
+    memory: ClassVar[tuple[str, ...]] = (*BREAKER_MEMORY, "at_rest")
+
+    i_set = Parameter("pu", "current above which it runs", positive)
+    t_reset = Parameter("s", "time in which it resets without current", positive)
+    at_rest = Parameter("1", "where it stands at rest", default=0.0)
+    locals().update(_points() | breaker())
+
+    conflict = staticmethod(_falling)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return how far the relay runs in a second."""
+        return (_runs(m, v, p),), (), ()
+
+
+class TimeCurrentShedding(TimeCurrentRelay):
+    """The same relay where it sheds load: `part` of what the load had at the start.
+
+    ::
+
+        theta > 1 picks it up -> breaker later: the load loses `part`
+
+    Source: that of the relay of a branch.
+    """
+
+    role = "relay"
+    acts_on = "load"
+    actions = (
+        picks_up(1, lambda m, v, p: v.theta - 1, lambda p: 0.0),
+        Action(
+            "sheds load",
+            lambda m, v, p: p.picked - p.open - 0.5,
+            lambda p: p.breaker,
+            lambda v, p: {"open": 1.0, "acts_on.shed": min(v.acts_on.shed + p.part, 1.0)},
+            protects=True,
+            words=lambda p, acts_on: f"{100 * p.part:g} % of {acts_on} shed by overcurrent",
+        ),
+    )
+    memory = (*TimeCurrentRelay.memory, "both", "dead_time", "shots")
+
+    part = Parameter("1", "part of the load that it sheds", fraction)

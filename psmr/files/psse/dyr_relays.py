@@ -12,7 +12,8 @@ FRQTPAT  instance, model, bus, bus and machine             FL FU TP TB
 VTGTPAT  instance, model, bus, bus and machine             VL VU TP TB
 ======== ================================================= =============================================
 
-Times are in s, frequencies in Hz, fractions parts of the load. Sources: Siemens PTI, PSS/E Model Library; for
+DISTR1 and TIOCR1, relays of branches, are in `psmr.files.psse.dyr_branch_relays`. Times are in s, frequencies
+in Hz, fractions parts of the load. Sources: Siemens PTI, PSS/E Model Library; for
 the order of the values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, VTGTPAT), and for
 UFLSBL that of STEPS, whose model it is.
 """
@@ -25,9 +26,10 @@ from typing import TYPE_CHECKING
 
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.devices.protection import STAGES
+from psmr.files.psse.dyr_branch_relays import KINDS, branch_relays
 from psmr.files.psse.dyr_loads import LoadUnit, numbers
 from psmr.files.psse.record import PsseRecord, name_part
-from psmr.network.case.tables import DeviceRow, RelayRow
+from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
 
 if TYPE_CHECKING:
     from psmr.files.psse.dyr import Unit
@@ -36,13 +38,14 @@ if TYPE_CHECKING:
 Values = dict[str, float]
 
 
-RECORDS: Mapping[str, str] = {
-    **dict.fromkeys(("LDSHBL", "LDS3BL", "UFLSBL"), "UnderFrequencyShedding"),
-    "LVSHBL": "UnderVoltageShedding",
-    **dict.fromkeys(("FRQTPAT", "FRQTPA"), "FrequencyTrip"),
-    **dict.fromkeys(("VTGTPAT", "VTGTPA"), "VoltageTrip"),
+RECORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("LDSHBL", "LDS3BL", "UFLSBL"), ("UnderFrequencyShedding",)),
+    "LVSHBL": ("UnderVoltageShedding",),
+    **dict.fromkeys(("FRQTPAT", "FRQTPA"), ("FrequencyTrip",)),
+    **dict.fromkeys(("VTGTPAT", "VTGTPA"), ("VoltageTrip",)),
+    **KINDS,
 }
-"""Model to the component that it becomes."""
+"""Model to the components that it becomes."""
 
 
 class RelayRecords:
@@ -54,8 +57,14 @@ class RelayRecords:
         The relays so far.
     """
 
-    def __init__(self, loads: Sequence[LoadUnit], units: Mapping[tuple[int, str], Unit]) -> None:
-        self.loads, self.units = loads, units
+    def __init__(
+        self,
+        loads: Sequence[LoadUnit],
+        units: Mapping[tuple[int, str], Unit],
+        branches: Sequence[BranchRow] = (),
+        frequency_hz: float = 60.0,
+    ) -> None:
+        self.loads, self.units, self.branches, self.frequency_hz = loads, units, branches, frequency_hz
         self.rows: list[RelayRow] = []
 
     def takers(self) -> dict[str, Callable[[Entry], None]]:
@@ -69,6 +78,7 @@ class RelayRecords:
             },
             **dict.fromkeys(("FRQTPAT", "FRQTPA"), self._frqtpa),
             **dict.fromkeys(("VTGTPAT", "VTGTPA"), self._vtgtpa),
+            **dict.fromkeys(KINDS, self._of_branch),
         }
 
     def _ldshbl(self, entry: Entry) -> None:
@@ -176,11 +186,26 @@ class RelayRecords:
         bus = record.whole("BUS", 0) or key[0]
         self._add(entry, f"trip-{unit.row.name}", bus, unit.row.name, given)
 
-    def _add(self, entry: Entry, name: str, bus: int, acts_on: str, given: Values) -> None:
+    def _of_branch(self, entry: Entry) -> None:
+        for found in branch_relays(entry, self.branches, self.loads, self.frequency_hz):
+            name = f"{'shed' if 'part' in found.values else 'open'}-{found.acts_on}"
+            self._add(entry, name, found.bus, found.acts_on, found.values, found.kind, found.measures)
+
+    def _add(
+        self,
+        entry: Entry,
+        name: str,
+        bus: int,
+        acts_on: str,
+        given: Mapping[str, float],
+        kind: str = "",
+        measures: str = "",
+    ) -> None:
         taken = {row.name for row in self.rows}
         name = next(label for label in _numbered(name) if label not in taken)
-        device = DeviceRow(name, "relay", RECORDS[entry.model], given, where=entry.where)
-        self.rows.append(RelayRow(name, bus, acts_on, device, where=entry.where))
+        device = DeviceRow(name, "relay", kind or RECORDS[entry.model][0], given, where=entry.where)
+        measures = "" if measures == acts_on else measures
+        self.rows.append(RelayRow(name, bus, acts_on, device, measures, where=entry.where))
 
 
 def _numbered(name: str) -> Iterator[str]:

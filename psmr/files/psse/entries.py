@@ -43,9 +43,6 @@ model, and a bus of its own before the next record's name."""
 
 _LOADS = ("USRLOD", "USRBUS")
 
-_OF_BRANCHES = ("DISTR1", "TIOCR1")
-"""Relays that open a branch: a distance relay, and one of overcurrent against time."""
-
 _TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
 
@@ -83,8 +80,6 @@ class Entry:
         what = f"at bus {head.text('bus')}"
         if self.model in _LOADS:
             return f"the load {what} keeps its static characteristic"
-        if self.model in _OF_BRANCHES:
-            return f"no relay opens the branch from bus {head.text('bus')} to bus {head.text('id')}"
         what = f"generator {head.text('id', '1')!r} {what}"
         if self.model != "USRMDL":
             return f"{what} runs without it"

@@ -17,7 +17,7 @@ field that is left out has the default written there. What the case does otherwi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,8 @@ def read_raw(
     generators, frequency = tables.generators, _frequency(raw.head)
     if dynamics is not None:
         loads = LoadRecords(tables.load_units, mistakes, frequency)
-        relays = RelayRecords(tables.load_units, tables.units)
+        branches = [*tables.lines, *tables.transformers]
+        relays = RelayRecords(tables.load_units, tables.units, branches, frequency)
         others = dict.fromkeys(loads.models(), loads.take) | relays.takers()
         generators = list(
             read_dyr(
@@ -116,6 +117,7 @@ def read_raw(
     stored = {row.number: row.v for row in rows["buses"]}
     rows["generators"] = agreed(rows["generators"], stored, tables.remote)
     rows = energised(rows, str(path))
+    rows["relays"] = list(_with_branches(rows))
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
@@ -125,6 +127,19 @@ def read_raw(
         modules=own.modules,
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
+
+
+def _with_branches(rows: Rows) -> Iterator[RelayRow]:
+    """Yield the relays, with a warning in place of each whose branch is left out."""
+    there = {row.name for name in ("lines", "transformers") for row in rows[name]}
+    for row in rows["relays"]:
+        opens = row.device.component.acts_on == "branch"
+        lost = [name for name in (row.branch, row.acts_on if opens else "") if name and name not in there]
+        if lost:
+            words = f"{row.place}: {lost[0]} is left out, and the relay with it"
+            warnings.warn(words, PsmrWarning, stacklevel=3)
+        else:
+            yield row
 
 
 def _frequency(head: PsseRecord) -> float:

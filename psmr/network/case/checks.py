@@ -168,9 +168,9 @@ def check_relays(case: Tables) -> None:
     known = {
         "load": ("load that is no motor", static),
         "source": ("generator, motor or composite load", trips),
-        "line": ("line", {row.name for row in case.lines}),
+        "branch": ("line or transformer", {row.name for row in case.branches}),
     }
-    ends = {row.name: (row.from_bus, row.to_bus) for row in case.lines}
+    ends = {row.name: (row.from_bus, row.to_bus) for row in case.branches}
     for row in case.relays:
         what, there = known[row.device.component.acts_on]
         if row.acts_on not in there:
@@ -179,9 +179,16 @@ def check_relays(case: Tables) -> None:
                 f"{row.place}: acts_on = {row.acts_on!r}: {row.device.type} acts on a {what}, and there is"
                 f" none with this name{hint}"
             )
-        if row.device.component.acts_on == "line":
-            right = f"must be one of the ends of {row.acts_on}, {' or '.join(map(str, ends[row.acts_on]))}"
-            row.require(row.bus in ends[row.acts_on], "bus", right)
+        if row.branch:
+            right = f"must be the name of a line or transformer{nearest(row.branch, sorted(ends))}"
+            row.require(row.branch in ends, "measures", right)
+            right = f"must be one of the ends of {row.branch}, {' or '.join(map(str, ends[row.branch]))}"
+            row.require(row.bus in ends[row.branch], "bus", right)
+            if row.measures not in ("", row.acts_on) and row.acts_on in ends:
+                both = row.device.parameters.get("both", 0.0) == 1
+                row.require(both, "measures", "a relay opens another branch at both ends: give it both = 1")
+        else:
+            row.require(not row.measures, "measures", f"{row.device.type} reads no current")
 
 
 def check_sequence(case: Tables) -> None:

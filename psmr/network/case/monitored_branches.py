@@ -38,5 +38,5 @@ def branch_read(case: Tables, row: DeviceRow) -> tuple[BranchRow, str] | None:
 def monitored_branches(case: Tables) -> frozenset[str]:
     """Return the names of the branches whose currents devices and relays read."""
     found = (branch_read(case, device) for row in case.generators for device in row.devices)
-    relays = (row.acts_on for row in case.relays if row.device.component.acts_on == "line")
+    relays = (row.branch for row in case.relays if row.branch)
     return frozenset((*(read[0].name for read in found if read is not None), *relays))

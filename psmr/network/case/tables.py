@@ -214,21 +214,28 @@ class GeneratorRow(Row):
 
 @dataclass(frozen=True)
 class RelayRow(Row):
-    """A relay: the bus whose voltage it measures, and the load or generator that it acts on.
+    """A relay: the bus whose voltage it measures, and the load, generator or branch that it acts on.
 
-    The device bears the name of the relay.
+    The device bears the name of the relay. `measures` is the branch whose current it reads, where that is not
+    what it acts on.
     """
 
     name: str
     bus: int
     acts_on: str
     device: DeviceRow
+    measures: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_name(self)
         self.require(self.device.role in RELAY_ROLES, "device", "must be a relay")
         object.__setattr__(self, "device", replace(self.device, name=self.name))
+
+    @property
+    def branch(self) -> str:
+        """The branch whose current the relay reads, or "" where it reads none."""
+        return (self.measures or self.acts_on) if "m_re" in self.device.component.inputs else ""
 
 
 @dataclass(frozen=True)

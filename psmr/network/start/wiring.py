@@ -50,11 +50,11 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         component = component_of(relay.device)
         values = device_parameters(relay.device, case, abs(voltage[relay.bus]))
         wires = terminal_wires(names[relay.bus], component)
-        if component.acts_on == "line":
-            line = next(row for row in case.lines if row.name == relay.acts_on)
-            second = relay.bus == line.to_bus
+        if relay.branch:
+            branch = next(row for row in case.branches if row.name == relay.branch)
+            second = relay.bus == branch.to_bus
             values["end"] = float(second)
-            wires |= {port: f"{line.name}.{port}_{'j' if second else 'i'}" for port in ("m_re", "m_im")}
+            wires |= {port: f"{branch.name}.{port}_{'j' if second else 'i'}" for port in ("m_re", "m_im")}
         yield Device(relay.name, component, values, wires, acts_on=relay.acts_on)
 
 

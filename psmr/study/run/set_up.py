@@ -150,7 +150,7 @@ def set_up(
     unbalanced = any(_unbalances(system, change) for change in (*changes, *possible))
     if unbalanced:
         warn_of_assumptions(system)
-    opening = any(device.component.acts_on == "line" for device in system.devices)
+    opening = any(device.component.acts_on == "branch" for device in system.devices)
     along = any(
         name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
     )
