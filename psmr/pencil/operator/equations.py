@@ -59,14 +59,15 @@ class Equation:
     what
         Words for a message when the matrix is singular.
     inputs
-        Pairs of a time, in parts of the step after t, and the matrix on what inputs add to f and g then.
+        What its first rows take of what inputs add to f and g: a time, in parts of the step after t, the
+        rows of f and g, and a weight of each.
     """
 
     unknown: str
     matrix: sp.sparray
     terms: tuple[Term, ...]
     what: str
-    inputs: tuple[tuple[float, sp.sparray], ...] = ()
+    inputs: tuple[tuple[float, np.ndarray, np.ndarray], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,9 +345,9 @@ class _Writer:
         unknown = f"{stage.to}{label}"
         self.times[unknown] = at = value(stage.at, i)
         states = parts.own < self.linear.n
-        inputs = [(at, _taken(parts, np.where(states, h * stage.gamma, 1.0)))]
+        inputs = [(at, parts.own, np.where(states, h * stage.gamma, 1.0))]
         inputs += [
-            (self.times[self.rates[name]], _taken(parts, np.where(states, h * weight, 0.0)))
+            (self.times[self.rates[name]], parts.own, np.where(states, h * weight, 0.0))
             for name, weight in stage.rates
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""
@@ -357,12 +358,6 @@ class _Writer:
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown
-
-
-def _taken(parts: _Parts, weights: np.ndarray) -> sp.csr_array:
-    """Return what takes a side's rows out of those of f and g, with weights, above empty rows."""
-    rows = np.arange(len(parts.own))
-    return sp.csr_array((weights, (rows, parts.own)), shape=parts.mass.shape)
 
 
 def _on_top(above: sp.csr_array, below: sp.csr_array) -> sp.csr_array:

@@ -115,10 +115,11 @@ def _drives(ordered: list[Equation], state_space: StateSpace) -> dict[float, np.
     """Return what inputs of one add to the right-hand sides of the stacked equations, by their times."""
     first = np.concatenate([[0], np.cumsum([equation.matrix.shape[0] for equation in ordered])])
     drives: dict[float, np.ndarray] = {}
-    for equation, begin, end in zip(ordered, first[:-1], first[1:], strict=True):
-        for at, taken in equation.inputs:
+    b = state_space.b.toarray()
+    for equation, begin in zip(ordered, first[:-1], strict=True):
+        for at, rows, weights in equation.inputs:
             drive = drives.setdefault(at, np.zeros((first[-1], len(state_space.inputs))))
-            drive[begin:end] += (taken @ state_space.b).toarray()
+            drive[begin : begin + len(rows)] += weights[:, None] * b[rows]
     return drives
 
 
@@ -130,13 +131,13 @@ def _from_new_input(linear: LinearDae, scheme: Scheme, step: StepEquations) -> S
             'input="linear" or "sampled"'
         )
     mass, _, constraints = matrices(linear)
-    algebraic = (sp.eye_array(linear.n + linear.m) - mass).tocsr()
+    every = np.arange(linear.n + linear.m)
     new = Equation(
         ANEW,
         (mass - constraints).tocsr(),
         ((STATE, mass),),
         "algebraic variables for the input at the start of the step",
-        ((0.0, algebraic),),
+        ((0.0, every, np.where(every < linear.n, 0.0, 1.0)),),
     )
     moved = [
         replace(e, terms=tuple((ANEW if block == STATE else block, m) for block, m in e.terms))
