@@ -49,6 +49,7 @@ psmr.dae.system.linear_system: linear_system
 psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
 psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters
+psmr.devices.dynamic_network.branch: CHARGED
 psmr.devices.exciters.compensator: compensated
 psmr.devices.loads.composite.air_conditioner: air_conditioner_module
 psmr.devices.loads.composite.start: start>start_of_composite

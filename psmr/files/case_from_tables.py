@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ def make_case(
     relays: Iterable[Mapping[str, Any]] = (),
     mechanical: str = TORQUE,
     sequence: Iterable[Mapping[str, Any]] = (),
+    modules: Sequence[str] = (),
 ) -> Case:
     """Return a case made of dictionaries, without a file.
 
@@ -61,6 +62,8 @@ def make_case(
         for each device under its role.
     mechanical
         What drives GENROU, GENSAL, GENROE and GENSAE; as in a case file.
+    modules
+        Python modules with components of your own, as in `read_case`.
 
     Raises
     ------
@@ -95,6 +98,7 @@ def make_case(
     content: dict[str, Any] = {
         "format": FORMAT, "version": VERSION, "name": name, "base_mva": base_mva,
         "frequency_hz": frequency_hz, "mechanical": mechanical,
+        **({"modules": _plain(modules)} if modules else {}),
     }  # fmt: skip
     for header, (part, _) in ROWS.items():
         content[header] = [_plain(row) for row in _rows(part, parts[part])]

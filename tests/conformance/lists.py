@@ -16,8 +16,8 @@ import psmr
 from psmr.errors import PsmrWarning
 from tests.cases import test_kundur as kundur
 from tests.cases import test_new_england as new_england
-from tests.conformance.inverters.inverters import system as inverter_system
-from tests.conformance.traces import INVERTERS, PSCAD
+from tests.conformance.psid.systems import SYSTEMS
+from tests.conformance.traces import PSCAD
 from tests.devices.test_static_exciters import distance
 from tests.files.psse import test_renewable_eigenvalues as renewable
 from tests.files.psse.eigenvalues import LISTED, apart, both
@@ -47,7 +47,7 @@ def published() -> Iterator[Published]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PsmrWarning)
         yield from _of_psid()
-        yield from of_inverters()
+        yield from of_inverters_and_dynamic_lines()
         yield from _of_andes()
         yield from _of_kundur()
         yield from _of_new_england()
@@ -108,12 +108,14 @@ def _st6b() -> Published:
     return Published(PSID, "ST6B without its current limiter", system.n, off, RELATIVE, MEASURED)
 
 
-def of_inverters() -> Iterator[Published]:
+def of_inverters_and_dynamic_lines() -> Iterator[Published]:
+    """Yield the lists of systems with components of one's own, and lines whose currents are states."""
     lists = tomllib.loads((PSCAD / "eigenvalues.toml").read_text())
-    for number, inverter, _, _, words in INVERTERS:
-        theirs = np.array([complex(*pair) for pair in lists[number]])
-        ours = np.linalg.eigvals(inverter_system(inverter).linearise().state_matrix())
-        yield Published(PSID, f"grid-forming inverter, {words}", len(theirs), apart(ours, theirs), RELATIVE)
+    for number, pairs in lists.items():
+        words, build = SYSTEMS[number]
+        theirs = np.array([complex(*pair) for pair in pairs])
+        ours = np.linalg.eigvals(build().linearise().state_matrix())
+        yield Published(PSID, f"test {number}: {words}", len(theirs), apart(ours, theirs), RELATIVE)
 
 
 def _of_andes() -> Iterator[Published]:

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from tests.conformance import page
-from tests.conformance.lists import of_inverters
+from tests.conformance.lists import of_inverters_and_dynamic_lines
 from tests.conformance.page import number, trace_cells
+from tests.conformance.psid.systems import SYSTEMS
 from tests.conformance.traces import entries, rows
 
 ENTRIES = list(entries())
@@ -66,19 +67,36 @@ def test_the_figures_are_those_of_the_page(entry):
             assert number(new) == pytest.approx(number(old), rel=SLACK)
 
 
-# Norms over the 801 points of tests 08 and 23 that PowerSimulationsDynamics.jl accepts of itself.
-ACCEPTED = {"omega": 1e-4, "theta": 3e-2}
+# Points of a trace, and the norm over them that PowerSimulationsDynamics.jl accepts of itself, by test.
+ACCEPTED = {"08": (801, 1e-4), "23": (801, 3e-2), "24": (401, 5e-3), "25": (4001, 0.1)}
 
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.program == "PSCAD"], ids=lambda e: e.name)
-def test_inverters_are_as_near_to_pscad_as_the_project_that_made_the_traces_asks(entry):
+def test_psmr_is_as_near_to_pscad_as_the_project_that_made_the_traces_asks(entry):
     (row,) = rows(entry)
-    points = len(entry.trace()[0])
-    assert points == 801
-    assert row.rms * points**0.5 < ACCEPTED[entry.columns[0].signal.partition(".")[2]]
+    points, norm = ACCEPTED[entry.name.removeprefix("test ")[:2]]
+    assert len(entry.trace()[0]) == points
+    assert row.rms * points**0.5 < norm
 
 
-def test_inverters_have_the_eigenvalues_of_that_project():
-    """Measured: 7.4e-7 and 2.8e-7 of each eigenvalue."""
-    for entry in of_inverters():
-        assert entry.largest < 1e-6, entry.name
+def test_inverters_and_dynamic_lines_have_the_eigenvalues_of_that_project():
+    """Measured: 1e-8 to 9.4e-7 of each eigenvalue, 3.6e-8 with a dynamic line."""
+    found = {entry.name: entry for entry in of_inverters_and_dynamic_lines()}
+    assert [entry.count for entry in found.values()] == [19, 15, 27, 33, 15]
+    for name, entry in found.items():
+        assert entry.largest < 1e-6, name
+
+
+# Part of the start that project's test 25 states.
+START = {
+    **{"G101.psi_q": -0.7019759, "G101.psi_d": 0.7400201, "G101.e_q1": 0.9598378, "G101.e_d1": 0.5469277},
+    **{"G101.e_q2": 0.8604907, "G101.e_d2": 0.6015182},
+    **{"G101.delta": 0.7590213, "AVR101.v_f": 1.8694312, "G102.delta": 0.7050622, "AVR102.v_f": 1.5495769},
+    **{"line101-103.i_re": 0.9272582, "line101-103.i_im": -0.2484423},
+}
+
+
+def test_dynamic_lines_start_where_that_project_does():
+    system = SYSTEMS["25"][1]()
+    for name, value in START.items():
+        assert system.w0[system.index(name)] == pytest.approx(value, abs=1e-6), name

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 import psmr
 from psmr.errors import PsmrWarning
-from tests.conformance.inverters.inverters import Droop, VirtualSynchronousMachine
-from tests.conformance.inverters.inverters import system as inverter_system
+from tests.conformance.psid.systems import SYSTEMS
 from tests.files.psse import traces as psse
 from tests.files.psse.psse_step import stepped
 from tests.internals import Trace
@@ -28,10 +27,7 @@ Reals = NDArray[np.float64]
 
 POWERWORLD = Path(__file__).parents[1] / "files" / "powerworld" / "ieee39"
 
-PSCAD = Path(__file__).parent / "inverters"
-
-PSCAD_STEP = 0.005
-"""Distance in s of the points that PSCAD wrote."""
+PSCAD = Path(__file__).parent / "psid"
 
 STEP = 0.001
 """Step in s of the trapezoidal rule, by which psmr runs; the pencil gives the modes as that step has them."""
@@ -246,25 +242,49 @@ def _new_england(stator: str, changed: Mapping[str, float]) -> psmr.System:
     return psmr.build(case.edit(dict(changed)) if changed else case)
 
 
-INVERTERS = (
-    *(("08", VirtualSynchronousMachine, "omega", "pu of speed", "virtual synchronous machine"),),
-    *(("23", Droop, "theta", "rad", "droop control"),),
+@dataclass(frozen=True)
+class OfPscad:
+    """A trace of PSCAD: the test it belongs to, its signal, and when it and what happens in it begin."""
+
+    number: str
+    column: str
+    signal: Compared
+    event: psmr.SetPoint
+    t_end: float
+    before: float
+    spacing: float
+    cause: str = ""
+
+    def measured(self) -> tuple[Reals, Reals]:
+        """Return times in s, to the spacing at which PSCAD wrote them, and the (K, 1) values."""
+        path = PSCAD / f"Test{self.number}_{self.column}.csv"
+        t, values = np.genfromtxt(path, delimiter=",").T
+        return self.spacing * np.round((t - self.before) / self.spacing), values[:, None]
+
+
+P_REF = psmr.SetPoint("INV", "p_ref", 0.7, 1.0)
+TRACES = (
+    OfPscad("08", "omega", Compared("INV.omega", "pu of speed"), P_REF, 4.0, 9.0, 0.005),
+    OfPscad(
+        *("23", "theta", Compared("INV.theta", "rad"), P_REF, 4.0, 9.0, 0.005),
+        cause="PSCAD starts 6.5e-4 rad lower",
+    ),
+    OfPscad("24", "p", Compared("INV.p_m", "pu of power"), P_REF, 2.0, 9.0, 0.005),
+    OfPscad(
+        *("25", "v102", Compared("bus102.v", "pu")),
+        *(psmr.SetPoint("G102", "t_m", 0.9, 1.0), 40.0, 49.0, 0.01),
+        cause="PSCAD starts 1.7e-4 pu lower and damps more",
+    ),
 )
 
 
 def _of_pscad() -> Iterator[Entry]:
-    for number, inverter, name, unit, words in INVERTERS:
-        t, values = np.genfromtxt(PSCAD / f"Test{number}_{name}.csv", delimiter=",").T
-
+    for trace in TRACES:
+        words, build = SYSTEMS[trace.number]
         yield Entry(
-            "PSCAD",
-            f"grid-forming inverter, {words}; step of p_ref",
-            lambda inverter=inverter: inverter_system(inverter),
-            (psmr.SetPoint("INV", "p_ref", 0.7, 1.0),),
-            4.0,
-            [Compared(f"INV.{name}", unit)],
-            lambda t=t, values=values: (PSCAD_STEP * np.round((t - 9.0) / PSCAD_STEP), values[:, None]),
-            cause="" if number == "08" else "PSCAD starts 6.5e-4 rad lower",
+            *("PSCAD", f"test {trace.number}: {words}; step of {trace.event.name}"),
+            *(build, (trace.event,), trace.t_end, [trace.signal], trace.measured),
+            cause=trace.cause,
             step=1e-4,
         )
 

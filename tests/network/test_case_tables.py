@@ -162,6 +162,10 @@ def test_a_case_without_a_file_gets_what_a_file_gets(tmp_path, case):
         psmr.make_case("bad", **HEAD, buses=3)
     with pytest.raises(CaseError, match="buses, row 1: 3 is not a dictionary"):
         psmr.make_case("bad", **HEAD, buses=[3])
+    with pytest.raises(CaseError, match="no installed module not_there"):
+        psmr.make_case("bad", **HEAD, buses=[], modules=("not_there",))
+    with pytest.raises(CaseError, match="modules = 'one': must be a list"):
+        psmr.make_case("bad", **HEAD, buses=[], modules="one")
     with pytest.raises(CaseError, match=r"base_mva = 'a': must be a number"):
         psmr.make_case("bad", base_mva="a", frequency_hz=60.0, buses=[])
 
