@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.network.case.case import Case
+from psmr.network.case.load_row import LoadRow
 from psmr.network.case.rows import columns, load_component, load_parameters
 from psmr.network.equilibrium.equilibrium import STEP
 
@@ -20,7 +21,7 @@ Complexes = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False)
 class LoadPower:
-    """The loads of a case for its power flow: constant where their power belongs to its own voltage.
+    """The loads of a case for its power flow, at low voltage, too, what they draw in a run.
 
     Attributes
     ----------
@@ -29,15 +30,22 @@ class LoadPower:
     at
         (loads,) position of each load's bus.
     constant
-        (loads,) complex power in pu of those that do not follow the voltage, 0 for the others.
+        (loads,) complex power in pu of devices, which do not follow the voltage, 0 for the others.
     groups
-        Component, positions among the loads, and parameters as arrays of those that do.
+        Component, positions among the loads, and parameters as arrays of the others.
+    at_own
+        (loads,) whether the power belongs to the voltage of the power flow itself, whatever it turns out to
+        be: it is constant then but for what `below` names.
+    below
+        (loads,) voltage in pu below which the power falls: that of the parts of constant power or current.
     """
 
     size: int
     at: NDArray[np.intp]
     constant: Complexes
     groups: tuple[tuple[type[Component], NDArray[np.intp], SimpleNamespace], ...]
+    at_own: NDArray[np.bool_]
+    below: Reals
 
     @classmethod
     def of(cls, case: Case) -> LoadPower:
@@ -45,7 +53,7 @@ class LoadPower:
         place = {bus.number: i for i, bus in enumerate(case.buses)}
         at = np.array([place[row.bus] for row in case.loads], dtype=np.intp)
         power = np.array([complex(row.p_mw, row.q_mvar) for row in case.loads]) / case.base_mva
-        follows = np.array([row.v_0 is not None for row in case.loads], dtype=bool)
+        follows = np.array([row.device is None for row in case.loads], dtype=bool)
         kinds: dict[type[Component], list[int]] = {}
         for i in np.flatnonzero(follows):
             kinds.setdefault(load_component(case.loads[i]), []).append(int(i))
@@ -53,7 +61,9 @@ class LoadPower:
             (kind, np.array(rows), columns(kind, [load_parameters(case.loads[i], case, 1.0) for i in rows]))
             for kind, rows in kinds.items()
         )
-        return cls(len(case.buses), at, np.where(follows, 0.0, power), groups)
+        at_own = np.array([row.v_0 is None for row in case.loads], dtype=bool)
+        below = np.array([_falls_below(row) for row in case.loads])
+        return cls(len(case.buses), at, np.where(follows, 0.0, power), groups, at_own, below)
 
     def each(self, v: Reals) -> tuple[Complexes, Complexes]:
         """Return (loads,) complex powers at (buses,) voltage magnitudes, and their derivatives, in pu."""
@@ -61,11 +71,16 @@ class LoadPower:
         for component, rows, p in self.groups:
             shifted = v[self.at[rows]] + 1j * STEP
             terminal = SimpleNamespace(v_re=shifted, v_im=0.0 * shifted, t=0.0)
-            i_re, i_im = component.equations(NumericMath, terminal, p)[2]
+            here = SimpleNamespace(**{**vars(p), "v_0": np.where(self.at_own[rows], shifted, p.v_0)})
+            i_re, i_im = component.equations(NumericMath, terminal, here)[2]
             active, reactive = -shifted * i_re, shifted * i_im
             power[rows] = active.real + 1j * reactive.real
             slope[rows] = (active.imag + 1j * reactive.imag) / STEP
         return power, slope
+
+    def reduced(self, v: Reals) -> NDArray[np.intp]:
+        """Return the positions of the loads that draw less than they would because their voltage is low."""
+        return np.flatnonzero(v[self.at] < self.below)
 
     def drawn(self, v: Reals) -> tuple[Complexes, Complexes]:
         """Return (buses,) complex powers drawn and their derivatives with respect to the voltage, in pu."""
@@ -74,3 +89,12 @@ class LoadPower:
         np.add.at(total, self.at, power)
         np.add.at(total_slope, self.at, slope)
         return total, total_slope
+
+
+def _falls_below(row: LoadRow) -> float:
+    """Return the voltage in pu below which a load draws less than its constant power or current."""
+    if row.device is not None or row.impedance or not (row.p_mw or row.q_mvar):
+        return 0.0
+    power = row.exponential or row.p_zip[2] > 0 or row.q_zip[2] > 0
+    current = not row.exponential and (row.p_zip[1] > 0 or row.q_zip[1] > 0)
+    return max(row.v_min if power else 0.0, row.v_min_current if current else 0.0)

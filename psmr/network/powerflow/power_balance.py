@@ -26,6 +26,9 @@ DEAD = 1e-3
 """A bus below this voltage in pu is dead: at zero volts every power balance holds, whatever the network."""
 
 
+SHOWN = 5
+"""Most loads in a message."""
+
 ROUNDING = 8 * float(np.finfo(float).eps)
 """What rounding leaves of a bus's balance, per sum of the terms that cancel in it."""
 
@@ -192,9 +195,12 @@ def _complaint(balance: Balance, v: Reals, error: Reals, count: int, what: str) 
     worst = int(np.argmax(np.where(np.isfinite(error), np.abs(error), np.inf)))
     unit = "MW" if worst < np.count_nonzero(~slack) else "Mvar"
     low = int(np.argmin(v))
+    loads = [case.loads[i].name for i in balance.loads.reduced(v)]
+    more = f" and {len(loads) - SHOWN} more" if len(loads) > SHOWN else ""
+    below = f"; loads of constant power or current below v_min: {', '.join(loads[:SHOWN])}{more}"
     return (
         f"{case.source or case.name}: power flow: {what} after {count} iterations; largest"
         f" mismatch {abs(error[worst]) * case.base_mva:.4g} {unit} at {case.buses[at[worst]].name}, lowest"
-        f" voltage {v[low]:.3g} pu at {case.buses[low].name}; check the loads and branches there, or reduce"
-        " the loading"
+        f" voltage {v[low]:.3g} pu at {case.buses[low].name}{below if loads else ''}; check the loads and"
+        " branches there, or reduce the loading"
     )

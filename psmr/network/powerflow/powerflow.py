@@ -2,8 +2,9 @@
 
 It starts from the voltages that the case stores, where it stores a solution, and otherwise from flat ones.
 Loads draw their given power, or follow the voltage where the case says to which voltage their power belongs
-(v_0), by the equations of their components; generators hold power and voltage (pv), power (pq), or
-voltage and angle (slack).
+(v_0), by the equations of their components, which take constant power and constant current back at low
+voltage, as PSS/E does (PQBRAK); generators hold power and voltage (pv), power (pq), or voltage and angle
+(slack).
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 NEAR_STORED = 0.02
 """A low-voltage solution this near, in pu, to the stored one is the file's own."""
 
+SHOWN = 5
+"""Most loads in a note."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PowerFlow:
@@ -47,6 +51,9 @@ class PowerFlow:
         Largest absolute power mismatch in pu.
     iterations
         Newton iterations taken.
+    reduced
+        Names of the loads of constant power or current that draw less than that, as their voltage is below
+        `v_min` or `v_min_current`.
     at_limit
         Names of the generators whose reactive power is held at a limit.
     start
@@ -55,7 +62,8 @@ class PowerFlow:
     reactive_limits
         Whether generators kept to their reactive limits.
     notes
-        What its user should know: why another start was taken, buses on the low-voltage side.
+        What its user should know: why another start was taken, buses on the low-voltage side, loads that
+        draw less than they are given.
     """
 
     case: Case = field(repr=False)
@@ -67,6 +75,7 @@ class PowerFlow:
     load_q: Reals
     mismatch: float
     iterations: int
+    reduced: tuple[str, ...] = ()
     at_limit: tuple[str, ...] = ()
     start: str = "flat"
     reactive_limits: bool = False
@@ -139,8 +148,9 @@ def power_flow(
         Most Newton iterations.
     start
         ``"stored"``, ``"flat"`` or ``"linear"``, see `PowerFlow`. None: stored voltages where the case has a
-        solution, then flat ones, then linear ones, until one leads to a solution that is not of low voltage.
-        Or another power flow of the same buses, whose voltages are the start.
+        solution, then flat ones, then linear ones, until one leads to a solution that is not of low voltage
+        and in which every load draws its power; where none does, the first in which some draw less. Or
+        another power flow of the same buses, whose voltages are the start.
 
     Raises
     ------
@@ -160,6 +170,7 @@ def power_flow(
     if reactive_limits is None:
         reactive_limits = case.stored and keeps_limits(posed, *stored_voltages(posed))
     failures: list[tuple[str, PowerFlowError]] = []
+    reduced: PowerFlow | None = None
     for attempt in given or (STARTS if case.stored else STARTS[1:]):
         try:
             found = _solved(case, replace(posed), attempt, reactive_limits, tolerance, iterations)
@@ -169,10 +180,40 @@ def power_flow(
         if failures:
             words = "; ".join(f"from {failed} ones {error}" for failed, error in failures)
             found = replace(found, notes=(f"solved from {attempt} voltages: {words}", *found.notes))
-        for note in found.notes:
-            warnings.warn(f"{case.source or case.name}: power flow: {note}", PsmrWarning, stacklevel=2)
-        return found
-    raise failures[0][1]
+        if not found.reduced or _is_stored(found):
+            break
+        reduced = reduced or found
+    else:
+        if reduced is None:
+            raise failures[0][1]
+        found = reduced
+    if found.reduced:
+        found = replace(found, notes=(*found.notes, _reduction(found)))
+    for note in found.notes:
+        warnings.warn(f"{case.source or case.name}: power flow: {note}", PsmrWarning, stacklevel=2)
+    return found
+
+
+def _is_stored(flow: PowerFlow) -> bool:
+    """Return whether a solution is the one that the file stores."""
+    return flow.stored is not None and flow.stored.largest < NEAR_STORED
+
+
+def _reduction(flow: PowerFlow) -> str:
+    """Return which loads draw less than they are given, and how much."""
+    case, v = flow.case, flow.by_number()
+    power = np.hypot(flow.load_p, flow.load_q) * case.base_mva
+    rows = [(row, s) for row, s in zip(case.loads, power, strict=True) if row.name in set(flow.reduced)]
+    words = ", ".join(
+        f"{row.name} {s:.4g} of {np.hypot(row.p_mw, row.q_mvar):.4g} MVA at {abs(v[row.bus]):.3f} pu"
+        for row, s in sorted(rows, key=lambda pair: abs(v[pair[0].bus]))[:SHOWN]
+    )
+    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    return (
+        f"{len(rows)} load(s) of constant power or current draw less than that ({words}{more}): the voltage"
+        " is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found in which all"
+        " draw their power: reduce the loading, or support the voltage there"
+    )
 
 
 def _solved(
@@ -216,6 +257,7 @@ def _solved(
         if bus in sides and g.control != "pq"
     )
     load = balance.loads.each(v)[0]
+    reduced = tuple(case.loads[i].name for i in balance.loads.reduced(v))
     return PowerFlow(
-        *(case, v, angle, p, q, load.real, load.imag, mismatch, count, names, start, limits, notes)
+        *(case, v, angle, p, q, load.real, load.imag, mismatch, count, reduced, names, start, limits, notes)
     )

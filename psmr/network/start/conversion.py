@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.numbers import plain, real_in
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.loads.zip import conductance
 from psmr.network.case.case import Case
 from psmr.network.case.tables import LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
@@ -114,17 +116,23 @@ def convert_loads(
     loads
         See `load_shares`.
     """
-    shares = load_shares(loads)
+    shares, voltage, low = load_shares(loads), flow.by_number(), set(flow.reduced)
     rows = tuple(
         row
         if row.device is not None or row.held
-        else _converted(row, shares, p * case.base_mva, q * case.base_mva)
+        else _converted(
+            row, shares, complex(p, q) * case.base_mva, abs(voltage[row.bus]) if row.name in low else None
+        )
         for row, p, q in zip(case.loads, flow.load_p, flow.load_q, strict=True)
     )
     return replace(case, loads=rows)
 
 
-def _converted(row: LoadRow, shares: LoadShares, p_mw: float, q_mvar: float) -> LoadRow:
+def _converted(row: LoadRow, shares: LoadShares, power: complex, low: float | None) -> LoadRow:
+    """Return a load that draws a power in MVA, also where its voltage in pu is `low`: below `v_min`."""
+    p_mw, q_mvar = power.real, power.imag
+    if low is not None:
+        p_mw, q_mvar = p_mw / _drawn(row, shares.p, low), q_mvar / _drawn(row, shares.q, low)
     return replace(
         row,
         p_mw=float(p_mw),
@@ -133,5 +141,12 @@ def _converted(row: LoadRow, shares: LoadShares, p_mw: float, q_mvar: float) -> 
         q_zip=shares.q,
         exponent_p=None,
         exponent_q=None,
-        v_0=None,
+        v_0=low,
     )
+
+
+def _drawn(row: LoadRow, shares: Triple, v: float) -> float:
+    """Return the part of its power that a load of these shares draws at a voltage that it belongs to."""
+    impedance, current, power = shares
+    of_current = v * conductance(NumericMath, v, row.v_min_current)
+    return impedance + current * of_current + power * (v * conductance(NumericMath, v, row.v_min)) ** 2

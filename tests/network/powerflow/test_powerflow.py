@@ -7,8 +7,17 @@ import pytest
 from scipy.optimize import root
 
 from psmr import Case, build, read_case
-from psmr.errors import PowerFlowError
-from tests.internals import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow, power_flow
+from psmr.errors import PowerFlowError, PsmrWarning
+from tests.internals import (
+    BusRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    ShuntRow,
+    TransformerRow,
+    convert_loads,
+    power_flow,
+)
 
 # The nine-bus system in Sauer and Pai (1998) and in Anderson and Fouad: magnitudes in pu, angles in degrees.
 PUBLISHED = {
@@ -132,16 +141,41 @@ def test_impedance_at_its_own_voltage_is_a_voltage_divider():
     assert flow.voltage[1] == pytest.approx(1.03 * impedance / (impedance + 0.02 + 0.2j), abs=1e-12)
 
 
-def test_constant_power_that_cannot_be_has_a_solution_below_v_min():
+@pytest.mark.parametrize("v_0", [None, 1.0])
+def test_constant_power_that_cannot_be_has_a_solution_below_v_min(v_0):
     """There it is P x^2 (2 - x)^2, x = |V| / 0.7; 0.2076 pu is the only root of |V + z P / V*| = 1.03."""
-    load = LoadRow(2, 400.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), v_0=1.0)
-    with pytest.raises(PowerFlowError):
-        power_flow(feeder(replace(load, v_0=None)))
-    voltage = power_flow(feeder(load)).voltage[1]
+    load = LoadRow(2, 400.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), v_0=v_0)
+    with pytest.raises(PowerFlowError, match="lowest voltage"):
+        power_flow(feeder(replace(load, v_min=1e-3)))
+    said = r"1 load\(s\) .* draw less than that \(load2 102\.1 of 400 MVA at 0\.208 pu\).*PQBRAK"
+    with pytest.warns(PsmrWarning, match=said):
+        flow = power_flow(feeder(load))
+    assert flow.reduced == ("load2",)
+    voltage = flow.voltage[1]
     x = abs(voltage) / 0.7
     drawn = voltage * np.conj((1.03 - voltage) / (0.02 + 0.2j))
     assert drawn == pytest.approx(4.0 * x**2 * (2.0 - x) ** 2, abs=1e-12)
     assert abs(voltage) == pytest.approx(0.2076068, abs=1e-7)
+
+
+@pytest.mark.parametrize("start", ["flat", None])
+def test_a_solution_in_which_every_load_draws_its_power_comes_first(start):
+    """300 MW behind X = 0.1: V^2 = (1 + sqrt(1 - 4 P^2 X^2)) / 2, also from a collapse that is stored."""
+    stored = (BusRow(1, v=1.0, angle_deg=0.0), BusRow(2, v=0.1, angle_deg=-60.0))
+    case = replace(two_buses(), loads=(LoadRow(2, 300.0, 0.0, (0, 0, 1.0), (0, 0, 1.0)),), buses=stored)
+    flow = power_flow(case, start=start)
+    assert flow.v[1] == pytest.approx(np.sqrt((1 + 0.8) / 2), abs=1e-12)
+    assert flow.reduced == ()
+
+
+@pytest.mark.parametrize("loads", ["power", "impedance"])
+def test_loads_below_v_min_are_converted_at_what_they_draw(loads):
+    with pytest.warns(PsmrWarning, match="PQBRAK"):
+        flow = power_flow(feeder(LoadRow(2, 400.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0))))
+    converted, x = convert_loads(flow.case, flow, loads), flow.v[1] / 0.7
+    again = power_flow(converted, start=flow)
+    assert again.voltage == pytest.approx(flow.voltage, abs=1e-9)
+    assert again.load_p[0] == pytest.approx(4.0 * x**2 * (2.0 - x) ** 2, abs=1e-9)
 
 
 def test_voltage_of_the_solution_changes_nothing(wscc9):

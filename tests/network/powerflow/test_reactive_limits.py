@@ -95,7 +95,7 @@ def test_limits_that_cannot_be_kept_name_the_case():
     case = Case(
         *("short of reactive power", 100.0, 60.0, (BusRow(1), BusRow(2))),
         lines=(LineRow(1, 2, 0.1),),
-        loads=(LoadRow(2, 0.0, 400.0, POWER, POWER),),
+        loads=(LoadRow(2, 0.0, 400.0, POWER, POWER, v_min=0.1),),
         generators=(GeneratorRow("G1", 1, "slack"), GeneratorRow("G2", 2, "pv", q_max_mvar=100.0)),
     )
     with pytest.raises(PowerFlowError, match=r"no voltages keep all limits .*--no-reactive-limits"):

@@ -23,7 +23,7 @@ def feeder(stored: complex | None, p_mw: float = 300.0) -> Case:
     return Case(
         *("feeder", 100.0, 60.0, (source, bus)),
         lines=(LineRow(1, 2, 0.1),),
-        loads=(LoadRow(2, p_mw, 0.0, POWER, POWER),),
+        loads=(LoadRow(2, p_mw, 0.0, POWER, POWER, v_min=0.1),),
         generators=(GeneratorRow("G1", 1, "slack"),),
     )
 
