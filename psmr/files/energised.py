@@ -91,11 +91,12 @@ def _chosen(here: Sequence[GeneratorRow], stored: dict[int, BusRow]) -> dict[str
     holding = [row for row in here if row.control == "pv"] or list(here)
     new = max(holding, key=lambda row: row.rating_mva)
     bus = stored[new.bus]
-    v = new.v if new.control == "pv" or bus.v is None else bus.v
+    own = new.control == "pv" and not new.control_bus
+    v = new.v if own or bus.v is None else bus.v
     warnings.warn(
         f"{new.place}: the island of bus {new.bus} has no swing with a generator in service; {new.name} is it"
         " now, the largest there, at the stored angle",
         PsmrWarning,
         stacklevel=4,
     )
-    return {new.name: replace(new, control="slack", v=v, angle_deg=bus.angle_deg or 0.0)}
+    return {new.name: replace(new, control="slack", v=v, angle_deg=bus.angle_deg or 0.0, control_bus=0)}

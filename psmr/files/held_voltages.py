@@ -1,23 +1,22 @@
-"""One voltage for each bus that several generators hold."""
+"""One voltage for each bus that several generators hold, and one such bus for the generators of each bus."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from psmr.base.errors import PsmrWarning
 from psmr.network.case.case import Case
-from psmr.network.case.tables import GeneratorRow
+from psmr.network.case.connected_parts import connected_parts
+from psmr.network.case.tables import BranchRow, BusRow, GeneratorRow
 
 
-def agreed(
-    generators: Sequence[GeneratorRow], stored: Mapping[int, float | None], remote: Collection[str] = ()
-) -> list[GeneratorRow]:
-    """Return generators that hold one voltage at each bus.
+def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None]) -> list[GeneratorRow]:
+    """Return generators that hold one voltage at each bus, those of one bus all at the same one.
 
-    Those that regulate their own bus decide; of several the voltage that is nearest to the stored one, or
-    the first.
+    Of a bus those that hold its own voltage decide, then the first. Of several voltages for one bus a slack's
+    is held, then the one that is nearest to the stored one, or the first.
 
     Parameters
     ----------
@@ -25,34 +24,89 @@ def agreed(
         The rows.
     stored
         Voltages in pu that the file stores, by bus.
-    remote
-        Names of those that regulate another bus, and hold their own at its stored voltage.
 
     Warns
     -----
     PsmrWarning
-        For each bus whose generators ask for different voltages, with the one that is held.
+        For each bus whose generators ask for different voltages or buses, with what is held.
     """
-    at_bus: dict[int, list[GeneratorRow]] = {}
-    for row in generators:
-        if row.control != "pq":
-            at_bus.setdefault(row.bus, []).append(row)
+    holding = [row for row in generators if row.control != "pq"]
+    by_bus: dict[int, list[GeneratorRow]] = {}
+    for row in holding:
+        by_bus.setdefault(row.bus, []).append(row)
+    controls = {bus: _controlled(rows) for bus, rows in by_bus.items()}
+    at: dict[int, list[GeneratorRow]] = {}
+    for row in holding:
+        if row.control_bus == controls[row.bus]:
+            at.setdefault(row.control_bus or row.bus, []).append(row)
     held: dict[int, float] = {}
-    for bus, rows in at_bus.items():
-        own = [row for row in rows if row.name not in remote] or rows
-        v, asked = stored.get(bus), list(dict.fromkeys(row.v for row in own))
+    for bus, rows in at.items():
+        deciding = [row for row in rows if row.control == "slack"] or rows
+        v, asked = stored.get(bus), list(dict.fromkeys(row.v for row in deciding))
         held[bus] = asked[0] if v is None else min(asked, key=lambda set_point: abs(set_point - v))
         if len(asked) > 1:
-            words = ", ".join(f"{row.name} {row.v:g}" for row in own)
+            words = ", ".join(f"{row.name} {row.v:g}" for row in rows)
             warnings.warn(
-                f"{own[-1].where}: generators ask for different voltages of bus {bus} ({words}); held at"
+                f"{rows[-1].where}: generators ask for different voltages of bus {bus} ({words}); held at"
                 f" {held[bus]:g}{'' if v is None else ', the nearest to the stored one'}",
                 PsmrWarning,
                 stacklevel=3,
             )
-    return [row if row.control == "pq" else replace(row, v=held[row.bus]) for row in generators]
+    return [
+        row
+        if row.control == "pq"
+        else replace(row, v=held[controls[row.bus] or row.bus], control_bus=controls[row.bus])
+        for row in generators
+    ]
 
 
-def held_voltages(case: Case) -> dict[int, float]:
-    """Return the voltage in pu that generators hold at each bus where one does, by its number."""
-    return {row.bus: row.v for row in case.generators if row.control != "pq"}
+def reachable(
+    generators: Sequence[GeneratorRow], buses: Sequence[BusRow], branches: Sequence[BranchRow]
+) -> list[GeneratorRow]:
+    """Return generators of which none regulates another bus that it cannot regulate: it holds its own then.
+
+    That is a bus that is not there, in another island, or held by a slack.
+
+    Warns
+    -----
+    PsmrWarning
+        For each generator that holds its own bus instead.
+    """
+    slacks = {row.bus for row in generators if row.control == "slack"}
+    joined = [(row.from_bus, row.to_bus) for row in branches if row.status]
+    parts = connected_parts((row.number for row in buses), joined)
+    island = {bus: k for k, part in enumerate(parts) for bus in part}
+    found = []
+    for row in generators:
+        bus, why = row.control_bus, ""
+        if bus and bus not in island:
+            why = "which is not there or out of service"
+        elif bus in slacks:
+            why = "which is a swing"
+        elif bus and island[bus] != island[row.bus]:
+            why = "which is in another island"
+        if why:
+            what = f"{row.name} regulates bus {bus}, {why}; it holds its own bus at {row.v:g} pu"
+            warnings.warn(f"{row.where}: {what}", PsmrWarning, stacklevel=3)
+        found.append(replace(row, control_bus=0) if why else row)
+    return found
+
+
+def _controlled(rows: Sequence[GeneratorRow]) -> int:
+    """Return the bus whose voltage the generators of one bus hold, 0 for their own."""
+    asked = list(dict.fromkeys(row.control_bus for row in rows))
+    found = 0 if 0 in asked else asked[0]
+    if len(asked) > 1:
+        words = ", ".join(f"{row.name} {row.control_bus or row.bus}" for row in rows)
+        warnings.warn(
+            f"{rows[-1].where}: generators of bus {rows[0].bus} regulate different buses ({words}); all"
+            f" regulate {found or rows[0].bus}",
+            PsmrWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def holders(case: Case) -> dict[int, GeneratorRow]:
+    """Return a generator that holds a voltage for each bus that has one, by the number of its bus."""
+    return {row.bus: row for row in case.generators if row.control != "pq"}

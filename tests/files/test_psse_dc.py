@@ -180,17 +180,21 @@ def test_limits_of_a_voltage_source(read):
 
 @pytest.mark.parametrize("version", [33, 35])
 def test_a_voltage_source_that_regulates_another_bus(read, version):
-    """It holds its own bus at the stored voltage, as a generator does; without SMAX its rating is unknown."""
-    ends = "2,1,2,50.0,0.9,10.0,0.1,5.0\n3,2,1,-20.0,1.05,10.0,0.1,5.0,0,0,1,40,-30,4,100.0"
-    with pytest.warns(
-        PsmrWarning, match=r"vsc dc\): regulates bus 4; psmr holds its own bus at the stored VM = 1$"
-    ):
-        case = read(version=version, vsc_dc=f"'V 1',1,2.0\n{ends}")
-    assert (case.generators[-1].v, case.generators[-1].rating_mva) == (1.0, case.base_mva)
+    """With its share of the power for that, RMPCT; without SMAX its rating is unknown."""
+    node = "0," if version == 35 else ""
+    ends = f"2,1,2,50.0,0.9,10.0,0.1,5.0\n3,2,1,-20.0,1.05,10.0,0.1,5.0,0,0,1,40,-30,4,{node}60.0"
+    case = read(version=version, vsc_dc=f"'V 1',1,2.0\n{ends}")
+    held = case.generators[-1]
+    assert (held.bus, held.v, held.control_bus, held.share) == (3, 1.05, 4, 60.0)
+    assert held.rating_mva == case.base_mva
+    assert power_flow(case).by_number()[4] == pytest.approx(1.05 * np.exp(1j * power_flow(case).angle[3]))
 
 
 def test_a_voltage_that_a_generator_holds_otherwise(read):
-    with pytest.warns(PsmrWarning, match=r"holds 1\.01 pu; G2-G1 at bus 2 holds 1\.02, which counts"):
+    """The voltage that is nearest to the stored one counts."""
+    with pytest.warns(
+        PsmrWarning, match=r"different voltages of bus 2 \(G2-G1 1\.02, .* 1\.01\); held at 1\.02"
+    ):
         read(vsc_dc=VSC)
 
 

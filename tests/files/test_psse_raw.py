@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from psmr import read_case
+from psmr import read_case, write_case
 from psmr.errors import CaseError, PsmrWarning
 from tests.files.raw import raw_text
 from tests.internals import admittance, power_flow
@@ -184,11 +184,30 @@ def test_out_of_service_star_leaves_nothing(read):
     assert len(case.buses) == 4
 
 
-def test_remote_regulation_holds_the_stored_voltage(read):
-    text = raw_text().replace("-40.0,1.02,0,100.0", "-40.0,1.03,3,100.0")
-    with pytest.warns(PsmrWarning, match="regulates bus 3"):
-        case = read(text)
-    assert case.generators[1].v == 1.02
+def test_remote_regulation_holds_the_other_bus(read, tmp_path):
+    """VS belongs to the bus IREG; in MATPOWER the own bus is held at its solution."""
+    case = read(raw_text().replace("-40.0,1.02,0,100.0", "-40.0,1.03,3,100.0"))
+    unit = case.generators[1]
+    assert (unit.bus, unit.v, unit.control_bus, unit.share) == (2, 1.03, 3, 100.0)
+    flow = power_flow(case)
+    assert abs(flow.by_number()[3]) == pytest.approx(1.03, abs=1e-12)
+    for name in ("again.raw", "again.m", "again.toml"):
+        write_case(case, tmp_path / name)
+        again = read_case(tmp_path / name)
+        assert power_flow(again).voltage == pytest.approx(flow.voltage, abs=1e-9)
+        assert (again.generators[1].control_bus == 3) == (name != "again.m")
+
+
+@pytest.mark.parametrize(
+    ("bus", "words"), [(1, "bus 1, which is a swing"), (77, "bus 77, which is not there or out of service")]
+)
+def test_a_bus_that_cannot_be_regulated(read, bus, words):
+    """As in PSS/E the machine holds its own bus at VS then."""
+    with pytest.warns(
+        PsmrWarning, match=rf"case.raw:\d+ \(generator\): G2-G1 regulates {words}; .* 1\.03 pu"
+    ):
+        case = read(raw_text().replace("-40.0,1.02,0,100.0", f"-40.0,1.03,{bus},100.0"))
+    assert (case.generators[1].v, case.generators[1].control_bus) == (1.03, 0)
 
 
 def test_devices_without_a_model(read):

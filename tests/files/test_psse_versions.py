@@ -132,11 +132,11 @@ def test_rawx_of_a_vsc_line(tmp_path):
         "data": [["V 1", 1, 2.0, *ends[0], *ends[1]]],
     }
     (tmp_path / "case.rawx").write_text(json.dumps(content, indent=1))
-    with pytest.warns(PsmrWarning, match="regulates bus 4; psmr holds its own bus at the stored VM = 1$"):
-        case = read_case(tmp_path / "case.rawx")
+    case = read_case(tmp_path / "case.rawx")
     first, second = case.generators[-2:]
     assert (first.bus, first.v, first.rating_mva, first.q_min_mvar, first.q_max_mvar) == (2, 1.02, 40, -3, 4)
-    assert (second.bus, second.v, second.rating_mva, second.q_min_mvar) == (3, 1.0, 100, -8)
+    assert (second.bus, second.v, second.rating_mva, second.q_min_mvar) == (3, 1.01, 100, -8)
+    assert second.control_bus == 4
 
 
 def test_rawx_says_the_same(tmp_path):

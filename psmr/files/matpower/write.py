@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from psmr.base.errors import PsmrWarning
-from psmr.files.held_voltages import held_voltages
+from psmr.files.held_voltages import holders
 from psmr.network.case.case import Case
-from psmr.network.case.tables import TransformerRow
+from psmr.network.case.tables import GeneratorRow, TransformerRow
 from psmr.network.powerflow.powerflow import power_flow
 
 _KINDS = {"pq": 1, "pv": 2, "slack": 3}
@@ -57,7 +57,7 @@ def matpower_text(case: Case) -> str:
         )
         for bus, v, angle in zip(case.buses, flow.v, np.degrees(flow.angle), strict=True)
     ]
-    held = held_voltages(case)
+    held, v = holders(case), {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
     generators = [
         (
             *(
@@ -66,7 +66,7 @@ def matpower_text(case: Case) -> str:
                 float(q) * base,
                 row.q_max_mvar,
                 row.q_min_mvar,
-                held.get(row.bus, row.v),
+                _held(held.get(row.bus, row), v[row.bus]),
             ),
             *(row.rating_mva or base, 1, math.inf, -math.inf),
         )
@@ -94,6 +94,11 @@ def matpower_text(case: Case) -> str:
             "",
         ]
     )
+
+
+def _held(row: GeneratorRow, v: float) -> float:
+    """Return the voltage of the own bus that a generator holds; one that holds another has its solution."""
+    return v if row.control_bus else row.v
 
 
 def _admittances(case: Case) -> list[tuple[int, complex]]:

@@ -33,8 +33,6 @@ class Converters:
         System base in MVA.
     buses
         The records of the buses by number.
-    generators
-        The generators of the file, whose voltages count.
 
     Attributes
     ----------
@@ -43,10 +41,8 @@ class Converters:
         that join two buses.
     """
 
-    def __init__(
-        self, base: float, buses: Mapping[int, PsseRecord], generators: Sequence[GeneratorRow]
-    ) -> None:
-        self._base, self._buses, self._generators = base, buses, generators
+    def __init__(self, base: float, buses: Mapping[int, PsseRecord]) -> None:
+        self._base, self._buses = base, buses
         self._facts: set[str] = set()
         self.loads: list[LoadRow] = []
         self.holding: list[GeneratorRow] = []
@@ -141,7 +137,8 @@ class Converters:
 
     def _add(self, end: Drawn, name: str, field: str) -> None:
         """Add a converter's load, or its generator where it holds a voltage."""
-        bus, where = self._bus(end.record, field, end.bus), end.record.where
+        self._bus(end.record, field, end.bus)
+        where = end.record.where
         if end.q_mvar is not None:
             self.loads.append(
                 LoadRow(end.bus, end.p_mw, end.q_mvar, _POWER, _POWER, name=name, held=True, where=where)
@@ -153,35 +150,17 @@ class Converters:
                 end.bus,
                 "pv",
                 -end.p_mw,
-                v=self._held_by(end, bus),
+                v=end.v,
                 q_min_mvar=end.q_min_mvar,
                 q_max_mvar=end.q_max_mvar,
                 rating_mva=end.rating_mva or self._base,
                 held=True,
                 where=where,
+                control_bus=end.regulated,
+                share=end.share,
             )
         )
-
-    def _held_by(self, end: Drawn, bus: PsseRecord) -> float:
-        """Return the voltage that a converter holds: that of a generator at its bus, if any."""
-        own = end.v if end.regulated in (0, end.bus) else stored_voltage(end.record, bus, end.regulated)
-        there = [row for row in self._generators if row.bus == end.bus and row.control != "pq"]
-        if there and there[0].v != own:
-            what = f"holds {own:g} pu; {there[0].name} at bus {end.bus} holds {there[0].v:g}, which counts"
-            self._tell(end.record, what)
-        return there[0].v if there else own
 
     @staticmethod
     def _tell(record: PsseRecord, words: str) -> None:
         warnings.warn(f"{record.where}: {words}", PsmrWarning, stacklevel=4)
-
-
-def stored_voltage(record: PsseRecord, bus: PsseRecord, remote: int) -> float:
-    """Return the voltage that the file stores for the bus of what regulates another one, with a warning."""
-    stored = bus.positive("VM", 1.0)
-    warnings.warn(
-        f"{record.where}: regulates bus {remote}; psmr holds its own bus at the stored VM = {stored:g}",
-        PsmrWarning,
-        stacklevel=3,
-    )
-    return stored

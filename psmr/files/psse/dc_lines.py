@@ -27,8 +27,9 @@ _NO_LOAD = 3 * math.sqrt(2) / math.pi
 class Drawn:
     """What a converter takes from its bus, in MW and Mvar; q_mvar is None where it holds a voltage.
 
-    That is `v`, of its bus or of the one with the number `regulated`; it gives reactive power between the two
-    limits, and its rating is `rating_mva`, 0 where the file has none.
+    That is `v`, of its bus or of the one with the number `regulated`, of the power for which it gives `share`
+    in percent; it gives reactive power between the two limits, and its rating is `rating_mva`, 0 where the
+    file has none.
     """
 
     record: PsseRecord
@@ -40,6 +41,7 @@ class Drawn:
     q_min_mvar: float = -math.inf
     q_max_mvar: float = math.inf
     rating_mva: float = 0.0
+    share: float = 100.0
 
 
 def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
@@ -176,7 +178,9 @@ def _source(line: PsseRecord, p_mw: float) -> Drawn:
         line.require(high >= low, "MAXQ", f"must be at least MINQ = {low:g}")
         rating = line.real("SMAX", 0.0)
         line.require(rating >= 0, "SMAX", "must be >= 0 (0: no limit)")
-        return Drawn(line, bus, p_mw, None, set_point, line.whole("REMOT", 0), low, high, rating)
+        regulated = line.whole("REMOT", 0)
+        share = line.in_place_of_zero("RMPCT", 100.0) if regulated else 100.0
+        return Drawn(line, bus, p_mw, None, set_point, regulated, low, high, rating, share)
     line.require(0 < abs(set_point) <= 1, "ACSET", "must be a power factor, between 0 and 1")
     # A positive power factor is that of a load that takes reactive power, as the manual signs it.
     reactive = abs(p_mw) * math.sqrt(1 / set_point**2 - 1)

@@ -120,7 +120,8 @@ def _generator(
     row: GeneratorRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]
 ) -> GeneratorRow:
     devices = tuple(_device(device, stands, places) for device in row.devices)
-    return replace(row, bus=stands.get(row.bus, row.bus), devices=devices)
+    control_bus = stands.get(row.control_bus, row.control_bus)
+    return replace(row, bus=stands.get(row.bus, row.bus), devices=devices, control_bus=control_bus)
 
 
 def _device(row: DeviceRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]) -> DeviceRow:

@@ -8,7 +8,6 @@ field that is left out has the default written there. What the case does otherwi
 - a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
 - switched shunts stay at BINIT, taps where they are; those with MODSW or COD above 0 are `regulating`;
 - DC lines are held at their powers, buses that a branch without impedance joins are one;
-- a generator that regulates another bus holds its own at the voltage the file stores, with a warning;
 - the reactive power of a generator with QT = QB is held, also at a bus of type 2;
 - an island that no generator in service feeds is left out, another one without a swing gets one, each with a
   warning.
@@ -24,9 +23,9 @@ from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.files.energised import energised
-from psmr.files.held_voltages import agreed
+from psmr.files.held_voltages import agreed, reachable
 from psmr.files.psse.branches import Lines
-from psmr.files.psse.converters import Converters, stored_voltage
+from psmr.files.psse.converters import Converters
 from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit, read_dyr
 from psmr.files.psse.dyr_loads import LoadRecords
@@ -114,10 +113,11 @@ def read_raw(
     names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     rows |= {name: getattr(tables, name) for name in names}
     rows = join(rows, tables.zero, tables.base)
-    stored = {row.number: row.v for row in rows["buses"]}
-    rows["generators"] = agreed(rows["generators"], stored, tables.remote)
     rows = energised(rows, str(path))
     rows["relays"] = list(_with_branches(rows))
+    branches = rows["lines"] + rows["transformers"]
+    holding = reachable(rows["generators"], rows["buses"], branches)
+    rows["generators"] = agreed(holding, {row.number: row.v for row in rows["buses"]})
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
@@ -164,7 +164,6 @@ class _Tables:
         self.generators: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
-        self.remote: set[str] = set()
         self._bus: dict[int, PsseRecord] = {}
         self._places = Places(self._bus)
         self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
@@ -191,7 +190,7 @@ class _Tables:
             self._sources()
         for lines in raw.records.get("transformer", ()):
             attempt(self._transformer, lines)
-        converters = Converters(self.base, self._bus, self.generators)
+        converters = Converters(self.base, self._bus)
         for lines in raw.records.get("two-terminal dc", ()) + raw.records.get("vsc dc", ()):
             attempt(converters.add_line, lines)
         for lines in raw.records.get("multi-terminal dc", ()):
@@ -298,9 +297,11 @@ class _Tables:
             high, low = record.real("QT", 9999.0), record.real("QB", -9999.0)
             record.require(high >= low, "QT", f"must be at least QB = {low:g}")
             name, control = f"G{number}{suffix(ident)}", _CONTROLS[bus.whole("IDE", 1)]
-            held = self._held(record, bus, name)
-            if control == "pv" and high == low and self._fixed(record, bus, held, q, high):
-                control, q = "pq", high
+            held = record.positive("VS", 1.0)
+            regulated = record.whole("IREG", 0) if control == "pv" else 0
+            solved = self._bus.get(regulated, bus).positive("VM", 1.0)
+            if control == "pv" and high == low and self._fixed(record, solved, held, q, high):
+                control, q, regulated = "pq", high, 0
             row = GeneratorRow(
                 name=name,
                 bus=number,
@@ -313,24 +314,17 @@ class _Tables:
                 q_max_mvar=high,
                 rating_mva=mbase,
                 where=record.where,
+                control_bus=regulated,
+                share=record.in_place_of_zero("RMPCT", 100.0) if regulated else 100.0,
             )
             self.generators.append(row)
         self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)
 
     @staticmethod
-    def _fixed(record: PsseRecord, bus: PsseRecord, held: float, q: float, fixed: float) -> bool:
+    def _fixed(record: PsseRecord, solved: float, held: float, q: float, fixed: float) -> bool:
         """Return whether a unit with QT = QB is held there; not where the file was solved otherwise."""
-        solved = bus.positive("VM", 1.0)
         if abs(solved - held) > _SAME_V or abs(q - fixed) <= _SAME_Q:
             return True
         what = f"QT = QB = {fixed:g} and QG = {q:g} at VM = VS = {held:g}: the file was solved without limits"
         warnings.warn(f"{record.where}: {what}; the voltage is held", PsmrWarning, stacklevel=2)
         return False
-
-    def _held(self, record: PsseRecord, bus: PsseRecord, name: str) -> float:
-        """Return the voltage that a generator holds at its own bus."""
-        held, regulated = record.positive("VS", 1.0), record.whole("IREG", 0)
-        if regulated in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
-            return held
-        self.remote.add(name)
-        return stored_voltage(record, bus, regulated)

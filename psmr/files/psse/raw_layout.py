@@ -74,6 +74,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     turned = "RATIO ANGLE " if version == 23 else ""
     line = "I" if version < 31 else "NAME"
     source = "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS SMAX IMAX PWF MAXQ MINQ REMOT"
+    source += " NREG RMPCT" if newest else " RMPCT"
     converter = "IP NB ANMX ANMN RC XC EBAS TR TAP"
     layout = {
         "bus": "I NAME BASKV IDE AREA ZONE OWNER VM VA NVHI NVLO EVHI EVLO",

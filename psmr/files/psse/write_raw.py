@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.held_voltages import held_voltages
+from psmr.files.held_voltages import holders
 from psmr.files.psse.conventions import MACHINES
 from psmr.files.psse.raw_layout import sections
 from psmr.files.psse.write_dyr import dyr_text
@@ -162,7 +162,7 @@ class _Writer:
             row.name: (p * base, q * base)
             for row, p, q in zip(self.case.generators, self.flow.p, self.flow.q, strict=True)
         }
-        held = held_voltages(self.case)
+        held = holders(self.case)
         for row, ident in _identified(self.case.generators, "G"):
             self.units[row.name] = (row.bus, ident)
             self._expect(row, _named("G", row.bus, ident))
@@ -175,9 +175,10 @@ class _Writer:
                 # One of given reactive power beside one that holds the voltage.
                 high = low = q
             mbase, zr, zx = _machine(row, base)
+            holder = held.get(row.bus, row)
             yield _record(
-                *(row.bus, ident, p, q, high, low, held.get(row.bus, row.v), 0, mbase, zr, zx),
-                *(0.0, 0.0, 1.0, 1, 100.0, _FAR, -_FAR, 1, 1.0),
+                *(row.bus, ident, p, q, high, low, holder.v, holder.control_bus, mbase, zr, zx),
+                *(0.0, 0.0, 1.0, 1, holder.share, _FAR, -_FAR, 1, 1.0),
             )
 
     def _branches(self) -> dict[str, list[str]]:

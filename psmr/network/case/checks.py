@@ -45,6 +45,7 @@ def check_case(case: Tables) -> None:
     check_relays(case)
     check_sequence(case)
     check_plants(case)
+    check_held_voltages(case)
     check_islands(case)
 
 
@@ -151,6 +152,7 @@ def check_references(case: Tables) -> None:
         for key in device.component.buses
         if device.parameters.get(key)
     ]
+    columns += [(row, "control_bus", row.control_bus) for row in case.generators if row.control_bus]
     for generator in case.generators:
         for device in generator.devices:
             branch_read(case, device)
@@ -243,18 +245,35 @@ def check_plants(case: Tables) -> None:
     for number, group in at_bus.items():
         _check_voltage_integrators(number, group)
         held = [g for g in group if g.control != "pq"]
-        for g in held[1:]:
-            if g.v != held[0].v:
-                raise CaseError(
-                    f"{g.place}: v = {g.v:g}: {held[0].name} holds bus {number} at {held[0].v:g}; one"
-                    " voltage for a bus"
-                )
         for g in group:
             if len(held) > 1 and g.control != "pq" and g.rating_mva == 0:
                 raise CaseError(
                     f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
                     f" {number}"
                 )
+
+
+def check_held_voltages(case: Tables) -> None:
+    """Raise CaseError where generators hold one bus at two voltages, or those of one bus hold two buses."""
+    first: dict[int, GeneratorRow] = {}
+    holder: dict[int, GeneratorRow] = {}
+    slacks = {g.bus: g.name for g in case.generators if g.control == "slack"}
+    for g in case.generators:
+        if g.control == "pq":
+            continue
+        bus = g.control_bus or g.bus
+        other = first.setdefault(bus, g)
+        right = f"{other.name} holds bus {bus} at {other.v:g}; one voltage for a bus"
+        g.require(g.v == other.v, "v", right)
+        g.require(
+            bus == g.bus or bus not in slacks,
+            "control_bus",
+            f"{slacks.get(bus)}, a slack, holds that voltage; leave it out",
+        )
+        if g.bus not in slacks:
+            other = holder.setdefault(g.bus, g)
+            right = f"must be that of {other.name} at the same bus, {other.control_bus}"
+            g.require(g.control_bus == other.control_bus, "control_bus", right)
 
 
 def _check_asked_of_control(generator: GeneratorRow) -> None:

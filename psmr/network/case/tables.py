@@ -181,8 +181,10 @@ class GeneratorRow(Row):
 
     control is ``"slack"`` (voltage and angle), ``"pv"`` (power and voltage) or ``"pq"`` (power). Generators
     at one bus share what the power flow leaves open as `Tables.reactive` says; `rating_mva` is by default the
-    s_n of their machine or converter. One that is `held` is an end of a DC line: without devices, it becomes
-    a load of its power where a case with dynamic data is read.
+    s_n of their machine or converter. One of ``"pv"`` may hold the voltage of another bus, `control_bus` (0:
+    its own), with others; of the reactive power for that the generators of its bus give `share`, relative to
+    those of the other buses. One that is `held` is an end of a DC line: without devices, it becomes a load of
+    its power where a case with dynamic data is read.
     """
 
     name: str
@@ -197,6 +199,8 @@ class GeneratorRow(Row):
     rating_mva: float = 0.0
     devices: tuple[DeviceRow, ...] = ()
     held: bool = False
+    control_bus: int = 0
+    share: float = 100.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -204,6 +208,10 @@ class GeneratorRow(Row):
         right = f"must be one of {', '.join(CONTROLS)}{nearest(str(self.control), CONTROLS)}"
         self.require(self.control in CONTROLS, "control", right)
         self.require(self.v > 0, "v", "must be > 0")
+        right = 'must be left out but for control = "pv"'
+        object.__setattr__(self, "control_bus", 0 if self.control_bus == self.bus else self.control_bus)
+        self.require(self.control == "pv" or not self.control_bus, "control_bus", right)
+        self.require(self.share > 0, "share", "must be > 0")
         self.require(not math.isnan(self.q_min_mvar), "q_min_mvar", "must be a number")
         right = f"must be at least q_min_mvar = {self.q_min_mvar:g}"
         self.require(self.q_max_mvar >= self.q_min_mvar, "q_max_mvar", right)

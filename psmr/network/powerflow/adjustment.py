@@ -229,7 +229,7 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
     place = {bus.number: i for i, bus in enumerate(case.buses)}
     balance.pv[[place[bus] for bus in limited]] = False
     lu = splu(jacobian(balance, flow.v, flow.angle))
-    free_angle, free_v = balance.free_angle, balance.free_v
+    free_angle, free_v, reactive = balance.free_angle, balance.free_v, balance.reactive_rows()
     size = len(case.buses)
     rows = {row.name: row for row in case.transformers}
     found = np.zeros(len(controls))
@@ -249,7 +249,7 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
             injected = v * np.conj(change @ v)
             demand[ends] += injected
             own = injected[0]
-        dx = lu.solve(-np.concatenate([demand.real[free_angle], demand.imag[free_v]]))
+        dx = lu.solve(-np.concatenate([demand.real[free_angle], reactive @ demand.imag]))
         dangle, dv = np.zeros(size), np.zeros(size)
         dangle[free_angle], dv[free_v] = dx[: free_angle.size], dx[free_angle.size :]
         if control.what == VOLTAGE:

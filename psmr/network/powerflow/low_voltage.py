@@ -72,10 +72,9 @@ def _moved_most(balance: Balance, lu: SuperLU) -> list[int]:
 
 def _sensitivity(balance: Balance, lu: SuperLU, bus: int) -> float:
     """Return the derivative of a bus's voltage with respect to the reactive power injected there."""
-    row = balance.free_angle.size + int(np.searchsorted(balance.free_v, bus))
-    unit = np.zeros(lu.shape[0])
-    unit[row] = 1.0
-    return float(lu.solve(unit)[row])
+    injected = balance.reactive_rows()[:, [bus]].toarray().ravel()
+    given = np.concatenate([np.zeros(balance.free_angle.size), injected])
+    return float(lu.solve(given)[balance.free_angle.size + int(np.searchsorted(balance.free_v, bus))])
 
 
 def _sign(lu: SuperLU) -> int:

@@ -46,9 +46,13 @@ class Balance:
     p, q
         (buses,) injected power in pu, without what generators that hold a voltage give.
     slack, pv
-        (buses,) whether voltage and angle, or the voltage, are held.
+        (buses,) whether voltage and angle are held, or generators hold a voltage.
     v_set
-        (buses,) held voltages in pu, 1 elsewhere.
+        (buses,) voltages in pu that the generators of a bus hold, 1 elsewhere.
+    controlled
+        (buses,) position of the bus whose voltage those of a pv bus hold: the bus itself, or another one.
+    share
+        (buses,) what a pv bus gives of the reactive power for that, relative to the others that do.
     q_low, q_high
         (buses,) limits in pu of all that the generators give that hold the voltage of a pv bus.
     """
@@ -62,6 +66,8 @@ class Balance:
     slack: NDArray[np.bool_]
     pv: NDArray[np.bool_]
     v_set: Reals
+    controlled: Places
+    share: Reals
     q_low: Reals
     q_high: Reals
 
@@ -74,6 +80,7 @@ class Balance:
         p, q, v_set = np.zeros(size), np.zeros(size), np.ones(size)
         q_low, q_high = np.zeros(size), np.zeros(size)
         slack, pv = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        controlled, share = np.arange(size), np.ones(size)
         for bus, g in zip(at, case.generators, strict=True):
             p[bus] += g.p_mw / base
             if g.control == "pq":
@@ -83,11 +90,13 @@ class Balance:
             slack[bus] |= g.control == "slack"
             if g.control == "pv":
                 pv[bus] = True
+                controlled[bus], share[bus] = place[g.control_bus or g.bus], g.share
                 q_low[bus] += g.q_min_mvar / base
                 q_high[bus] += g.q_max_mvar / base
         pv &= ~slack
         loads = LoadPower.of(case)
-        return cls(case, loads, admittance(case), at, p, q, slack, pv, v_set, q_low, q_high)
+        y = admittance(case)
+        return cls(case, loads, y, at, p, q, slack, pv, v_set, controlled, share, q_low, q_high)
 
     @property
     def free_angle(self) -> Places:
@@ -97,7 +106,40 @@ class Balance:
     @property
     def free_v(self) -> Places:
         """Positions of the buses whose voltage is unknown."""
-        return np.flatnonzero(~(self.slack | self.pv))
+        return np.flatnonzero(~self.held)
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """(buses,) whether something holds the voltage of a bus."""
+        held = self.slack.copy()
+        held[self.controlled[self.pv]] = True
+        return held
+
+    def with_held(self, v: Reals) -> Reals:
+        """Return (buses,) voltages with those that are held at what they are held at."""
+        v = v.copy()
+        v[self.controlled[self.pv]] = self.v_set[self.pv]
+        v[self.slack] = self.v_set[self.slack]
+        return v
+
+    def reactive_rows(self) -> sparse.csr_matrix:
+        """Return what the balance of reactive power asks for, as sums of the balances of buses.
+
+        (free_v, buses): a row with 1 for a bus of given power; for each pv bus but the first of those that
+        control one voltage, its own balance less the first's, each divided by its share.
+        """
+        given = np.flatnonzero(~(self.slack | self.pv))
+        groups: dict[int, list[int]] = {}
+        for bus in np.flatnonzero(self.pv):
+            groups.setdefault(int(self.controlled[bus]), []).append(int(bus))
+        pairs = np.array([(bus, first) for first, *rest in groups.values() for bus in rest], dtype=np.intp)
+        pairs = pairs.reshape(-1, 2)
+        rows = np.arange(given.size + len(pairs))
+        shared = rows[given.size :]
+        own, first = pairs.T
+        value = np.concatenate([np.ones(given.size), 1 / self.share[own], -1 / self.share[first]])
+        at = (np.concatenate([rows, shared]), np.concatenate([given, own, first]))
+        return sparse.csr_matrix((value, at), shape=(rows.size, len(self.p)))
 
 
 def demand(balance: Balance, v: Reals, angle: Reals) -> Complexes:
@@ -114,12 +156,12 @@ def solve(
     A line of 1e-7 pu carries the difference of two powers of 1e7 pu: its buses need only be balanced to what
     rounding leaves of that.
     """
-    v, angle = np.where(balance.pv | balance.slack, balance.v_set, v), angle.copy()
-    free_angle, free_v = balance.free_angle, balance.free_v
+    v, angle = balance.with_held(v), angle.copy()
+    free_angle, free_v, reactive = balance.free_angle, balance.free_v, balance.reactive_rows()
 
     def mismatch(v: Reals, angle: Reals) -> Reals:
         s = demand(balance, v, angle)
-        return np.concatenate([(s.real - balance.p)[free_angle], (s.imag - balance.q)[free_v]])
+        return np.concatenate([(s.real - balance.p)[free_angle], reactive @ (s.imag - balance.q)])
 
     strength = np.abs(balance.y)
     error = mismatch(v, angle)
@@ -131,7 +173,7 @@ def solve(
                 raise PowerFlowError(_complaint(balance, v, error, count, "a voltage collapsed"))
             return v, angle, largest, count
         powers = v * (strength @ v)
-        rounding = ROUNDING * np.concatenate([powers[free_angle], powers[free_v]])
+        rounding = ROUNDING * np.concatenate([powers[free_angle], abs(reactive) @ powers])
         last = bool((np.abs(error) <= np.maximum(tolerance, rounding)).all())
         if count == iterations and not last:
             break
@@ -176,13 +218,13 @@ def derivatives(
 
 
 def jacobian(balance: Balance, v: Reals, angle: Reals, loads: bool = True) -> sparse.csc_matrix:
-    """Return the Jacobian of the balance: rows P at free angles, Q at free voltages; columns the same."""
-    free_angle, free_v = balance.free_angle, balance.free_v
+    """Return the Jacobian of the balance: rows P at free angles and `reactive_rows`, columns what is free."""
+    free_angle, free_v, reactive = balance.free_angle, balance.free_v, balance.reactive_rows()
     by_angle, by_v = derivatives(balance, v, angle, loads)
     return sparse.bmat(
         [
             [by_angle.real[free_angle][:, free_angle], by_v.real[free_angle][:, free_v]],
-            [by_angle.imag[free_v][:, free_angle], by_v.imag[free_v][:, free_v]],
+            [reactive @ by_angle.imag[:, free_angle], reactive @ by_v.imag[:, free_v]],
         ],
         format="csc",
     )
@@ -190,8 +232,9 @@ def jacobian(balance: Balance, v: Reals, angle: Reals, loads: bool = True) -> sp
 
 def _complaint(balance: Balance, v: Reals, error: Reals, count: int, what: str) -> str:
     """Return where the iteration stands when it gives up, and what to look at."""
-    case, slack, held = balance.case, balance.slack, balance.slack | balance.pv
-    at = np.concatenate([np.flatnonzero(~slack), np.flatnonzero(~held)])
+    case, slack = balance.case, balance.slack
+    reactive = balance.reactive_rows()
+    at = np.concatenate([balance.free_angle, reactive.indices[reactive.indptr[:-1]]])
     worst = int(np.argmax(np.where(np.isfinite(error), np.abs(error), np.inf)))
     unit = "MW" if worst < np.count_nonzero(~slack) else "Mvar"
     low = int(np.argmin(v))

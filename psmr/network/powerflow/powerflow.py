@@ -211,8 +211,8 @@ def _reduction(flow: PowerFlow) -> str:
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     return (
         f"{len(rows)} load(s) of constant power or current draw less than that ({words}{more}): the voltage"
-        " is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found in which all"
-        " draw their power: reduce the loading, or support the voltage there"
+        " is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found in which"
+        " all draw their power: reduce the loading, or support the voltage there"
     )
 
 

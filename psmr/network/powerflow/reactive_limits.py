@@ -7,6 +7,8 @@ equation for each bus,
 
     phi(q - q_low, -phi(q_high - q, v_set - v)) = 0,
 
+where v may be the voltage of another bus. Where several buses hold one voltage, q is their level, and each
+gives its share of it up to its own limits.
 and Newton's method, with a line search, is descent on the sum of squares of all equations: no set of buses
 at a limit is tried out, and none can alternate. Sources: A. Fischer, A special Newton-type optimization
 method, Optimization 24 (1992); S. C. Billups, Algorithms for complementarity problems and generalized
@@ -16,6 +18,8 @@ Anal. Appl. 17 (1996).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -47,11 +51,11 @@ def solve_with_limits(
     PowerFlowError
         Where no consistent set of buses at a limit is found.
     """
-    limited = np.flatnonzero(balance.pv & (np.isfinite(balance.q_low) | np.isfinite(balance.q_high)))
+    limits = _Limits.of(balance)
     used, reason = 0, ""
     start = v.copy(), angle.copy()
     for mu in SMOOTHING:
-        v, angle, count, good = _complementary(balance, limited, v, angle, mu, iterations)
+        v, angle, level, count, good = _complementary(balance, limits, v, angle, mu, iterations)
         used += count
         if not good:
             # A smooth problem that is not solved leads nowhere: the next begins where this one began.
@@ -60,7 +64,7 @@ def solve_with_limits(
         start = v.copy(), angle.copy()
         if mu:
             continue
-        sides = _sides(balance, limited, v, angle)
+        sides = _sides(balance, limits, v, angle, level)
         held = _held(balance, sides)
         try:
             v, angle, mismatch, count = solve(held, v, angle, tolerance, iterations)
@@ -81,70 +85,136 @@ def solve_with_limits(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """The buses with limits: those that hold a voltage alone, and groups that hold one together.
+
+    A group gives a `level` of reactive power of which each member takes its share up to its own limits.
+
+    Attributes
+    ----------
+    alone
+        Positions of the buses that hold a voltage alone.
+    members, group, share
+        Positions of the members of groups, the group of each, and its share of the level.
+    controlled, v_set
+        (groups,) position of the bus whose voltage each holds, and that voltage in pu.
+    low, high
+        (groups,) levels beyond which no member of a group gives less, or more.
+    """
+
+    alone: Places
+    members: Places
+    group: Places
+    share: Reals
+    controlled: Places
+    v_set: Reals
+    low: Reals
+    high: Reals
+
+    @classmethod
+    def of(cls, balance: Balance) -> _Limits:
+        pv = np.flatnonzero(balance.pv)
+        controlled, group, count = np.unique(balance.controlled[pv], return_inverse=True, return_counts=True)
+        alone = pv[count[group] == 1]
+        alone = alone[np.isfinite(balance.q_low[alone]) | np.isfinite(balance.q_high[alone])]
+        several = np.flatnonzero(count > 1)
+        chosen = np.isin(group, several)
+        members, group = pv[chosen], np.searchsorted(several, group[chosen])
+        total = np.bincount(group, balance.share[members], several.size)
+        share = balance.share[members] / total[group]
+        v_set = np.ones(several.size)
+        v_set[group] = balance.v_set[members]
+        low, high = np.full(several.size, np.inf), np.full(several.size, -np.inf)
+        np.minimum.at(low, group, balance.q_low[members] / share)
+        np.maximum.at(high, group, balance.q_high[members] / share)
+        return cls(alone, members, group, share, controlled[several], v_set, low, high)
+
+
 def _complementary(
-    balance: Balance, limited: Places, v: Reals, angle: Reals, mu: float, iterations: int
-) -> tuple[Reals, Reals, int, bool]:
-    """Return (v, angle, iterations, whether that solves) of the problem with one mu."""
-    free_angle = balance.free_angle
-    is_limited = np.zeros(len(v), dtype=bool)
-    is_limited[limited] = True
-    free_v = np.flatnonzero(~(balance.slack | balance.pv) | is_limited)
-    rows = np.flatnonzero(is_limited[free_v])
-    v = np.where((balance.pv | balance.slack) & ~is_limited, balance.v_set, v)
+    balance: Balance, limits: _Limits, v: Reals, angle: Reals, mu: float, iterations: int
+) -> tuple[Reals, Reals, Reals, int, bool]:
+    """Return (v, angle, levels, iterations, whether that solves) of the problem with one mu."""
+    alone, members = limits.alone, limits.members
+    loose = replace(balance, pv=balance.pv.copy())
+    loose.pv[alone] = loose.pv[members] = False
+    free_angle, free_v, sums = loose.free_angle, loose.free_v, loose.reactive_rows()
+    # Buses that are not held have the first rows, in their order.
+    given = np.flatnonzero(~(loose.slack | loose.pv))
+    rows, member_rows = np.searchsorted(given, alone), np.searchsorted(given, members)
+    aim, group_aim = balance.controlled[alone], limits.controlled
+    columns, group_columns = np.searchsorted(free_v, aim), np.searchsorted(free_v, group_aim)
+    groups = np.arange(group_aim.size)
+    v = loose.with_held(v)
+    at_first = np.bincount(limits.group, (demand(balance, v, angle).imag - balance.q)[members], groups.size)
+    level: Reals = np.clip(at_first.astype(float), limits.low, limits.high)
 
-    def residual(v: Reals, angle: Reals) -> tuple[Reals, Reals, Reals]:
+    def residual(v: Reals, angle: Reals, level: Reals) -> tuple[Reals, Reals, Reals, Reals, Reals]:
         s = demand(balance, v, angle)
-        reactive = s.imag - balance.q
-        phi, by_q, by_w = limit_residual(balance, limited, reactive[limited], v[limited], mu)
-        part = reactive[free_v]
+        needed = s.imag - balance.q
+        phi, by_q, by_w = limit_residual(
+            balance.q_low[alone], balance.q_high[alone], needed[alone], v[aim] - balance.v_set[alone], mu
+        )
+        part = sums @ needed
         part[rows] = phi
-        return np.concatenate([(s.real - balance.p)[free_angle], part]), by_q, by_w
+        asked = limits.share * level[limits.group]
+        part[member_rows] -= np.clip(asked, balance.q_low[members], balance.q_high[members])
+        of_levels, by_level, by_group_w = limit_residual(
+            limits.low, limits.high, level, v[group_aim] - limits.v_set, mu
+        )
+        error = np.concatenate([(s.real - balance.p)[free_angle], part, of_levels])
+        return error, by_q, by_w, by_level, by_group_w
 
-    error, by_q, by_w = residual(v, angle)
+    error, by_q, by_w, by_level, by_group_w = residual(v, angle, level)
     for count in range(iterations + 1):
         if np.abs(error).max(initial=0.0) < NEAR:
-            return v, angle, count, True
+            return v, angle, level, count, True
         by_angle, by_v = derivatives(balance, v, angle)
         factor = np.ones(free_v.size)
         factor[rows] = by_q
-        own = np.zeros(free_v.size)
-        own[rows] = by_w
+        by_sums = sparse.diags(factor) @ sums
+        own = sparse.csr_matrix((by_w, (rows, columns)), shape=(free_v.size, free_v.size))
+        asked = limits.share * level[limits.group]
+        inside = (asked >= balance.q_low[members]) & (asked <= balance.q_high[members])
+        shape = (free_v.size, groups.size)
+        taken = sparse.csr_matrix((-limits.share * inside, (member_rows, limits.group)), shape=shape)
+        of_group = sparse.csr_matrix((by_group_w, (groups, group_columns)), shape=shape[::-1])
         matrix = sparse.bmat(
             [
-                [by_angle.real[free_angle][:, free_angle], by_v.real[free_angle][:, free_v]],
-                [
-                    sparse.diags(factor) @ by_angle.imag[free_v][:, free_angle],
-                    sparse.diags(factor) @ by_v.imag[free_v][:, free_v] + sparse.diags(own),
-                ],
+                [by_angle.real[free_angle][:, free_angle], by_v.real[free_angle][:, free_v], None],
+                [by_sums @ by_angle.imag[:, free_angle], by_sums @ by_v.imag[:, free_v] + own, taken],
+                [None, of_group, sparse.diags(by_level, shape=(groups.size, groups.size))],
             ],
             format="csc",
         )
         try:
             step = splu(matrix).solve(-error)
         except RuntimeError:
-            return v, angle, count, False
+            return v, angle, level, count, False
         if not np.isfinite(step).all():
-            return v, angle, count, False
-        dv = step[free_angle.size :]
+            return v, angle, level, count, False
+        dangle, dv, dlevel = np.split(step, [free_angle.size, free_angle.size + free_v.size])
         most = float(np.min(0.5 * v[free_v] / np.maximum(-dv, 1e-30), initial=1.0))
         before = np.linalg.norm(error)
         for scale in most * 0.5 ** np.arange(12):
-            new_v, new_angle = v.copy(), angle.copy()
-            new_angle[free_angle] += scale * step[: free_angle.size]
+            new_v, new_angle, new_level = v.copy(), angle.copy(), level + scale * dlevel
+            new_angle[free_angle] += scale * dangle
             new_v[free_v] += scale * dv
-            found = residual(new_v, new_angle)
+            found = residual(new_v, new_angle, new_level)
             if np.linalg.norm(found[0]) < (1 - 1e-4 * scale) * before:
                 break
         else:
-            return v, angle, count, False
-        v, angle, (error, by_q, by_w) = new_v, new_angle, found
-    return v, angle, iterations, False
+            return v, angle, level, count, False
+        v, angle, level, (error, by_q, by_w, by_level, by_group_w) = new_v, new_angle, new_level, found
+    return v, angle, level, iterations, False
 
 
-def limit_residual(balance: Balance, at: Places, q: Reals, v: Reals, mu: float) -> tuple[Reals, Reals, Reals]:
-    """Return the residual of each limited bus and its derivatives with respect to q and to v."""
-    low, high = balance.q_low[at], balance.q_high[at]
-    w = SCALE * (v - balance.v_set[at])
+def limit_residual(low: Reals, high: Reals, q: Reals, excess: Reals, mu: float) -> tuple[Reals, Reals, Reals]:
+    """Return the residuals of limits and their derivatives with respect to q and to the excess.
+
+    The excess is what a voltage in pu is above the one to be held.
+    """
+    w = SCALE * excess
     # phi(high - q, -w) with an open side is -w itself, and phi(q - low, w) with an open side w.
     upper = np.isfinite(high)
     inner, by_gap, by_minus_w = _fischer(np.where(upper, high - q, 1.0), -w, mu)
@@ -167,17 +237,25 @@ def _fischer(a: Reals, b: Reals, mu: float) -> tuple[Reals, Reals, Reals]:
     return a + b - root, by_a, by_b
 
 
-def _sides(balance: Balance, limited: Places, v: Reals, angle: Reals) -> dict[int, int]:
+def _sides(balance: Balance, limits: _Limits, v: Reals, angle: Reals, level: Reals) -> dict[int, int]:
     """Return the side of each bus whose limit is nearer than its voltage is to what it should be."""
     q = demand(balance, v, angle).imag - balance.q
     sides = {}
-    for bus in map(int, limited):
-        w = SCALE * (v[bus] - balance.v_set[bus])
+    for bus in map(int, limits.alone):
+        w = SCALE * (v[balance.controlled[bus]] - balance.v_set[bus])
         if balance.q_low[bus] == balance.q_high[bus]:
             sides[bus] = 1 if w < 0 else -1
         elif balance.q_high[bus] - q[bus] < -w:
             sides[bus] = 1
         elif q[bus] - balance.q_low[bus] < w:
+            sides[bus] = -1
+    w = SCALE * (v[limits.controlled] - limits.v_set)
+    # At the end of its range a level asks for all that there is.
+    level = np.where(limits.high - level < -w, np.inf, np.where(level - limits.low < w, -np.inf, level))
+    for bus, asked in zip(map(int, limits.members), limits.share * level[limits.group], strict=True):
+        if asked >= balance.q_high[bus]:
+            sides[bus] = 1
+        elif asked <= balance.q_low[bus]:
             sides[bus] = -1
     return sides
 
@@ -188,10 +266,7 @@ def _held(balance: Balance, sides: dict[int, int]) -> Balance:
     for bus, side in sides.items():
         q[bus] += balance.q_high[bus] if side > 0 else balance.q_low[bus]
         pv[bus] = False
-    return Balance(
-        *(balance.case, balance.loads, balance.y, balance.at, balance.p, q, balance.slack, pv),
-        *(balance.v_set, balance.q_low, balance.q_high),
-    )
+    return replace(balance, q=q, pv=pv)
 
 
 def _inconsistent(
@@ -205,6 +280,7 @@ def _inconsistent(
         if not held.q_low[bus] - tolerance <= q[bus] <= held.q_high[bus] + tolerance
     ]
     for bus, side in sides.items():
-        if held.q_low[bus] != held.q_high[bus] and side * (v[bus] - held.v_set[bus]) > tolerance:
+        excess = v[held.controlled[bus]] - held.v_set[bus]
+        if held.q_low[bus] != held.q_high[bus] and side * excess > tolerance:
             wrong.append(bus)
     return wrong

@@ -17,7 +17,7 @@ def starting_voltages(balance: Balance, start: str) -> tuple[Reals, Reals]:
     """Return (v, angle) in pu and rad from which the iteration starts."""
     if start == STORED:
         return stored_voltages(balance)
-    v = np.where(balance.slack | balance.pv, balance.v_set, 1.0)
+    v = balance.with_held(np.where(balance.pv, balance.v_set, 1.0))
     return v, _angles(balance, balance.p - balance.loads.drawn(v)[0].real if start == LINEAR else None)
 
 

@@ -27,7 +27,7 @@ def keeps_limits(balance: Balance, v: Reals, angle: Reals) -> bool:
     have another one within their limits.
     """
     q = demand(balance, v, angle).imag - balance.q
-    off = v - balance.v_set
+    off = v[balance.controlled] - balance.v_set
     room = ROUGH * np.maximum(1.0, np.abs(q))
     high, low = q >= balance.q_high - room, q <= balance.q_low + room
     at_limit = balance.pv & ((high & (off < -OFF)) | (low & (off > OFF)))

@@ -108,7 +108,8 @@ def _moved_slacks(case: Case, flow: PowerFlow, kept: dict[str, GeneratorRow]) ->
                 v = voltage[row.bus]
                 control = "slack" if row is new or row.control != "pq" else "pq"
                 angle = math.degrees(math.atan2(v.imag, v.real))
-                moved.append(replace(row, control=control, p_mw=power[row.name], v=abs(v), angle_deg=angle))
+                held = replace(row, v=abs(v), angle_deg=angle, control_bus=0)
+                moved.append(replace(held, control=control, p_mw=power[row.name]))
         warnings.warn(
             f"{lost.place}: is netted and was the slack; {new.name} at bus {new.bus} is it now, at the angle"
             " of the solution",
