@@ -29,20 +29,20 @@ class LoadPower:
         Number of buses.
     at
         (loads,) position of each load's bus.
-    constant
-        (loads,) complex power in pu of devices, which do not follow the voltage, 0 for the others.
+    given
+        (loads,) complex power in pu that each is given.
     groups
-        Component, positions among the loads, and parameters as arrays of the others.
+        Component, positions among the loads, and parameters as arrays of those that are no devices.
     at_own
         (loads,) whether the power belongs to the voltage of the power flow itself, whatever it turns out to
-        be: it is constant then but for what `below` names.
+        be: it is constant above `below`, and that of devices always.
     below
         (loads,) voltage in pu below which the power falls: that of the parts of constant power or current.
     """
 
     size: int
     at: NDArray[np.intp]
-    constant: Complexes
+    given: Complexes
     groups: tuple[tuple[type[Component], NDArray[np.intp], SimpleNamespace], ...]
     at_own: NDArray[np.bool_]
     below: Reals
@@ -63,19 +63,21 @@ class LoadPower:
         )
         at_own = np.array([row.v_0 is None for row in case.loads], dtype=bool)
         below = np.array([_falls_below(row) for row in case.loads])
-        return cls(len(case.buses), at, np.where(follows, 0.0, power), groups, at_own, below)
+        return cls(len(case.buses), at, power, groups, at_own, below)
 
     def each(self, v: Reals) -> tuple[Complexes, Complexes]:
         """Return (loads,) complex powers at (buses,) voltage magnitudes, and their derivatives, in pu."""
-        power, slope = self.constant.astype(complex), np.zeros(len(self.at), dtype=complex)
+        power, slope = self.given.astype(complex), np.zeros(len(self.at), dtype=complex)
+        follows = ~self.at_own | (v[self.at] < self.below)
         for component, rows, p in self.groups:
             shifted = v[self.at[rows]] + 1j * STEP
             terminal = SimpleNamespace(v_re=shifted, v_im=0.0 * shifted, t=0.0)
             here = SimpleNamespace(**{**vars(p), "v_0": np.where(self.at_own[rows], shifted, p.v_0)})
             i_re, i_im = component.equations(NumericMath, terminal, here)[2]
             active, reactive = -shifted * i_re, shifted * i_im
-            power[rows] = active.real + 1j * reactive.real
-            slope[rows] = (active.imag + 1j * reactive.imag) / STEP
+            now = follows[rows]
+            power[rows[now]] = (active.real + 1j * reactive.real)[now]
+            slope[rows[now]] = ((active.imag + 1j * reactive.imag) / STEP)[now]
         return power, slope
 
     def reduced(self, v: Reals) -> NDArray[np.intp]:
