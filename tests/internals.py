@@ -57,8 +57,8 @@ psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.protection: NO_VOLTAGE
 psmr.figures.canvas: STYLE close new_figure save styled
-psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line
-    Panel Words across band
+psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel
+    Words across band
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
@@ -173,8 +173,7 @@ psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detection_module
-psmr.study.detectors.islands: dead_part
-psmr.study.detectors.finding: Finding beside
+psmr.study.detectors.finding: Finding beside dead_part
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
 psmr.study.events.spans: spans_of
@@ -195,7 +194,7 @@ psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
 psmr.study.record.reintegrate: judged_error reintegrate_module
 psmr.study.record.samples: Samples sampled
-psmr.study.run.constant_power: constant_power_at_low_voltage
+psmr.study.run.result: constant_power_at_low_voltage
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
 psmr.study.trace.trace: Trace
@@ -207,8 +206,6 @@ psmr.study.tuning.mode_errors: ChosenModes EveryMode
 psmr.study.tuning.tune: tune_module
 psmr.study.tuning.tuning: Target
 psmr.study.warmup: warmup_module
-psmr.viewer.job: Job
-psmr.viewer.workbench: Workbench
 psmr.sweep.axes: Base
 psmr.sweep.axes.listed: event_of
 psmr.sweep.dask_cluster: check_versions dask_cluster_module
@@ -220,6 +217,8 @@ psmr.sweep.measures.measure: Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
 psmr.sweep.variation: Together
+psmr.viewer.job: Job
+psmr.viewer.workbench: Workbench
 """
 
 

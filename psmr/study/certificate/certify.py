@@ -15,7 +15,7 @@ from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.certificate.certificate import AtStep, Certificate, show
-from psmr.study.certificate.held_time import HELD, reads_time
+from psmr.study.certificate.step_sizes import HELD, reads_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae

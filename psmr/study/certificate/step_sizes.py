@@ -8,6 +8,9 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.system.system import System
+from psmr.integrate.run.changes import autonomous
+
 SWINGING = 10.0
 """Time in s after an event in which its swings are large, as planning studies simulate them."""
 
@@ -41,3 +44,12 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     if quiet.any():
         steps["the median step of the quiet part"] = statistics.median(h[quiet].tolist())
     return steps
+
+
+HELD = "with the time held"
+"""What `System.linearise` does with the time, in words."""
+
+
+def reads_time(system: System) -> bool:
+    """Return whether an equation reads the time, so that there is no equilibrium."""
+    return not autonomous(system, system.parameters)

@@ -16,9 +16,8 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters
 from psmr.study.detectors.detector import Detector, Measurement, connections_in
-from psmr.study.detectors.finding import Finding, Stop
+from psmr.study.detectors.finding import Finding, Stop, dead_part
 from psmr.study.detectors.frequency import Frequency
-from psmr.study.detectors.islands import dead_part
 from psmr.study.detectors.limits import Limits
 from psmr.study.detectors.motors import Motors
 from psmr.study.detectors.settling import EndOfRun

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from psmr.dae.system.system import System
+from psmr.integrate.run.trajectory import Change
+from psmr.study.events.spans import Spans
 
 
 @dataclass(frozen=True)
@@ -92,3 +97,23 @@ def beside(value: float, limit: float, digits: int) -> str:
     """Return a value in as many digits as it takes to see that it is not the limit."""
     texts = (f"{value:.{n}g}" for n in range(digits, 17))
     return next((text for text in texts if float(text) != limit), f"{value:g}")
+
+
+def names_of(names: Iterable[str], most: int = 5) -> str:
+    """Return names as a message has them, the first few of many."""
+    ordered = sorted(names)
+    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
+    return ", ".join(ordered[:most]) + more
+
+
+def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
+    """Return where the changes, in order of time, first leave a part without a source; None for nowhere."""
+    spans, dead = Spans(system, changes), frozenset[str]()
+    spans.begin(0.0)
+    for t in sorted({change.t for change in changes}):
+        now = spans.begin(t).devices.dead
+        if now - dead:
+            labels = "; ".join(change.label for change in changes if change.t == t and change.label)
+            return Stop(t, "island", f"{labels} leaves {names_of(now - dead)} without a source")
+        dead = now
+    return None

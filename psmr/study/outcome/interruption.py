@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.study.detectors.islands import names_of
+from psmr.study.detectors.finding import names_of
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from psmr.base.errors import InputError
 from psmr.dae.system.system import System
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.certificate.certify import LARGEST, certify
-from psmr.study.certificate.held_time import HELD, reads_time
-from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.certificate.step_sizes import HELD, judged_steps, reads_time
 from psmr.study.events.spans import altered, system_in
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded

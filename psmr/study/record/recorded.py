@@ -1,10 +1,12 @@
-"""What plots and reports read of a run."""
+"""What plots and reports read of a run, and what a run stores that did not keep every variable at every point."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
@@ -18,8 +20,57 @@ from psmr.study.events.spans import Span
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.stats import Stats
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Samples of a run.
+
+    Attributes
+    ----------
+    t
+        (S,) times in s, ascending, none at the instant of an event.
+    values
+        (S, q) values in pu; NaN where one does not count.
+    first
+        (q,) values of the first point of the run.
+    """
+
+    t: Reals
+    values: Reals
+    first: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedRecord:
+    """What a run stores in addition to its points where these are thinned or signals were chosen.
+
+    Attributes
+    ----------
+    names, values
+        Names of the j signals that were computed while the run went, and (K, j) values.
+    chosen
+        Whether signals were chosen; otherwise every state and algebraic variable is there.
+    outcome
+        The outcome, of every accepted step.
+    ends
+        (x, y) of the whole system at the first and at the last point.
+    every
+        Of how many accepted steps one was kept.
+    sampled
+        Voltages and speeds at some points, by which the error of the run is estimated.
+    """
+
+    names: tuple[str, ...]
+    values: Reals
+    chosen: bool
+    outcome: Outcome
+    ends: tuple[tuple[Reals, Reals], tuple[Reals, Reals]]
+    every: int
+    sampled: Sampled
 
 
 class Recorded(Protocol):

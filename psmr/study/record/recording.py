@@ -16,11 +16,10 @@ from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import AlgebraicPoints, warn_of
-from psmr.study.record.phase import continuous, phases
 from psmr.study.record.record import Record
-from psmr.study.record.reduced_record import ReducedRecord
+from psmr.study.record.recorded import ReducedRecord
 from psmr.study.record.samples import Samples
-from psmr.study.record.values import values_of_devices
+from psmr.study.record.values import continuous, phases, values_of_devices
 
 Reals = NDArray[np.float64]
 Writer = Callable[[Reals, Reals], None]

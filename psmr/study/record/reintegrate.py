@@ -37,8 +37,7 @@ from psmr.integrate.schemes.variable_step import AUTO, VariableStep
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.global_error import GlobalError
-from psmr.study.record.recorded import Recorded
-from psmr.study.record.sampled import Sampled
+from psmr.study.record.recorded import Recorded, Sampled
 from psmr.study.record.samples import Samples, quantities, sampled
 
 Reals = NDArray[np.float64]

@@ -20,8 +20,7 @@ from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import TIME_ROUNDING, Span
-from psmr.study.record.recorded import Recorded
-from psmr.study.record.sampled import Sampled
+from psmr.study.record.recorded import Recorded, Sampled
 
 Reals = NDArray[np.float64]
 

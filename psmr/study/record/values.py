@@ -1,23 +1,119 @@
-"""The values of a run's signals: kept columns, bus voltages, and what devices' equations make of them."""
+"""The values of a run's signals: kept columns, voltages, centres of inertia, sequences, and what devices' equations give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.network.signals.signals import Signals, of_centre, of_voltage, quantity
+from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
+from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage, quantity
+from psmr.network.signals.terminals import Terminal
+from psmr.network.topology.islands import islands
+from psmr.network.topology.network import buses, nominal_frequency, voltage_places
+from psmr.network.topology.sources import centre_of_inertia, island_of, leading, sources_of
+from psmr.study.detectors.sources import Speeds, angles_of
 from psmr.study.events.spans import Span
-from psmr.study.record.centres import centres
 from psmr.study.record.frequency import frequencies
-from psmr.study.record.phase import continuous, phases
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.sequence_values import sequence_values
 from psmr.study.record.terminal_values import terminal_values
 
 Reals = NDArray[np.float64]
+
+
+def phases(re: Reals, im: Reals) -> Reals:
+    """Return angles in rad within half a turn of zero; NaN where the voltage is zero, in a dead part."""
+    return np.where((re == 0.0) & (im == 0.0), np.nan, np.arctan2(im, re))
+
+
+def continuous(angles: Reals) -> Reals:
+    """Return (K,) or (K, j) angles in rad that go on without jumps, also from before to after a NaN."""
+    if not np.isnan(angles).any():
+        return np.unwrap(angles, axis=0)
+    found = angles.reshape(len(angles), -1).copy()
+    for column in found.T:
+        known = ~np.isnan(column)
+        column[known] = np.unwrap(column[known])
+    return found.reshape(angles.shape)
+
+
+def centres(
+    system: System, spans: Sequence[Span], names: Iterable[str], t: Reals, x: Reals, y: Reals
+) -> dict[str, Reals]:
+    """Return (K,) values of signals of centres of inertia by name, in Hz and rad.
+
+    NaN where the island of a bus has no source with an angle of its own. See
+    `psmr.study.detectors.frequency` for what they are.
+    """
+    f_n = nominal_frequency(system)
+    assert f_n is not None
+    sources = sources_of(system)
+    speeds = Speeds(system, sources)
+    found = {name: np.full(len(t), np.nan) for name in names}
+    for span in spans:
+        rows = span.rows
+        if not len(t[rows]):
+            continue
+        out, speed = span.absent(system), speeds.of(t[rows], x[rows])
+        parts = islands(system, out)
+        for name, values in found.items():
+            device = name.rpartition(".")[0]
+            own = leading(island_of("" if device == CENTRE else device, parts, out, sources), sources)
+            members = [sources[k] for k in own]
+            if not own:
+                continue
+            if quantity(name).endswith("frequency"):
+                values[rows] = f_n * centre_of_inertia(speed[:, own], members)
+            else:
+                angles = angles_of(system, span, members, t[rows], x[rows], y[rows])
+                values[rows] = centre_of_inertia(angles, members)
+    return found
+
+
+def sequence_values(
+    system: System,
+    spans: Sequence[Span],
+    names: Sequence[str],
+    terminals: Sequence[Terminal],
+    t: Reals,
+    x: Reals,
+    y: Reals,
+) -> dict[str, Reals]:
+    """Return the magnitudes in pu, (K,) each, of ``bus5.v_a``, ``line5-7.i_0`` and so on.
+
+    A branch's currents are those into it at its from bus; `terminals` has these.
+    """
+    found = {name: np.zeros(len(t)) for name in names}
+    if not names:
+        return found
+    wanted = {name.rpartition(".")[0] for name in names}
+    ends = [end for end in terminals if end.end == "_from" and end.device in wanted]
+    positive = terminal_values(system, spans, ends, t, x, y)
+    re, im = (part - system.n for part in voltage_places(system))
+    places = {bus: k for k, bus in enumerate(buses(system))}
+    for span in spans:
+        rows = span.rows
+        now = replace(system, parameters=tuple(matrix.copy() for matrix in span.parameters))
+        v = y[rows][:, re] + 1j * y[rows][:, im]
+        solution = SequenceSolution.of(now, v, span.out)
+        for name in names:
+            device, _, quantity = name.rpartition(".")
+            if device in places:
+                parts = solution.v[:, :, places[device]]
+            else:
+                parts = solution.current_into(device, positive[device, "_from"][1][rows])
+            found[name][rows] = np.abs(_of(quantity[-1], parts))
+    return found
+
+
+def _of(which: str, parts: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return (K,) values of a sequence or phase from (3, K) of all sequences."""
+    if which in SEQUENCES:
+        return np.asarray(parts[SEQUENCES.index(which)])
+    return np.asarray(TO_PHASES[PHASES.index(which)] @ parts)
 
 
 # Rows that are looked at together where a run may be larger than the memory.

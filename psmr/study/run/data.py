@@ -25,7 +25,7 @@ from psmr.study.events.when import When
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import with_algebraic_solved
 from psmr.study.record.interruptions import interruptions
-from psmr.study.record.reduced_record import ReducedRecord
+from psmr.study.record.recorded import ReducedRecord
 from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE
 

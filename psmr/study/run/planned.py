@@ -1,15 +1,119 @@
-"""What the events of a run are to do: changes at known times, and events that wait for a condition."""
+"""What the events of a run do: those with a time, and those that wait for a condition."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import EventError, InputError
 from psmr.dae.system.system import System
+from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.switching import with_switched_currents
+from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
+from psmr.study.events.scaling import resolved
 from psmr.study.events.schedule import refuse_conditional_trips, schedule
-from psmr.study.run.conditional import Waiting, waiting
+from psmr.study.events.spans import Span
+from psmr.study.events.synchronisation import refuse_impossible
+from psmr.study.events.when import When
+from psmr.study.record.values import values_of_devices
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """An event that waits; see `psmr.integrate.run.timers.ConditionalEvent`."""
+
+    system: System
+    when: When
+    signals: Signals
+
+    @property
+    def delay(self) -> float:
+        """See `ConditionalEvent`."""
+        return self.when.delay
+
+    def condition(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
+        """See `ConditionalEvent`."""
+        beyond = self._signal(rows, parameters, out) - self.when.value
+        return -beyond if self.when.below else beyond
+
+    def changes(self, w: Reals, parameters: Sequence[Reals]) -> tuple[Change, ...]:
+        """See `ConditionalEvent`; an event that is not possible any more is a change with words alone."""
+        t = float(w[-1])
+        matrices = tuple(matrix.copy() for matrix in parameters)
+        try:
+            now = replace(self.system, parameters=matrices, w0=w.copy())
+            plain = resolved(now, ((change, self.when) for change in self.when.at(t).changes(now)))
+            found = tuple(with_switched_currents(now, change) for change in plain)
+        except EventError as error:
+            return (self.when.not_done(t, error),)
+        return self.when.named(found[0]), *found[1:]
+
+    def _signal(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
+        """Return (K,) values of the signal."""
+        system, name = self.system, self.when.signal
+        device = name.rpartition(".")[0]
+        if not self.signals.computed(name):
+            return np.asarray(rows[:, system.index(name)])
+        if quantity(name) in ("v", "angle"):
+            re, im = (rows[:, system.index(f"{device}.v_{part}")] for part in ("re", "im"))
+            return np.hypot(re, im) if quantity(name) == "v" else np.arctan2(im, re)
+        n, m = system.n, system.m
+        span = Span(
+            slice(0, len(rows)),
+            float(rows[0, -1]),
+            tuple(parameters),
+            rows[0, n + m : -1],
+            np.zeros(system.k),
+            OutOfService(out=out),
+        )
+        found = values_of_devices(
+            system, self.signals, [span], [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
+        )
+        return np.asarray(found[0])
+
+
+def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
+    """Return the events that wait for a condition.
+
+    Raises
+    ------
+    EventError
+        For a signal that does not exist, with the nearest, one that a condition cannot read, and what the
+        event itself objects to.
+    """
+    conditional = [event for event in events if isinstance(event, When)]
+    if not conditional:
+        return []
+    found, signals = [], Signals.of(system)
+    for event in conditional:
+        try:
+            _check(event, signals)
+            refuse_impossible(system, event.at(0.0).changes(system))
+        except InputError as error:
+            refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
+            refusal.event = event
+            raise refusal from error
+        found.append(Waiting(system, event, signals))
+    return found
+
+
+def _check(event: When, signals: Signals) -> None:
+    if any(letter in event.signal for letter in "*?["):
+        raise EventError(f"{event}: {event.signal} is a pattern; name one signal")
+    (name,) = signals.select(event.signal)
+    if quantity(name) == "frequency":
+        raise EventError(
+            f"{event}: the frequency of a bus needs the points around; take the omega of a machine, or a "
+            "relay that measures it"
+        )
 
 
 class Planned(NamedTuple):

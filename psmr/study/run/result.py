@@ -1,4 +1,4 @@
-"""What an integration leaves: the run, a failure explained, warnings."""
+"""A run made of what an integration gives back, and the words on one that failed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
+from psmr.devices.loads.exponential import ExponentialLoad
+from psmr.devices.loads.zip import ZipLoad
 from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.trajectory import Change, Trajectory
 from psmr.network.signals.signals import units_of
+from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
-from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.islands import names_of
+from psmr.study.detectors.finding import Finding, names_of
 from psmr.study.events.spans import Span, Spans, devices_of
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
 from psmr.study.record.stats import Stats
-from psmr.study.run.constant_power import constant_power_at_low_voltage
 from psmr.study.run.run import Run
 from psmr.study.run.set_up import Setup
+
+LOW = 0.9
+"""Voltage in pu below which a load of constant power is named."""
+SHOWN = 4
+
+
+def constant_power_at_low_voltage(system: System, x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+    """Return a sentence on loads of constant power at buses of low voltage, "" where there are none.
+
+    Parameters
+    ----------
+    system, x, y
+        The system, and its (n,) states and (m,) algebraic variables at the last point that was reached.
+    """
+    if (len(x), len(y)) != (system.n, system.m):
+        return ""
+    out = out_of_service(system)
+    found = [
+        (float(v), load.name)
+        for v, devices in zip(np.hypot(*bus_voltages(system, x, y)), at_buses(system).values(), strict=True)
+        for load in devices
+        if v < LOW and load.name not in out and _constant_power(load)
+    ]
+    if not found:
+        return ""
+    found.sort()
+    words = ", ".join(f"{name} at {v:.3f} pu" for v, name in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return (
+        f" Loads of constant power are at low voltage there ({words}{more}): the lower the voltage, the more"
+        ' current they draw, and beyond a fold there is no solution. Take loads = "impedance" (--loads'
+        " impedance), or a share of it, if that is not what they are."
+    )
+
+
+def _constant_power(load: Device) -> bool:
+    """Return whether the current of a load grows as the voltage falls."""
+    p = load.parameters
+    if issubclass(load.component, ZipLoad):
+        return bool((p["p_p"] and p["p"]) or (p["q_p"] and p["q"]))
+    if issubclass(load.component, ExponentialLoad):
+        return p["exponent_p"] < 1 or p["exponent_q"] < 1
+    return False
+
 
 # A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
 CHATTER = 0.1

@@ -29,9 +29,19 @@ from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.comparison import Comparison, compare
 from psmr.study.run.data import RunData
-from psmr.study.run.points import Side, apart, between, refined, sides, with_dense_output, within_run
+from psmr.study.run.points import (
+    Side,
+    Where,
+    apart,
+    between,
+    linear_system_at,
+    refined,
+    sides,
+    system_at,
+    with_dense_output,
+    within_run,
+)
 from psmr.study.run.save import save_run
-from psmr.study.run.system_at import Where, linear_system_at, system_at
 
 if TYPE_CHECKING:
     import pandas as pd

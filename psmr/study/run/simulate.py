@@ -20,10 +20,9 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
 from psmr.study.record.record import Record
-from psmr.study.run.arguments import refuse_number_as_scheme, refuse_slips
 from psmr.study.run.result import explain_failure, run_of, warn_of_counters
 from psmr.study.run.run import Run
-from psmr.study.run.set_up import set_up
+from psmr.study.run.set_up import refuse_number_as_scheme, refuse_slips, set_up
 from psmr.study.run.size import check_size
 
 
