@@ -63,17 +63,17 @@ psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
 psmr.figures.modes.shape_figures: compass participation_bars shape_drawing
-psmr.figures.run.named: named_signals panels_with
+psmr.figures.run.lines: named_signals panels_with
 psmr.figures.run.oneline: plants
 psmr.figures.run.plots: comparison panel_drawing trajectories
 psmr.figures.run.report: Origin run_page
 psmr.figures.run.stress: stress_layout
 psmr.figures.run.tuning: pareto
 psmr.figures.scales: Linear Log SymLog tick_texts
-psmr.figures.svg.plane: Plane
-psmr.figures.svg.text: width_of
+psmr.figures.svg.elements: width_of
+psmr.figures.svg.frame: Plane
 psmr.figures.svg.writer: svg
-psmr.figures.sweep.shades: shades
+psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: draw_on to_matplotlib
 psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_layout: ALIASES MODELS component_for names_of parameters
@@ -177,11 +177,8 @@ psmr.study.detectors.finding: Finding beside dead_part
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
 psmr.study.events.spans: spans_of
-psmr.study.file.load_system: load_system
-psmr.study.file.names: refuse_events
-psmr.study.file.recipe: Recipe
-psmr.study.file.schemes: HOMES scheme_fields
-psmr.study.file.split: Split
+psmr.study.file.names: load_system refuse_events
+psmr.study.file.recipe: Recipe HOMES scheme_fields Split
 psmr.study.file.study: Output
 psmr.study.file.tables: EVENTS HEAD MONITORS SIMULATION
 psmr.study.outcome.global_error: GlobalError
@@ -208,9 +205,8 @@ psmr.study.tuning.tuning: Target
 psmr.study.warmup: warmup_module
 psmr.sweep.axes: Base
 psmr.sweep.axes.listed: event_of
-psmr.sweep.dask_cluster: check_versions dask_cluster_module
+psmr.sweep.dask_cluster: check_versions dask_cluster_module packed unpacked
 psmr.sweep.dispatch: dispatch_module
-psmr.sweep.kernel_parcel: packed unpacked
 psmr.sweep.measures: Column
 psmr.sweep.measures.clearing: confirmed_border
 psmr.sweep.measures.measure: Start

@@ -11,7 +11,7 @@ from latex import equations, parameter_rows, symbol
 
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import components
-from psmr.figures.modes.glossary import GLOSSARY
+from psmr.figures.modes.render import GLOSSARY
 
 INTRODUCTION = """\
 # Models and their equations

@@ -22,8 +22,7 @@ from psmr.cli.run_outputs import (
 from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
 from psmr.network.signals.signals import Signals
-from psmr.study.file.load_system import load_system
-from psmr.study.file.names import check_signals, refuse_event
+from psmr.study.file.names import check_signals, load_system, refuse_event
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import Output, Study, is_study, read_study, usual_folder
 from psmr.study.output.files import check_writable
@@ -183,6 +182,6 @@ def _check_output(study: Study, output: Output, system: System, record: Record |
     if output.parquet:
         require_pyarrow()
     if output.html and output.interactive:
-        from psmr.figures.run.interactive import require_bokeh
+        from psmr.figures.run.notebook import require_bokeh
 
         require_bokeh()

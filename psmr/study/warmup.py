@@ -25,7 +25,7 @@ from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.detectors.limits import first_met
 from psmr.study.detectors.voltages import follow_spells
-from psmr.study.file.schemes import scheme_class
+from psmr.study.file.recipe import scheme_class
 
 
 def warmup() -> str:

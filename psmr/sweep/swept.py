@@ -1,7 +1,8 @@
-"""What comes of a sweep."""
+"""What a terminal shows of a sweep."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -13,6 +14,77 @@ from psmr.sweep.sweep import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from psmr.sweep.measures import Measure
+
+ROWS = 10
+
+# Messages of failed points, and warnings, that a terminal shows.
+MESSAGES = 5
+
+
+def shown(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure, rows: int) -> pd.DataFrame:
+    """Return the worst rows, which come first, with the columns that a reader of this measure sees first."""
+    table = ranked.head(rows)
+    columns = ["run", *labels, *measure.shown]
+    if (table["status"] == "failed").any():
+        columns.append("message")
+    return table[columns]
+
+
+def headline(table: pd.DataFrame, kind: str) -> str:
+    """Return what came of a sweep with this measure in a sentence or two."""
+    failed = int((table["status"] == "failed").sum())
+    words = [f"{len(table)} point{'s' * (len(table) != 1)}"]
+    if kind == "outcomes":
+        lost = int((table["synchronism"] == "lost").sum())
+        stopped = int(table["stopped"].notna().sum())
+        words.append(f"{lost} lost synchronism")
+        words += [f"{stopped} were stopped by a monitor"] if stopped else []
+    elif kind == "clearing-time" and len(table) > failed:
+        best = table["critical_clearing_time"]
+        words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
+        kept = int((table["bounded"] == False).sum())  # noqa: E712
+        words += [f"{kept} of them the longest that was tried, which is kept"] if kept else []
+    elif kind == "damping" and len(table) > failed:
+        least = table["damping_ratio"]
+        words.append(f"least damping from {100 * least.min():.3g} % to {100 * least.max():.3g} %")
+    elif kind == "stability":
+        words.append(f"{int((table['stable'] == False).sum())} unstable")  # noqa: E712
+    words += [f"{failed} failed"] if failed else []
+    return ", ".join(words) + "."
+
+
+def cut(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) -> str:
+    """Return the worst rows as lines of text, long words cut."""
+    table = shown(ranked, labels, measure, ROWS)
+    for name in ("message", "lost_then", "lost_machines"):
+        if name in table:
+            table[name] = table[name].map(lambda words: _cut(words, 60))
+    text = table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")
+    more = len(ranked) - ROWS
+    said = [_counted(ranked, "message", "Failed"), _counted(ranked, "warnings", "Warnings")]
+    return "\n\n".join([f"{text}\n... {more} more" if more > 0 else text, *filter(None, said)])
+
+
+def _counted(table: pd.DataFrame, column: str, title: str) -> str:
+    """Return what points say in a column, the most frequent first; nothing where none says anything."""
+    found = said(table, column)
+    lines = [f"  {count}: {words}" for words, count in found[:MESSAGES]]
+    if len(found) > MESSAGES:
+        lines.append(f"  ... {len(found) - MESSAGES} more, in the column {column}")
+    return "\n".join([f"{title}:", *lines]) if found else ""
+
+
+def said(table: pd.DataFrame, column: str) -> list[tuple[str, int]]:
+    """Return what points say in a column, and how many say it, the most frequent first."""
+    counts = table.groupby(column).size().sort_values(ascending=False, kind="stable")
+    return [(str(words), int(count)) for words, count in counts.items()]
+
+
+def _cut(words: object, length: int) -> str:
+    text = words if isinstance(words, str) else ""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +126,6 @@ class Swept:
     @property
     def headline(self) -> str:
         """What came of it, in a sentence or two."""
-        from psmr.sweep.terminal_text import headline
-
         return headline(self.table, self.sweep.measure.kind)
 
     def ranked(self) -> pd.DataFrame:
@@ -91,7 +161,6 @@ class Swept:
         return found.to_pandas().drop(columns="run").set_index("t").dropna(axis=1, how="all")
 
     def __str__(self) -> str:
-        from psmr.sweep.terminal_text import cut
 
         again = f" {self.resumed} were done before." if self.resumed else ""
         head = f"{self.sweep.name}: {self.headline}{again} Took {self.seconds:.1f} s."

@@ -45,7 +45,7 @@ def command(arguments: argparse.Namespace) -> None:
     """Report how much a scheme deforms each mode."""
     from psmr.cli.run_study import prepare
     from psmr.pencil.deformation.deformation import deformation
-    from psmr.study.file.load_system import load_system
+    from psmr.study.file.names import load_system
     from psmr.study.file.study import read_study
 
     require_targets({"-o": arguments.output}, (*PAGES, *TABLES))
@@ -91,8 +91,7 @@ _SCHEME = (
 
 
 def _recipe(given: dict[str, Any]) -> Any:
-    from psmr.study.file.recipe import Recipe
-    from psmr.study.file.split import Split
+    from psmr.study.file.recipe import Recipe, Split
 
     example = "for instance --delta 20 --h-slow 0.05 --h-fast 0.005, or --method TM --h 0.005"
     if "method" in given or "h" in given:

@@ -32,7 +32,7 @@ def command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     require_targets({"-o": arguments.output}, TABLES)
     from psmr.dae.system.linear import modes
-    from psmr.study.file.load_system import load_system
+    from psmr.study.file.names import load_system
 
     file = case_file(arguments)
     if arguments.network:

@@ -108,7 +108,7 @@ def without_simulation(scheme: Scheme | None, hertz: Any) -> str:
 def system_and_scheme(arguments: argparse.Namespace) -> tuple[System, Scheme | None]:
     """Return the system of a case or study, and the study's scheme."""
     from psmr.cli.run_study import prepare
-    from psmr.study.file.load_system import load_system
+    from psmr.study.file.names import load_system
     from psmr.study.file.study import read_study
 
     require_targets({"--figure": arguments.figure}, PICTURES)
@@ -125,7 +125,7 @@ def command(arguments: argparse.Namespace) -> None:
     hertz = frequencies(arguments)
     system, scheme = system_and_scheme(arguments)
     from psmr.figures.canvas import save
-    from psmr.figures.responses import bode
+    from psmr.figures.frequency import bode
     from psmr.pencil.operator.response_text import response_sentences
     from psmr.pencil.operator.simulated_response import simulated_response
 

@@ -50,7 +50,7 @@ def command(arguments: argparse.Namespace) -> None:
     hertz = frequencies(arguments)
     system, scheme = system_and_scheme(arguments)
     from psmr.figures.canvas import save
-    from psmr.figures.impedances import scan_figure
+    from psmr.figures.frequency import scan_figure
     from psmr.network.impedance.scan import impedance_scan
     from psmr.pencil.operator.response_text import response_sentences
     from psmr.pencil.operator.simulated_response import simulated_response

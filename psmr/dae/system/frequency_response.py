@@ -93,7 +93,7 @@ class FrequencyResponse:
 
     def plot(self, other: FrequencyResponse | None = None) -> Figure:
         """Draw magnitude and phase over frequency; `other` is drawn beside it, dashed."""
-        return draw("responses.bode", self, other)  # type: ignore[no-any-return]
+        return draw("frequency.bode", self, other)  # type: ignore[no-any-return]
 
 
 def checked_frequencies(f: ArrayLike | None) -> Reals:

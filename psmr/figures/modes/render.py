@@ -1,4 +1,4 @@
-"""The renderer of all HTML pages: jinja2 templates, one style sheet, figures as parts of the page."""
+"""The words of the pages, explained: at the foot of each report and in the documentation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,67 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.printable import printable
-from psmr.figures.modes.glossary import GLOSSARY
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
     from jinja2.bccache import Bucket
+
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    ("FEM, TM, BEM", "The forward Euler method, the trapezoidal method, the backward Euler method."),
+    (
+        "macro step, fast step",
+        "A multirate scheme takes the slow variables over one macro step, and the fast ones over several fast"
+        " steps within it.",
+    ),
+    ("partition", "Which variables are fast and which are slow."),
+    (
+        "mode",
+        "An eigenvalue s of the linearised system: its real part is a rate of growth in 1/s (negative:"
+        " decay), its imaginary part an angular frequency in rad/s.",
+    ),
+    (
+        "pencil",
+        "A pair of matrices (E, J) and the eigenvalues of E w' = J w: of the system, its modes; of one step"
+        " of the scheme, its multipliers.",
+    ),
+    (
+        "multiplier",
+        "The factor z by which one step of length h multiplies a mode. A mode s should become exp(s h); a"
+        " multiplier with |z| > 1 grows.",
+    ),
+    (
+        "represented",
+        "A mode is represented when one multiplier of the step is recognisably its own. Modes that are too"
+        " fast for the step are not: they decay at once.",
+    ),
+    ("spurious", "A multiplier that belongs to no mode of the system: the scheme made it."),
+    (
+        "deformation",
+        "The relative distance |ŝ - s|/|s| of the simulated mode ŝ = ln(z)/h from the mode s of the system.",
+    ),
+    (
+        "mode shape",
+        "The right eigenvector of a mode: how far each device moves in it, and with what phase.",
+    ),
+    (
+        "participation factor",
+        "How much a state takes part in a mode, whatever its unit; over all states they add up to 100 %.",
+    ),
+    (
+        "damping ratio",
+        "-Re(s)/|s|. At 5 % an oscillation keeps 73 % of its amplitude from one period to the next.",
+    ),
+    (
+        "centre of inertia",
+        "The mean of the rotor angles, or of the speeds, weighted with the machines' kinetic energy.",
+    ),
+    (
+        "non-windup limit",
+        "A limit on a state itself: the state stays at the bound, and leaves it as soon as its derivative"
+        " points inwards.",
+    ),
+)
+"""Words, and a sentence or two for each, without markup."""
 
 HOME = "psmr.figures.modes"
 """The package whose folder ``templates`` has the frame of every page and the style sheet."""

@@ -111,7 +111,7 @@ def run_page(
     trajectories, others = _trajectories(run, signals)
     explore = None
     if interactive:
-        from psmr.figures.run.interactive import interactive as draw
+        from psmr.figures.run.notebook import interactive as draw
 
         explore = draw(run, signals)
     return render(
@@ -165,7 +165,7 @@ def _judged(certificate: Certificate | None) -> bool:
 def _trajectories(run: Recorded, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
     """Return pictures of the signals that are drawn, and those of others that the first lines speak of."""
     from psmr.figures.run.angles import angle_drawing
-    from psmr.figures.run.named import named_signals, panels_with
+    from psmr.figures.run.lines import named_signals, panels_with
     from psmr.figures.run.plots import panel_drawing, panels_of, smooth
 
     named = named_signals(run)

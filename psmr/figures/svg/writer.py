@@ -21,12 +21,8 @@ from psmr.figures.chart import (
     Mark,
     Words,
 )
-from psmr.figures.svg.frame import draw_frame, draw_legend
-from psmr.figures.svg.ink import filled, stroke
-from psmr.figures.svg.paths import dot, head, path, shortened
-from psmr.figures.svg.plane import Box, Plane
-from psmr.figures.svg.sheet import Sheet
-from psmr.figures.svg.text import box_of
+from psmr.figures.svg.elements import box_of, dot, filled, head, path, shortened, stroke
+from psmr.figures.svg.frame import Box, Plane, Sheet, draw_frame, draw_legend
 
 INCH = 72.0
 

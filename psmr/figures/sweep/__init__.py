@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from psmr.figures.chart import Drawing
-from psmr.figures.sweep import bars, curves, locus, maps
+from psmr.figures.sweep import maps, plots
 from psmr.figures.sweep.layout import Layout, layout_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def figures_of(swept: Swept, units: Mapping[str, str]) -> list[Drawn]:
 
 def _outcomes(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.over is not None and laid.lines is None and not laid.grid:
-        return [("outcomes", curves.outcomes(laid), "Outcome over what varied")]
+        return [("outcomes", plots.outcomes(laid), "Outcome over what varied")]
     return [
         ("angle-spread", maps.spread(laid), "Largest angle spread by what varied; lost synchronism in red")
     ]
@@ -41,15 +41,15 @@ def _outcomes(laid: Layout) -> list[tuple[str, Drawing, str]]:
 def _clearing(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.over is not None:
         return [("clearing-times", maps.clearing(laid), "Critical clearing times by what varied")]
-    return [("clearing-times", bars.clearing(laid), "Critical clearing times, the shortest first")]
+    return [("clearing-times", plots.clearing(laid), "Critical clearing times, the shortest first")]
 
 
 def _damping(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.grid:
         return [("damping", maps.damping(laid), "Damping ratio of the least damped mode by two parameters")]
     if laid.over is not None and laid.lines is None:
-        return [("root-locus", locus.root_locus(laid), "Modes in the complex plane as one parameter varies")]
-    return [("damping", bars.damping(laid), "Damping ratio of the least damped mode, the smallest first")]
+        return [("root-locus", plots.root_locus(laid), "Modes in the complex plane as one parameter varies")]
+    return [("damping", plots.damping(laid), "Damping ratio of the least damped mode, the smallest first")]
 
 
 def _stability(laid: Layout) -> list[tuple[str, Drawing, str]]:
@@ -57,7 +57,7 @@ def _stability(laid: Layout) -> list[tuple[str, Drawing, str]]:
         return [
             ("stability", maps.stability(laid), "Deformation of the dominant mode; unstable steps in red")
         ]
-    return [("stability", curves.stability(laid), "Spectral radius and deformation over what varied")]
+    return [("stability", plots.stability(laid), "Spectral radius and deformation over what varied")]
 
 
 _DRAWN = {"outcomes": _outcomes, "clearing-time": _clearing, "damping": _damping, "stability": _stability}

@@ -16,7 +16,7 @@ from psmr.study.output.files import write_text
 from psmr.sweep.axes.parameter import ParameterAxis
 from psmr.sweep.axes.samples import SampleAxis
 from psmr.sweep.point_runner import PointRunner
-from psmr.sweep.terminal_text import said, shown
+from psmr.sweep.swept import said, shown
 
 if TYPE_CHECKING:
     from psmr.sweep.swept import Swept

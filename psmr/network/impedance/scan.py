@@ -175,7 +175,7 @@ class ImpedanceScan:
 
     def plot(self) -> Figure:
         """Draw magnitudes of grid and plant; with a plant its passivity index and the loci beside -1."""
-        return draw("impedances.scan_figure", self)  # type: ignore[no-any-return]
+        return draw("frequency.scan_figure", self)  # type: ignore[no-any-return]
 
 
 def impedance_scan(

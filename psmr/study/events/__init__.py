@@ -5,12 +5,11 @@ take new values or devices leave service; everything it names is looked up there
 error before any time is simulated. The system it is given is the one that the events before it have left.
 """
 
-from psmr.study.events.branch import LineTrip
+from psmr.study.events.branch import LineTrip, OpenPhases
 from psmr.study.events.event import Event
 from psmr.study.events.fault import Fault
 from psmr.study.events.generator import GeneratorTrip
 from psmr.study.events.load import LoadRamp, LoadTrip
-from psmr.study.events.open_phases import OpenPhases
 from psmr.study.events.series import TimeSeries
 from psmr.study.events.shunt import ShuntSwitch
 from psmr.study.events.value import ParameterStep, SetPoint

@@ -1,18 +1,19 @@
-"""Lines and transformers that leave and come back."""
+"""Lines and transformers that leave and come back, and phases of a line that open and close again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
 from psmr.devices.dynamic_network.branch import DynamicLine
-from psmr.devices.network import Line
+from psmr.devices.network import OPEN, Line
 from psmr.integrate.run.trajectory import Change
-from psmr.network.topology.network import Branch, find_branch
-from psmr.study.events.event import check_after, check_time
+from psmr.network.sequence.equivalents import dependent_admittances, with_parameters
+from psmr.network.topology.network import Branch, find_branch, reversed_ends
+from psmr.study.events.event import check_after, check_choice, check_fraction, check_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -112,3 +113,82 @@ def in_service(system: System, branch: Branch, what: str) -> Branch:
     if system.parameter(branch.name, "status") == 0:
         raise EventError(f"{what}: {branch.name} is out of service already; a trip of it would do nothing")
     return branch
+
+
+PHASES = OPEN[2:]
+
+
+@explains_slips(EventError)
+@dataclass(frozen=True)
+class OpenPhases:
+    """One or two phases of a line open and, if asked for, close again: a broken conductor, a breaker's pole.
+
+    Parameters
+    ----------
+    line
+        Line by its buses, ``"5-7"``, or by name, ``"line5-7"``.
+    start
+        Time in s at which they open.
+    phases
+        Which, as ``"a"`` or ``"bc"``.
+    close
+        Time in s at which they are closed; None: never.
+    at
+        Where, as a part of the line's length from the bus that is named first; None: at that bus.
+
+    Raises
+    ------
+    EventError
+        For times that are out of order, other phases, and a place outside the line.
+    """
+
+    kind: ClassVar[str] = "open-phases"
+
+    line: str
+    start: float
+    phases: Annotated[str, PHASES] = "a"
+    close: float | None = None
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        settle_fields(self, EventError)
+        check_time(self, "start", self.start)
+        if self.close is not None:
+            check_after(self, "close", self.close, self.start)
+        if self.at is not None:
+            check_fraction(self, "at", self.at, "phases that open at an end are those without at")
+        check_choice(self, "phases", self.phases, PHASES, "; all three are a LineTrip")
+
+    def __str__(self) -> str:
+        return f"open phases of {line_words(self.line)}"
+
+    @property
+    def end(self) -> float | None:
+        """Time of closing in s."""
+        return self.close
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the opening and the closing.
+
+        Raises
+        ------
+        EventError
+            When the line is not there, is out of service or is a transformer.
+        """
+        line = find_line(system, self.line, str(self))
+        backwards = reversed_ends(system, self.line, line)
+        at = 0.0 if self.at is None else self.at
+        code = float(OPEN.index(self.phases))
+        values = [((line, "open_phases", code), (line, "at", 1.0 - at if backwards else at))]
+        words = [f"phase{'s' if len(self.phases) > 1 else ''} {self.phases} of {line} open"]
+        if self.close is not None:
+            values.append(((line, "open_phases", 0.0), (line, "at", 0.0)))
+            words.append(f"{words[0].removesuffix(' open')} closed")
+        found = []
+        times = (self.start,) if self.close is None else (self.start, self.close)
+        for t, label, own in zip(times, words, values, strict=True):
+            system = with_parameters(system, own)
+            follows = dependent_admittances(system, devices=[line])
+            system = with_parameters(system, follows)
+            found.append(Change(t, parameters=(*own, *follows), label=label))
+        return tuple(found)

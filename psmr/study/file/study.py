@@ -51,9 +51,7 @@ from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event, When
-from psmr.study.file.recipe import Recipe
-from psmr.study.file.schemes import HOMES, SPLIT, fields_of, own_schemes, scheme_fields
-from psmr.study.file.split import Split
+from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
 from psmr.study.file.tables import CRITERIA, DYNAMIC, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
 from psmr.study.record.record import Record
 

@@ -1,4 +1,4 @@
-"""What plots and reports read of a run, and what a run stores that did not keep every variable at every point."""
+"""What plots and reports read of a run, and what one stores that did not keep every variable and point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of a run's signals: kept columns, voltages, centres of inertia, sequences, and what devices' equations give."""
+"""The values of a run's signals: kept columns, voltages, centres of inertia, sequences, device equations."""
 
 from __future__ import annotations
 

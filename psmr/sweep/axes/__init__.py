@@ -2,12 +2,11 @@
 
 from psmr.sweep.axes.axis import Axis, Base
 from psmr.sweep.axes.case import CaseAxis
-from psmr.sweep.axes.faults import BranchOutages, BusFaults
+from psmr.sweep.axes.faults import BranchOutages, BusFaults, GeneratorTrips
 from psmr.sweep.axes.listed import ListedEvents
 from psmr.sweep.axes.parameter import ParameterAxis
 from psmr.sweep.axes.samples import SampleAxis
 from psmr.sweep.axes.scheme import SchemeAxis
-from psmr.sweep.axes.trips import GeneratorTrips
 
 __all__ = [
     "Axis",

@@ -9,7 +9,8 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, StudyError
 from psmr.base.slips import explains_slips
 from psmr.network.topology.network import branches, buses
-from psmr.study.events import Fault
+from psmr.network.topology.plants import plants
+from psmr.study.events import Fault, GeneratorTrip
 from psmr.sweep.axes.axis import (
     EVENT,
     Base,
@@ -152,3 +153,39 @@ def _fault(axis: BranchOutages | BusFaults, bus: str, duration: float, trip: str
         return Fault(bus, axis.start, axis.start + duration, trip, axis.r, axis.x)
     except EventError as error:
         raise StudyError(f"{axis.kind}: {error}") from error
+
+
+@explains_slips(StudyError)
+@dataclass(frozen=True)
+class GeneratorTrips:
+    """Every generator lost, one at a time.
+
+    Parameters
+    ----------
+    start
+        Time of the trips in s.
+    generators
+        Names or patterns.
+    beside, together
+        As in `BranchOutages`.
+    """
+
+    start: float
+    generators: tuple[str, ...] = ("*",)
+    beside: bool = False
+    together: str = ""
+
+    kind: ClassVar[str] = "generator-trips"
+    rank: ClassVar[int] = EVENT
+
+    def __post_init__(self) -> None:
+        take_texts(self, "generators")
+        settle_fields(self, StudyError, numbers=True)
+        check_start(self)
+
+    def points(self, base: Base) -> Points:
+        """See `Axis`."""
+        return [
+            Variation((("generator", name),), events=(GeneratorTrip(name, self.start),), beside=self.beside)
+            for name in chosen(self.generators, tuple(plants(base.system)), "generator")
+        ]

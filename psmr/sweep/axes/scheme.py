@@ -8,8 +8,7 @@ from typing import ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError, StudyError, nearest
 from psmr.base.slips import explains_slips
-from psmr.study.file.recipe import Recipe
-from psmr.study.file.schemes import fields_of
+from psmr.study.file.recipe import Recipe, fields_of
 from psmr.sweep.axes.axis import SCHEME, Base, check_distinct, take_numbers, take_texts
 from psmr.sweep.variation import Points, Value, Variation
 

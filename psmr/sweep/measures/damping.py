@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import settle_fields
-from psmr.base.errors import StudyError
+from psmr.base.errors import InputError, StudyError
 from psmr.base.slips import explains_slips
 from psmr.dae.system.linear import modes
+from psmr.study.certificate.certificate import damping
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, refuses_events
+from psmr.sweep.measures.outcomes import CERTIFICATE, certified
 
 if TYPE_CHECKING:
     from psmr.study.file.study import Study
@@ -47,6 +49,16 @@ class Damping:
         "dominant_state",
     )
     longest_fault: ClassVar[None] = None
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("damping_ratio", "number", "", "of the least damped oscillatory mode in the band"),
+        Column("frequency", "number", "Hz", "of that mode"),
+        Column("mode_real", "number", "1/s", "that mode"),
+        Column("mode_imag", "number", "rad/s", "that mode"),
+        Column("dominant_state", "text", "", "state of the largest participation factor in it"),
+        Column("growing", "count", "", "modes of any frequency that grow"),
+        Column("real", "numbers", "1/s", "all modes in the band, the least damped first"),
+        Column("imag", "numbers", "rad/s", "all modes in the band, the least damped first"),
+    )
 
     def __post_init__(self) -> None:
         settle_fields(self, StudyError, numbers=True)
@@ -55,11 +67,6 @@ class Damping:
                 f"{self.kind}: from_hz = {self.from_hz!r}, up_to_hz = {self.up_to_hz!r}: must be a band of "
                 "frequencies, the first >= 0 and below the second"
             )
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """See `Measure`."""
-        return COLUMNS
 
     def check(self, study: Study, events: bool) -> None:
         """See `Measure`."""
@@ -87,13 +94,30 @@ class Damping:
         return values, None
 
 
-COLUMNS = (
-    Column("damping_ratio", "number", "", "of the least damped oscillatory mode in the band"),
-    Column("frequency", "number", "Hz", "of that mode"),
-    Column("mode_real", "number", "1/s", "that mode"),
-    Column("mode_imag", "number", "rad/s", "that mode"),
-    Column("dominant_state", "text", "", "state of the largest participation factor in it"),
-    Column("growing", "count", "", "modes of any frequency that grow"),
-    Column("real", "numbers", "1/s", "all modes in the band, the least damped first"),
-    Column("imag", "numbers", "rad/s", "all modes in the band, the least damped first"),
-)
+@dataclass(frozen=True)
+class Stability:
+    """Stability of the scheme on the linearised system, and the deformation of its least damped mode."""
+
+    kind: ClassVar[str] = "stability"
+    order: ClassVar[tuple[tuple[str, bool], ...]] = (("spectral_radius", False), ("deformation", False))
+    shown: ClassVar[tuple[str, ...]] = ("stable", "spectral_radius", "deformation", "damping_change")
+    longest_fault: ClassVar[None] = None
+    columns: ClassVar[tuple[Column, ...]] = (
+        *CERTIFICATE,
+        Column(
+            "damping_change", "number", "", "damping ratio of that mode in the scheme less that of the system"
+        ),
+    )
+
+    def check(self, study: Study, events: bool) -> None:
+        """See `Measure`."""
+        refuses_events(self.kind, study, events)
+
+    def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
+        """See `Measure`."""
+        certificate = start.certify(None)
+        if not certificate.verdict:
+            raise InputError(f"no certificate: {certificate.note}")
+        both = certificate.mode, certificate.mode_numerical
+        changed = None if None in both else damping(both[1]) - damping(both[0])  # type: ignore[arg-type]
+        return {**certified(certificate), "damping_change": changed}, None
