@@ -156,7 +156,7 @@ psmr.network.synthetic.typical_plant: TypicalPlant
 psmr.network.topology.network: voltage_places
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
-psmr.papers.shi_rojas.amplification: BASES NODES amplification>smes_amplification
+psmr.papers.shi_rojas.micro_steps: BASES NODES amplification>smes_amplification
 psmr.pencil.deformation.critical: critical_module
 psmr.pencil.deformation.deformation: deformation_module
 psmr.pencil.deformation.one_step: OneStepModes stability_function

@@ -15,8 +15,7 @@ import pandas as pd
 from psmr.base.errors import InputError
 from psmr.figures.canvas import close, save
 from psmr.papers.check import plain
-from psmr.papers.claims import Claim, Numbers, read_claims
-from psmr.papers.finding import VERDICTS, Finding
+from psmr.papers.finding import VERDICTS, Claim, Finding, Numbers, read_claims
 from psmr.study.output.files import write_text
 
 if TYPE_CHECKING:

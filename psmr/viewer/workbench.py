@@ -18,7 +18,7 @@ from psmr.files.shipped import shipped_cases
 from psmr.files.text import parsed_toml
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.lines import Lines
-from psmr.files.toml.pairs import toml_pairs
+from psmr.files.toml.write_case import toml_pairs
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.topology.network import at_buses, branches, buses, find_branch, find_bus, is_load
 from psmr.network.topology.plants import find_plant, plants

@@ -8,8 +8,7 @@ import pytest
 from psmr.errors import InputError
 from psmr.papers.catalogue import PAPERS, paper
 from psmr.papers.check import Check, above, below, endless, exactly, printed, rises, tends, within
-from psmr.papers.claims import read_claims
-from psmr.papers.finding import Finding
+from psmr.papers.finding import Finding, read_claims
 from tests.papers.mutated import LEAST, STORED, mutate
 
 

@@ -8,7 +8,7 @@ import psmr
 from psmr.papers.catalogue import reproduce
 from psmr.papers.gil_sanfelice_nikravesh import formulas as gil_formulas
 from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
-from psmr.papers.gil_sanfelice_nikravesh import numbers as gil_numbers
+from psmr.papers.gil_sanfelice_nikravesh import paper as gil_paper
 from psmr.papers.gil_sanfelice_nikravesh import pendulum
 from psmr.papers.gil_sanfelice_nikravesh import runs as gil
 from psmr.papers.gil_sanfelice_nikravesh.manifold import slow_manifold_map
@@ -42,7 +42,7 @@ def test_stability_limit_does_not_depend_on_alpha():
         gil_formulas.stability_limit(gil_formulas.algorithm, alpha, 0.1, 180.0) for alpha in (10, 100, 1000)
     ]
     assert limits == pytest.approx([2.81] * 3, rel=0.01)
-    assert gil_numbers.spread(gil.stability_table()) < 0.01
+    assert gil_paper.spread(gil.stability_table()) < 0.01
 
 
 def test_slopes_of_the_local_error_in_both_regimes():

@@ -10,8 +10,7 @@ import partitioning
 import psmr
 from psmr import Component, Device, Parameter, SlowManifold, assemble
 from psmr.errors import SchemeError
-from psmr.papers.gil_sanfelice_nikravesh.exponential import condition, integrals
-from psmr.papers.gil_sanfelice_nikravesh.manifold import eliminated
+from psmr.papers.gil_sanfelice_nikravesh.manifold import condition, eliminated, integrals
 from tests.internals import Change, integrate
 from tests.systems import kaps, one, two_rates
 

@@ -80,7 +80,7 @@ def _study(
     """Return the files of a new study: itself, and a case where none was given."""
     from psmr.files.read import read_case
     from psmr.files.shipped import case_path
-    from psmr.files.toml.pairs import toml_pairs
+    from psmr.files.toml.write_case import toml_pairs
 
     study = Path(name if name.endswith(".toml") else f"{name}.toml")
     texts: dict[Path, str] = {}

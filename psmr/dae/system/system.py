@@ -156,6 +156,10 @@ class System:
         return {name: (g, row) for g, group in enumerate(self.groups) for row, name in enumerate(group.names)}
 
     @functools.cached_property
+    def _declared(self) -> dict[str, Device]:
+        return {device.name: device for device in self.devices}
+
+    @functools.cached_property
     def _kernels(self) -> Kernels:
         return self.kernels()
 
@@ -210,6 +214,16 @@ class System:
         """Return the value of a device's parameter."""
         group, row, column = self.parameter_place(device, parameter)
         return float(self.parameters[group][row, column])
+
+    def parameters_at(self, device: str, parameters: Sequence[Reals] | None = None) -> dict[str, float]:
+        """Return all parameters of a device by name, from other parameter matrices where given."""
+        group, row = self._devices[device]
+        names = parameters_of(self.groups[group].compiled.component)
+        return dict(zip(names, map(float, (parameters or self.parameters)[group][row]), strict=True))
+
+    def device(self, name: str) -> Device:
+        """Return a device as it was declared."""
+        return self._declared[name]
 
     def buffer(
         self,
@@ -382,3 +396,15 @@ class System:
     ) -> System:
         """Return the same system with other starting values, at the same time."""
         return replace(self, w0=self.buffer(x, y, u, float(self.w0[-1])))
+
+    def with_values(self, values: Iterable[tuple[str, str, float]]) -> System:
+        """Return the system with other values, (device, parameter or held input, value) each, in order."""
+        parameters, w0 = [matrix.copy() for matrix in self.parameters], self.w0.copy()
+        for device, name, value in values:
+            place = self._places.get(f"{device}.{name}", -1)
+            if place >= self.n + self.m:
+                w0[place] = value
+            else:
+                group, row, column = self.parameter_place(device, name)
+                parameters[group][row, column] = value
+        return replace(self, parameters=tuple(parameters), w0=w0)

@@ -1,12 +1,12 @@
-"""Write a case as TOML, in the format that `psmr.files.toml.read_case` reads."""
+"""Keys and values as TOML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
-from psmr.files.toml.pairs import toml_pairs
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 from psmr.network.case.case import Case
 from psmr.network.case.tables import (
@@ -19,6 +19,28 @@ from psmr.network.case.tables import (
     Row,
     device_name,
 )
+
+
+def toml_pairs(values: Mapping[str, Any]) -> str:
+    """Return a line ``key = value`` for each value: texts, numbers, truth values, and lists of these."""
+    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Iterable):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def _text(value: str) -> str:
+    """Return a basic string of TOML."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
+
 
 _WORKED_OUT = ("name", "rating_mva")
 """Where these are left out, the row works them out itself."""

@@ -137,13 +137,12 @@ def _check_out(system: System, change: Change) -> None:
 
 def objection(system: System, device: str, parameter: str, value: float) -> str | None:
     """Return what would be right where a device cannot take a parameter's value during a run."""
-    group, row, _ = system.parameter_place(device, parameter)
-    component = system.groups[group].compiled.component
+    system.parameter_place(device, parameter)  # an error where it is not there
+    component = system.device(device).component
     declared = parameters_of(component)
     if parameter in component.buses:
         return "is a connection, which stays during a run; give the case this value"
-    values = dict(zip(declared, map(float, system.parameters[group][row]), strict=True))
-    changed = values | {parameter: float(value)}
+    changed = system.parameters_at(device) | {parameter: float(value)}
     if form_for(component, changed) is not component:
         return "zero makes the block algebraic, which cannot begin during a run; give the case this value"
     return declared[parameter].objection(float(value)) or component.conflict(changed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,6 +49,10 @@ class Change:
         algebraic variables are where the solution begins.
     back
         Names of devices that return to service with the states given here.
+    parts
+        (device, part) pairs of loads and units of which a part trips or returns: what is connected of each
+        then, as far as this event is concerned. The parameters are what that makes of them alone; together
+        with other events they follow from `psmr.study.events.scaling`, before an integration.
 
     Raises
     ------
@@ -65,6 +70,7 @@ class Change:
     courses: tuple[tuple[str, Course], ...] = ()
     states: tuple[tuple[str, float], ...] = ()
     back: tuple[str, ...] = ()
+    parts: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
@@ -88,6 +94,16 @@ class Change:
         """Time in s at which the last of its courses ends; its own without any."""
         return max([self.t, *(course.end for _, course in self.courses)])
 
+    def values_at(self, t: float) -> Iterator[tuple[str, str, float]]:
+        """Yield (device, parameter or held input, value) of what it sets; courses as they are at t in s.
+
+        What follows from a part of a device is not among them: it sets nothing of the whole.
+        """
+        yield from () if self.parts else self.parameters
+        for name, value in (*self.inputs, *((name, float(course.at(t))) for name, course in self.courses)):
+            device, _, port = name.rpartition(".")
+            yield device, port, value
+
     def followed_by(self, other: Change) -> Change:
         """Return this change and another one at the same instant as one."""
         return replace(
@@ -101,6 +117,7 @@ class Change:
             courses=self.courses + other.courses,
             states=self.states + other.states,
             back=self.back + other.back,
+            parts=self.parts + other.parts,
         )
 
     def __str__(self) -> str:

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from psmr.devices.catalogue import LOAD_ROLES
-from psmr.network.case.device_row import DeviceRow
-from psmr.network.case.row import Row, check_name
+from psmr.network.case.row import DeviceRow, Row, check_name
 
 _TAKES = {"motor": "drives", "composite": "load takes"}
 

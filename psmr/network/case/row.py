@@ -1,14 +1,25 @@
-"""A row of a table of a case: where it was read, and the checks that every row needs."""
+"""What every row of a table has, and the rows of devices and of sequence data that belong to one."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, nearest
 from psmr.base.printable import in_line
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import Component, crossed_limits
+from psmr.devices.catalogue import (
+    LOAD_ROLES,
+    PREFIXES,
+    RELAY_ROLES,
+    ROLES,
+    component_named,
+    role_parameters,
+)
 
 LARGEST = 1e9
 """Largest magnitude of a number that is no limit; no constant of a plant or a network comes near it."""
@@ -48,3 +59,158 @@ def check_name(row: Any) -> None:
     right = "must be a name without dots, blanks and control characters"
     good = isinstance(row.name, str) and bool(re.fullmatch(r"[^\s.]+", row.name)) and row.name.isprintable()
     row.require(good, "name", right)
+
+
+Kind = type[Component]
+
+
+@dataclass(frozen=True)
+class DeviceRow(Row):
+    """A dynamic device of a plant: its role, its component, its parameters as the component declares them.
+
+    `type` is the name of a component of the library, or that of `own`, a component of the user's.
+    """
+
+    name: str
+    role: str
+    type: str
+    parameters: Mapping[str, float]
+    own: Kind | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(self)
+        roles = {**ROLES, **LOAD_ROLES, **RELAY_ROLES}
+        if self.role not in roles:
+            raise CaseError(
+                f"{self.place}: there is no role {self.role!r}{nearest(self.role, roles)}; known:"
+                f" {', '.join(roles)}"
+            )
+        kinds = [kind.__name__ for kind in roles[self.role]]
+        if self.own is None and self.type not in kinds:
+            raise CaseError(
+                f"{self.place}: type = {self.type!r} is no {self.role}{nearest(self.type, kinds)}; known:"
+                f" {', '.join(kinds)}"
+            )
+        component = self.component
+        declared = role_parameters(component)
+        for key in self.parameters:
+            if key not in declared:
+                raise CaseError(f"{self.place}: {self.type} has no parameter {key!r}{nearest(key, declared)}")
+        for key, parameter in declared.items():
+            if key not in self.parameters:
+                if parameter.default is None:
+                    raise CaseError(
+                        f"{self.place}: {key} is missing; {self.type} needs it: {parameter.doc}, in"
+                        f" {parameter.unit}"
+                    )
+                continue
+            wrong = parameter.objection(self.parameters[key])
+            # A limit beyond everything is none.
+            if (
+                wrong is None
+                and "min" not in key
+                and "max" not in key
+                and abs(self.parameters[key]) > LARGEST
+            ):
+                wrong = TOO_LARGE
+            if wrong:
+                raise CaseError(
+                    f"{self.place}: {key} = {self.parameters[key]!r}: {wrong} ({parameter.doc},"
+                    f" {parameter.unit})"
+                )
+        object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
+        values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
+        if wrong := component.conflict(values) or crossed_limits(form_for(component, values), values):
+            raise CaseError(f"{self.place}: {wrong}")
+
+    @property
+    def component(self) -> Kind:
+        """The component of the device."""
+        return self.own or component_named(self.role, self.type)
+
+
+def device_name(generator: str, role: str) -> str:
+    """Return a device's name where the case gives none: G1, AVR1, GOV1, PSS1; for a plant X: X, AVR-X."""
+    if role not in PREFIXES:
+        return generator
+    number = re.fullmatch(r"G(\d+)", generator)
+    return PREFIXES[role] + (number[1] if number else f"-{generator}")
+
+
+WINDINGS = ("YN", "Y", "D")
+"""How windings are connected: a star with its neutral grounded, a star, a delta."""
+
+CONNECTIONS = tuple(f"{first}{second.lower()}" for first in WINDINGS for second in WINDINGS)
+"""Connections of a transformer, first the winding at the from bus: ``"YNd"``, ``"Dyn"``, ``"YNyn"``."""
+
+
+@dataclass(frozen=True)
+class SequenceRow(Row):
+    """Negative- and zero-sequence data of an element; what is left out is taken by the usual ratios.
+
+    Attributes
+    ----------
+    element
+        Name of a line, transformer, generator, shunt or load.
+    r2, x2
+        Negative-sequence impedance of a generator, per unit on its rating.
+    r0, x0
+        Zero-sequence impedance: of a line, as a whole, and of a transformer in pu on the system base, of a
+        generator on its rating.
+    g0, b0
+        Zero-sequence admittance to ground in pu on the system base: of a line, half at each end, a shunt or a
+        load.
+    connection
+        Of a transformer one of `CONNECTIONS`, of a generator, shunt or load one of `WINDINGS`.
+    r_ground, x_ground, r_ground_to, x_ground_to
+        Impedance between neutral and ground, on the base of the zero-sequence impedance: of a generator, or
+        of the winding at the from bus; of the winding at the to bus.
+    """
+
+    element: str
+    r2: float | None = None
+    x2: float | None = None
+    r0: float | None = None
+    x0: float | None = None
+    g0: float | None = None
+    b0: float | None = None
+    connection: str = ""
+    r_ground: float = 0.0
+    x_ground: float = 0.0
+    r_ground_to: float = 0.0
+    x_ground_to: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = (*WINDINGS, *CONNECTIONS)
+        right = f"must be one of {', '.join(known)}{nearest(self.connection, known)}"
+        self.require(self.connection in ("", *known), "connection", right)
+        for r, x in (("r2", "x2"), ("r0", "x0")):
+            given = [getattr(self, name) for name in (r, x)]
+            self.require(given[0] is None or given[1] is not None, x, f"must be given with {r}")
+            self.require(given[1] != 0, x, "must not be 0")
+        windings = self.windings
+        ends = (("r_ground", "x_ground"), ("r_ground_to", "x_ground_to"))
+        for winding, names in zip(windings, ends, strict=False):
+            for name in names:
+                right = f"the winding {winding} has no grounded neutral, and no zero-sequence current there"
+                self.require(winding == "YN" or getattr(self, name) == 0, name, right)
+        if windings and "YN" not in windings:
+            for name in ("r0", "x0", "g0", "b0"):
+                right = f"no zero-sequence path leads through {self.connection}; leave it out, or ground it"
+                self.require(getattr(self, name) is None, name, right)
+
+    @property
+    def place(self) -> str:
+        """See `Row`."""
+        return f"{self.where or type(self).__name__} ({self.element})"
+
+    @property
+    def windings(self) -> tuple[str, ...]:
+        """The windings of the connection, from bus first; none where it is left out."""
+        for first in WINDINGS:
+            for second in WINDINGS:
+                if self.connection == f"{first}{second.lower()}":
+                    return first, second
+        return (self.connection,) if self.connection else ()

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from psmr.base.errors import nearest
 from psmr.devices.catalogue import RELAY_ROLES
 from psmr.devices.network import LAST_GROUP
-from psmr.network.case.device_row import DeviceRow as DeviceRow
-from psmr.network.case.device_row import device_name as device_name
 from psmr.network.case.load_row import LoadRow as LoadRow
 from psmr.network.case.row import LARGEST as LARGEST
+from psmr.network.case.row import DeviceRow as DeviceRow
 from psmr.network.case.row import Row as Row
+from psmr.network.case.row import SequenceRow as SequenceRow
 from psmr.network.case.row import check_name
-from psmr.network.case.sequence_row import SequenceRow as SequenceRow
+from psmr.network.case.row import device_name as device_name
 
 CONTROLS = ("slack", "pv", "pq")
 

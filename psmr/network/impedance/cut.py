@@ -1,23 +1,57 @@
-"""A system cut at a bus: the grid with a current source, the plant at an ideal voltage, both as matrices."""
+"""What takes the place of the other side where a system is cut at a bus."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from psmr.base.errors import InputError
+from psmr.dae.declare.component import Component, Parameter, Terms
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.complex_step import injection_derivatives
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
-from psmr.network.impedance.borders import CurrentSource, IdealVoltage
 from psmr.network.signals.inputs import matching
 from psmr.network.topology.plants import plants
+
+
+class CurrentSource(Component):
+    """A constant current into a bus, and what is injected beside it: the plant, seen from the grid."""
+
+    inputs = ("i_re", "i_im")
+    outputs = ("at_re", "at_im")
+    optional = {"i_re": 0.0, "i_im": 0.0}
+
+    constant_re = Parameter("pu", "real part of the constant current", default=0.0)
+    constant_im = Parameter("pu", "imaginary part of the constant current", default=0.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the current into the bus."""
+        return (), (), (p.constant_re + v.i_re, p.constant_im + v.i_im)
+
+
+class IdealVoltage(Component):
+    """An ideal voltage at a bus, whatever current it takes: the grid, seen from the plant.
+
+    i_re + j i_im is the current that it feeds into the bus: what flows from the grid into the plant.
+    """
+
+    algebraic = ("i_re", "i_im")
+    inputs = ("v_re", "v_im", "e_re", "e_im")
+    outputs = ("at_re", "at_im")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the voltage, and the current into the bus."""
+        return (), (v.e_re - v.v_re, v.e_im - v.v_im), (v.i_re, v.i_im)
+
 
 Reals = NDArray[np.float64]
 

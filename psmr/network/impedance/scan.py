@@ -213,7 +213,7 @@ def impedance_scan(
     devices = plant_at(system, place, plant)
     all_of_it = whole(system, place)
     seen = all_of_it.response(hertz).values
-    own = next(device.component for device in system.devices if device.name == place)
+    own = system.device(place).component
     if devices and issubclass(own, DynamicBus):
         raise InputError(
             f"{place} has dynamics of its own, which belong to grid and plant alike; cut the system at a bus "

@@ -7,7 +7,6 @@ from these and from the networks of the other sequences.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,15 +27,6 @@ CHANGED = ("g_ii", "b_ii", "g_ij", "b_ij", "g_jj", "b_jj")
 
 CAUSES = ("fault", "open_phases", "open_i", "open_j")
 """The parameters of a line of which one that is not zero says that there is something on it."""
-
-
-def with_parameters(system: System, values: Iterable[tuple[str, str, float]]) -> System:
-    """Return the system with other values of parameters: (device, parameter, value)."""
-    parameters = [matrix.copy() for matrix in system.parameters]
-    for device, name, value in values:
-        group, row, column = system.parameter_place(device, name)
-        parameters[group][row, column] = value
-    return replace(system, parameters=tuple(parameters))
 
 
 def unbalance(system: System, out: Collection[str] = ()) -> tuple[Place, SequenceNetworks] | None:
@@ -87,6 +77,13 @@ def dependent_admittances(
     return tuple(entry for entry in found if system.parameter(*entry[:2]) != entry[2])
 
 
+def with_admittances(system: System, values: Values, device: str) -> tuple[System, Values]:
+    """Return the system with other values of parameters, and these with the admittances that follow."""
+    system = system.with_values(values)
+    follows = dependent_admittances(system, devices=[device])
+    return system.with_values(follows), (*values, *follows)
+
+
 def _affected(system: System) -> Iterator[str]:
     """Yield the lines with something on them, or with admittances of it."""
     for group, matrix in zip(system.groups, system.parameters, strict=True):
@@ -100,10 +97,8 @@ def _affected(system: System) -> Iterator[str]:
 def _of_device(
     system: System, device: str, networks: SequenceNetworks | None
 ) -> Iterator[tuple[str, str, float]]:
-    group, row, _ = system.parameter_place(device, "fault")
-    component = system.groups[group].compiled.component
-    names = tuple(parameters_of(component))
-    p = SimpleNamespace(**dict(zip(names, map(float, system.parameters[group][row]), strict=True)))
+    component = system.device(device).component
+    p = SimpleNamespace(**system.parameters_at(device))
     if issubclass(component, DynamicBus):
         yield from ((device, name, value) for name, value in _between_phases(device, p).items())
         return

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import StaticLoad
@@ -95,13 +94,7 @@ class Impedances:
 
     def parameters(self, device: Device) -> SimpleNamespace:
         """Return the parameters of a device as the system has them now."""
-        names = tuple(parameters_of(device.component))
-        if not names:
-            return SimpleNamespace()
-        group, row, _ = self.system.parameter_place(device.name, names[0])
-        return SimpleNamespace(
-            **dict(zip(names, map(float, self.system.parameters[group][row]), strict=True))
-        )
+        return SimpleNamespace(**self.system.parameters_at(device.name))
 
     def line(self, device: Device, p: SimpleNamespace, sequence: int) -> LineData:
         """Return the impedance and admittance of a line."""

@@ -145,7 +145,7 @@ def _inside(
 ) -> tuple[list[int], Complexes]:
     """Return the nodes of a line that is cut, and its admittances between them."""
     system = impedances.system
-    device = next(d for d in system.devices if d.name == place.device)
+    device = system.device(place.device)
     p = impedances.parameters(device)
     data = impedances.line(device, p, sequence)
     ends = next(branch.ends for branch in branches(system) if branch.name == device.name)

@@ -66,7 +66,7 @@ class SequenceSolution:
         voltages[0] = v
         if found is not None:
             place, networks = found
-            device = next(d for d in system.devices if d.name == place.device)
+            device = system.device(place.device)
             p = impedances.parameters(device)
             z2, z0 = networks.negative.impedance, networks.zero.impedance
             own = _own_voltage(system, place, p, v, z2, z0)
@@ -134,7 +134,7 @@ def _inner(sections: Sections, gap: complex | None, ground: complex | None, v: C
 
 def _into_line(system: System, place: Place, impedances: Impedances, k: int, nodes: Complexes) -> Complexes:
     """Return (K,) currents at bus i into a line that is cut, from (K, nodes) voltages."""
-    device = next(d for d in system.devices if d.name == place.device)
+    device = system.device(place.device)
     p = impedances.parameters(device)
     data = impedances.line(device, p, NEGATIVE if k == 1 else ZERO)
     ends = next(branch.ends for branch in branches(system) if branch.name == place.device)

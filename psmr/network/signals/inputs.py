@@ -144,7 +144,7 @@ def _unit(system: System, name: str, kind: str) -> str:
     device, quantity = _parted(name)
     if kind == "injection":
         return INJECTIONS[quantity]
-    component = next(d.component for d in system.devices if d.name == device)
+    component = system.device(device).component
     return component.units.get(quantity, "pu") if kind == "held" else parameters_of(component)[quantity].unit
 
 

@@ -16,7 +16,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, quantity
 from psmr.network.signals.terminals import Terminal
-from psmr.network.topology.islands import islands
+from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import out_of_service, power_base
 from psmr.network.topology.sources import island_of, leading, shares, sources_of
 

@@ -1,27 +1,82 @@
-"""Parts of the network without a source, and the devices that are out of service with them.
-
-A part that is left without anything that holds the voltage is dead: its buses have no voltage and its devices
-are out of service. What holds it is a machine, an infinite bus, or a converter that forms the voltage and has
-something to supply (`psmr.network.topology.undetermined`). When a branch joins a dead part to one that is
-supplied, its loads and shunts return as they are by then. Plants and motors do not: a plant has to be
-synchronised, and the contactors of motors open without voltage and are closed again by hand.
-"""
+"""Islands of a network, the parts of it that are left without a source, and what is then undetermined."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
-from psmr.network.topology.islands import islands
+from psmr.integrate.solve.block import make_block
+from psmr.integrate.solve.impasse import matrix_at
+from psmr.network.case.connected_parts import connected_parts
 from psmr.network.topology.network import branches, buses, is_motor, out_of_service
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
-from psmr.network.topology.undetermined import undetermined
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
+
+# Networks, by the branches that they are without, whose islands are kept.
+NETWORKS = 500
+
+
+def islands(system: System, out: Iterable[str]) -> list[frozenset[str]]:
+    """Return the buses of each connected part of the network, without the branches in `out`."""
+    known, left_out = _known_islands(system), frozenset(out) & _names_of_branches(system)
+    if left_out not in known:
+        if len(known) >= NETWORKS:
+            known.clear()
+        joined = (branch.ends for branch in branches(system) if branch.name not in left_out)
+        known[left_out] = connected_parts(buses(system), joined)
+    return list(known[left_out])
+
+
+@of_devices
+def _names_of_branches(system: System) -> frozenset[str]:
+    return frozenset(branch.name for branch in branches(system))
+
+
+@of_devices
+def _known_islands(system: System) -> dict[frozenset[str], list[frozenset[str]]]:
+    """Return room for the islands of a system by the branches that are left out."""
+    return {}
+
+
+SINGULAR = 1e-10
+"""Smallest singular value of an island's admittances, by the largest, that counts as none."""
+
+
+def undetermined(
+    system: System,
+    parameters: Sequence[NDArray[np.float64]],
+    island: frozenset[str],
+    out: Collection[str],
+) -> bool:
+    """Return whether the currents of an island do not depend on its voltages in some direction.
+
+    Parameters
+    ----------
+    system, parameters
+        The system of the run at its start, and its parameter matrices as they are.
+    island
+        Names of its buses.
+    out
+        Names of the devices out of service.
+    """
+    if any(f"{bus}.v_re" in system.names_x for bus in island):
+        return False  # a capacitance holds the voltage
+    rows = [system.n + system.names_g.index(f"{bus}.i_{part}") for bus in island for part in ("re", "im")]
+    columns = [system.index(f"{bus}.v_{part}") for bus in island for part in ("re", "im")]
+    places = np.sort(rows), np.sort(columns)
+    block = make_block(system, "event", parameters, system.w0, *places, out)
+    sizes = np.linalg.svd(matrix_at(block, system.w0).toarray(), compute_uv=False)
+    return bool(sizes[-1] <= SINGULAR * max(sizes[0], 1.0))
+
 
 Reals = NDArray[np.float64]
 

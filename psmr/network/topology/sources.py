@@ -50,12 +50,11 @@ class Source:
 @of_devices
 def sources_of(system: System) -> tuple[Source, ...]:
     """Return the sources of a system with an angle of their own."""
-    devices = {device.name: device for device in system.devices}
     held = set(system.names_u)
     found = []
     for plant in plants(system).values():
-        values = devices[plant.name].parameters
-        component = devices[plant.name].component
+        values = system.device(plant.name).parameters
+        component = system.device(plant.name).component
         if plant.machine:
             weight = values["h"] * values["s_n"]
             own = f"{plant.name}.delta", weight, True, f"{plant.name}.omega"

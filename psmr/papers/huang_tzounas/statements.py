@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from psmr.papers.check import VISIBLE
-from psmr.papers.claims import Claim, Numbers
-from psmr.papers.finding import Finding
+from psmr.papers.finding import Claim, Finding, Numbers
 from psmr.papers.huang_tzounas.responses import interpolation, largest_errors, threshold_errors
 from psmr.papers.huang_tzounas.setting import DELTA, Setting, dominant, percent
 from psmr.papers.huang_tzounas.sweeps import RATIOS, STEP_PAIRS, THRESHOLDS, thresholds

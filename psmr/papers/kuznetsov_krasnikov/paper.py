@@ -1,11 +1,95 @@
-"""The paper: Table 1, examples 1 to 3, and what it says of limit points."""
+"""The paper: Table 1, examples 1 to 3, what it says of limit points, and the numbers of its claims."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
 from psmr.papers.kuznetsov_krasnikov import runs
 from psmr.papers.kuznetsov_krasnikov.figures import example_three, gain
-from psmr.papers.kuznetsov_krasnikov.numbers import numbers
-from psmr.papers.reproduction import Paper
+from psmr.papers.kuznetsov_krasnikov.runs import EXACT_END, TABLE_1
+from psmr.papers.kuznetsov_krasnikov.systems import EPSILON, layer_exact
+from psmr.papers.reproduction import Paper, Results
+
+OVERFLOW = (
+    "Finite, since there are only 200 steps: each multiplies the error by up to 1 - h (1 + t)/ε = -2.2."
+)
+CUT = "The paper cuts digits off, it does not round."
+
+
+def numbers(r: Results) -> dict[str, Any]:
+    """Return the numbers by their names in ``claims.toml``."""
+    more, t = r.conditions[:, 1] / r.conditions[:, 0], np.linspace(0.0, 1.0, 20_001)
+    multiplier = r.multipliers[0.2]
+    return {
+        "least_condition": more.min(),
+        "median_condition": np.median(more),
+        "largest_condition": more.max(),
+        "circle": r.transformed,
+        "free": r.homogeneous,
+        "edsberg": r.edsberg.set_index("method")["ratio"].to_dict(),
+        **_saved(r.van_der_pol),
+        "work": r.work,
+        "end": r.end,
+        "end_x": r.end.x[-1],
+        "end_time": float(r.end.t[-1]),
+        "end_error": float(np.abs(r.end.x[-1] - EXACT_END).max()),
+        "exact_end": EXACT_END,
+        "farther": r.farther,
+        "reached": r.farther[0].t[-1],
+        "apart": float(np.abs(_second_order(t) - layer_exact(t)).max()),
+        "errors": [float(error) for error in r.table["error, ours"]],
+        "table": [_row(*both) for both in zip(TABLE_1, r.table.to_dict("records"), strict=True)],
+        "turned": float(r.table["turned back"][0]),
+        "multiplier": multiplier,
+        "multiplier_size": abs(multiplier),
+    }
+
+
+def _saved(table: pd.DataFrame) -> dict[str, Any]:
+    """Return what the arc saves of van der Pol's evaluations, by program and tolerance."""
+
+    def of(method: str, column: str = "ratio") -> dict[float, float]:
+        rows = table[table["method"] == method]
+        return dict(zip(rows["tolerance"], rows[column], strict=True))
+
+    ours, vode = of("psmr Adams"), of("scipy VODE-Adams")
+    return {
+        "adams": [f"{t:.0e}: {n:.1f}" for t, n in ours.items()],
+        "vode": [f"{t:.0e}: {n:.1f}" for t, n in vode.items()],
+        "ours_best": max(ours.values()),
+        "vode_best": max(vode.values()),
+        "saved": max((*vode.values(), *ours.values())),
+        "tight": [vode[1e-7], vode[1e-8], ours[1e-7], ours[1e-8]],
+        "time": of("psmr Adams", "evaluations, time")[1e-4],
+        "arc": of("psmr Adams", "evaluations, arc")[1e-4],
+    }
+
+
+def _row(stated: tuple[str, float, str, int], row: dict[Any, Any]) -> dict[str, Any]:
+    """Return a row of Table 1; it is held against digits, or against an error that has none."""
+    method, h, printed, steps = stated
+    endless = printed == "∞"
+    found = {"error": float(row["error, ours"]), "taken": int(row["steps, ours"]), "note": CUT}
+    found |= {"method": method, "h": h, "printed": printed, "steps": steps}
+    return found | (
+        {"finite": [], "endless": [{}], "note": OVERFLOW} if endless else {"finite": [{}], "endless": []}
+    )
+
+
+def _second_order(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return x of the equation of example 3 as printed, from x = -1, x' = 0."""
+    from scipy.integrate import solve_ivp
+
+    def field(time: float, w: NDArray[np.float64]) -> list[float]:
+        return [w[1], (1.0 + time) * (2.5 - w[0]) / EPSILON]
+
+    solved = solve_ivp(field, (0.0, 1.0), [-1.0, 0.0], "DOP853", rtol=1e-10, atol=1e-12, t_eval=t)
+    return np.asarray(solved.y[0])
+
 
 PAPER = Paper(
     name="kuznetsov-krasnikov",

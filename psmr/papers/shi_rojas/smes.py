@@ -23,8 +23,7 @@ from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_toler
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
 from psmr.integrate.tableaux.runge_kutta import EXPLICIT
-from psmr.papers.shi_rojas.amplification import BASES, NODES, room_for_micro, setbacks
-from psmr.papers.shi_rojas.micro_steps import choose
+from psmr.papers.shi_rojas.micro_steps import BASES, NODES, choose, room_for_micro, setbacks
 
 
 @explains_slips(SchemeError)

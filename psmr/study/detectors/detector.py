@@ -13,7 +13,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS
 from psmr.devices.network import Bus
-from psmr.network.topology.islands import islands
+from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.remembered import of_devices
 from psmr.network.topology.sources import by_island, centre_of_inertia, leading, sources_of

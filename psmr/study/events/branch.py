@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -11,7 +12,7 @@ from psmr.base.slips import explains_slips
 from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.run.trajectory import Change
-from psmr.network.sequence.equivalents import dependent_admittances, with_parameters
+from psmr.network.sequence.equivalents import Values, with_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
 from psmr.study.events.event import check_after, check_choice, check_fraction, check_time
 
@@ -88,7 +89,7 @@ def find_line(system: System, line: str, what: str) -> str:
         When it is not there, out of service already, or no line with a length.
     """
     branch = in_service(system, find_branch(system, line, what), what)
-    component = next(d.component for d in system.devices if d.name == branch.name)
+    component = system.device(branch.name).component
     if issubclass(component, DynamicLine):
         raise EventError(
             f"{what}: {branch.name} has its own dynamics, along which no fault can be; take one of its "
@@ -179,16 +180,18 @@ class OpenPhases:
         backwards = reversed_ends(system, self.line, line)
         at = 0.0 if self.at is None else self.at
         code = float(OPEN.index(self.phases))
-        values = [((line, "open_phases", code), (line, "at", 1.0 - at if backwards else at))]
-        words = [f"phase{'s' if len(self.phases) > 1 else ''} {self.phases} of {line} open"]
+        opened: Values = ((line, "open_phases", code), (line, "at", 1.0 - at if backwards else at))
+        words = f"phase{'s' if len(self.phases) > 1 else ''} {self.phases} of {line}"
+        stages = [(self.start, f"{words} open", opened)]
         if self.close is not None:
-            values.append(((line, "open_phases", 0.0), (line, "at", 0.0)))
-            words.append(f"{words[0].removesuffix(' open')} closed")
-        found = []
-        times = (self.start,) if self.close is None else (self.start, self.close)
-        for t, label, own in zip(times, words, values, strict=True):
-            system = with_parameters(system, own)
-            follows = dependent_admittances(system, devices=[line])
-            system = with_parameters(system, follows)
-            found.append(Change(t, parameters=(*own, *follows), label=label))
-        return tuple(found)
+            stages.append((self.close, f"{words} closed", ((line, "open_phases", 0.0), (line, "at", 0.0))))
+        return changes_at(system, line, stages)
+
+
+def changes_at(system: System, place: str, stages: Iterable[tuple[float, str, Values]]) -> tuple[Change, ...]:
+    """Return the changes of a bus or line by (time in s, words, values), with the admittances that follow."""
+    found = []
+    for t, label, values in stages:
+        system, values = with_admittances(system, values, place)
+        found.append(Change(t, parameters=values, label=label))
+    return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from psmr.base.arguments import settle_fields
@@ -11,10 +11,10 @@ from psmr.base.errors import EventError, Mistakes
 from psmr.base.slips import explains_slips
 from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
-from psmr.network.sequence.equivalents import dependent_admittances, with_parameters
+from psmr.network.sequence.equivalents import Values
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
 from psmr.network.topology.plants import Plant, plants
-from psmr.study.events.branch import find_line, in_service, line_words
+from psmr.study.events.branch import changes_at, find_line, in_service, line_words
 from psmr.study.events.event import (
     bus_words,
     check_after,
@@ -27,8 +27,6 @@ from psmr.study.events.event import (
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
-
-Values = tuple[tuple[str, str, float], ...]
 
 # Beyond the first the admittance takes every digit of the currents at its bus, beyond the second none.
 SMALLEST, LARGEST = 1e-9, 1e9
@@ -214,19 +212,14 @@ class Fault:
         mistakes.finish()
         assert place is not None
         assert trip is not None
-        lost = self._plants(system, place)
-        changes: list[Change] = []
-        for t, label, values in self._stages(system, place, trip):
-            system = with_parameters(system, values)
-            values = (*values, *dependent_admittances(system, devices=[place]))
-            system = with_parameters(system, values)
-            if lost and t == self.cleared:
-                label += f", {', '.join(plant.name for plant in lost)} tripped"
-                out = tuple(name for plant in lost for name in plant.devices)
-                changes.append(Change(t, parameters=values, label=label, out=out))
-            else:
-                changes.append(Change(t, parameters=values, label=label))
-        return tuple(changes)
+        changes = changes_at(system, place, self._stages(system, place, trip))
+        if not (lost := self._plants(system, place)):
+            return changes
+        words = f", {', '.join(plant.name for plant in lost)} tripped"
+        out = tuple(name for plant in lost for name in plant.devices)
+        return tuple(
+            replace(c, label=c.label + words, out=out) if c.t == self.cleared else c for c in changes
+        )
 
     def _stages(
         self, system: System, place: str, trip: tuple[str, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
@@ -24,33 +24,18 @@ RATINGS = ("s_n", "t_rate", "turbines")
 """Those of a unit: fewer equal units of the same per-unit data."""
 
 
-@dataclass(frozen=True)
-class Scaling(Change):
-    """A change after which a part of some devices is connected, as far as its event is concerned.
-
-    Its parameters are what the event makes of these devices where it is the only one.
-
-    Attributes
-    ----------
-    parts
-        (device, part) pairs; 1 for the whole.
-    """
-
-    parts: tuple[tuple[str, float], ...] = ()
-
-
 def scaling(
     system: System, t: float, label: str, parts: Iterable[tuple[str, float]], out: tuple[str, ...] = ()
-) -> Scaling:
+) -> Change:
     """Return the change at t in s that leaves (device, part) pairs connected and takes devices out."""
-    devices, parts = {device.name: device for device in system.devices}, tuple(parts)
+    parts = tuple(parts)
     wholes = [
         (device, name, part, system.parameter(device, name))
         for device, part in parts
-        for name in scaled_names(devices[device])
+        for name in scaled_names(system.device(device))
     ]
     alone = [(device, name, part * whole) for device, name, part, whole in wholes if whole != 0]
-    return Scaling(t, tuple(alone), label=label, out=out, parts=parts)
+    return Change(t, tuple(alone), label=label, out=out, parts=parts)
 
 
 def scaled_names(device: Device) -> tuple[str, ...]:
@@ -67,21 +52,19 @@ def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterat
     names: dict[str, tuple[str, ...]] = {}
     values: dict[tuple[str, str], float | Course] = {}
     parts: dict[str, dict[int, float]] = {}
-    devices = {device.name: device for device in system.devices}
     for change, event in changes:
         if isinstance(change, Synchronisation):
             yield change
             continue
-        parted = change.parts if isinstance(change, Scaling) else ()
         touched: dict[tuple[str, str], float | Course] = {}
-        if not parted:
+        if not change.parts:
             touched |= {(device, name): value for device, name, value in change.parameters}
         for full, course in change.courses:
             device, _, name = full.rpartition(".")
             touched[device, name] = course
-        for device, part in parted:
+        for device, part in change.parts:
             parts.setdefault(device, {})[id(event)] = part
-            names[device] = scaled_names(devices[device])
+            names[device] = scaled_names(system.device(device))
             for name in names[device]:
                 value = values.get((device, name), system.parameter(device, name))
                 touched.setdefault((device, name), value)
@@ -96,10 +79,8 @@ def _plain(
     names: dict[str, tuple[str, ...]],
 ) -> Change:
     """Return a change that sets what is touched, scaled where a part of the device is left."""
-    kept = {field.name: getattr(change, field.name) for field in fields(Change)}
-    plain = Change(**kept)
     if not any(device in left for device, _ in touched):
-        return plain
+        return change
     parameters, courses = [], []
     for (device, name), value in touched.items():
         part = left.get(device, 1.0) if name in names.get(device, ()) else 1.0
@@ -107,4 +88,4 @@ def _plain(
             courses.append((f"{device}.{name}", Course(value.t, part * value.value, part * value.rate)))
         else:
             parameters.append((device, name, part * value))
-    return replace(plain, parameters=tuple(parameters), courses=tuple(courses))
+    return replace(change, parameters=tuple(parameters), courses=tuple(courses), parts=())

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
 from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries, When
-from psmr.study.events.scaling import Scaling, resolved
+from psmr.study.events.scaling import resolved
 from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 
 OPEN_ENDS = ("open_i", "open_j")
@@ -51,9 +51,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     timed = [event for event in given if not isinstance(event, When)]
     for event in sorted(timed, key=lambda event: event.start):
         earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
-        # Events set what the whole of a load or a unit has, of which a part may have tripped.
-        whole = [c for c in earlier if c.t <= event.start and not isinstance(c, Scaling)]
-        now = after(system, whole, event.start)
+        now = after(system, [change for change in earlier if change.t <= event.start], event.start)
         entries += [Entry(change, event) for change in _checked(event, now, t_end)]
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
@@ -80,21 +78,7 @@ def after(system: System, changes: Sequence[Change], t: float | None = None) -> 
     if not changes:
         return system
     t = changes[-1].t if t is None else t
-    parameters, w0 = [matrix.copy() for matrix in system.parameters], system.w0.copy()
-    for change in changes:
-        for device, name, value in change.parameters:
-            group, row, column = system.parameter_place(device, name)
-            parameters[group][row, column] = value
-        for name, value in change.inputs:
-            w0[system.index(name)] = value
-        for name, course in change.courses:
-            if name in system.names_u:
-                w0[system.index(name)] = course.at(t)
-            else:
-                device, _, parameter = name.rpartition(".")
-                group, row, column = system.parameter_place(device, parameter)
-                parameters[group][row, column] = course.at(t)
-    return replace(system, parameters=tuple(parameters), w0=w0)
+    return system.with_values(value for change in changes for value in change.values_at(t))
 
 
 def _event(event: Event) -> Event:
@@ -150,20 +134,6 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
     return changes
 
 
-def _touched(change: Change) -> Iterator[tuple[str, str, float | None]]:
-    """Yield (device, parameter or input, value) of what a change sets; None for what it lets move.
-
-    The parts of loads and units that trip take what they are by then, and set nothing of their own.
-    """
-    yield from () if isinstance(change, Scaling) else change.parameters
-    for name, value in change.inputs:
-        device, _, port = name.rpartition(".")
-        yield device, port, value
-    for name, _ in (*change.rates, *change.courses):
-        device, _, port = name.rpartition(".")
-        yield device, port, None
-
-
 def _refuse_overlaps(entries: Sequence[Entry]) -> None:
     """Refuse an event that sets what another one has changed and is not done with.
 
@@ -171,7 +141,7 @@ def _refuse_overlaps(entries: Sequence[Entry]) -> None:
     """
     spans: dict[tuple[str, str], dict[int, list[Entry]]] = {}
     for entry in entries:
-        for device, name, _ in _touched(entry.change):
+        for device, name, _ in entry.change.values_at(entry.change.t):
             if name != "status":
                 spans.setdefault((device, name), {}).setdefault(id(entry.event), []).append(entry)
     for (device, name), held in spans.items():
@@ -266,12 +236,13 @@ def _refuse_absent(entries: Sequence[Entry]) -> None:
                         f"{entry.change.t:g} s, and cannot ramp to what it was; drop reconnect, or let the "
                         "series end before",
                     )
+        values = tuple(entry.change.values_at(entry.change.t))
         if isinstance(entry.event, TimeSeries):
             if id(entry.event) in followed:
                 continue
             followed.add(id(entry.event))
-            series |= {f"{device}.{name}": entry for device, name, _ in _touched(entry.change)}
-        named = (*(device for device, _, _ in _touched(entry.change)), *entry.change.out)
+            series |= {f"{device}.{name}": entry for device, name, _ in values}
+        named = (*(device for device, _, _ in values), *entry.change.out)
         for device in named:
             gone = out.get(device)
             if gone and gone.event is not entry.event and entry.change.t < back.get(device, math.inf):

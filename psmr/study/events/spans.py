@@ -257,10 +257,7 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
         stands = {port: of for port, of in device.connections.items() if _owner(of) in out}
         start |= {f"{device.name}.{port}": now[of] for port, of in stands.items()}
         connections = {port: of for port, of in device.connections.items() if port not in stands}
-        values = device.parameters
-        if names := tuple(parameters_of(device.component)):
-            group, row, _ = system.parameter_place(device.name, names[0])
-            values = dict(zip(names, map(float, span.parameters[group][row]), strict=True))
+        values = system.parameters_at(device.name, span.parameters)
         devices.append(replace(device, parameters=values, connections=connections))
     left = assemble(devices, start, name=system.name)
     return replace(left, w0=left.buffer(t=span.t))

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError, InitialisationError
-from psmr.dae.declare.component import parameters_of
-from psmr.dae.declare.device import Device
 from psmr.integrate.run.trajectory import Change
 from psmr.network.equilibrium import equilibrium
 from psmr.network.equilibrium.equilibrium import set_points, solve_plants
@@ -70,7 +68,11 @@ def without_power(system: System, plant: Plant, turning: float) -> dict[str, flo
     InitialisationError
         Where it has no such equilibrium, or one outside its limits.
     """
-    members = [_now(system, device) for device in system.devices if device.name in plant.devices]
+    members = [
+        replace(device, parameters=system.parameters_at(device.name))
+        for device in system.devices
+        if device.name in plant.devices
+    ]
     variables = frozenset((*system.names_x, *system.names_y))
     read = [target for device in members for target in device.connections.values()]
     outside = [name for name in read if name.rpartition(".")[0] not in plant.devices]
@@ -85,16 +87,6 @@ def without_power(system: System, plant: Plant, turning: float) -> dict[str, flo
     if beyond:
         raise InitialisationError("; ".join(beyond))
     return start
-
-
-def _now(system: System, device: Device) -> Device:
-    """Return a device with the parameters that a system has of it."""
-    names = tuple(parameters_of(device.component))
-    if not names:
-        return device
-    group, row, _ = system.parameter_place(device.name, names[0])
-    values = map(float, system.parameters[group][row])
-    return replace(device, parameters=dict(zip(names, values, strict=True)))
 
 
 def voltage_at(system: System, bus: str) -> complex:

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
@@ -76,20 +75,13 @@ def _drawn(system: System, span: Span, loads: Sequence[Device], first: tuple[Rea
     """Return what loads draw in MW: static ones by their data, others as they did at the first point."""
     base, power = power_base(system), 0.0
     moving = [terminal for terminal in terminals(system) if terminal.device in {d.name for d in loads}]
-    moving = [terminal for terminal in moving if is_motor(_named(loads, terminal.device))]
+    moving = [terminal for terminal in moving if is_motor(system.device(terminal.device))]
     start = Spans(system, ()).begin(0.0, slice(0, 1))
     x, y = (part[None] for part in first)
     for found, _ in terminal_values(system, [start], moving, np.zeros(1), x, y).values() if moving else ():
         power += float(found[0].real)
     for load in loads:
         if not is_motor(load) and base is not None:
-            names = parameters_of(load.component)
-            group, row, _ = system.parameter_place(load.name, "p")
-            values = span.at(span.t).parameters[group][row]
-            given = SimpleNamespace(**dict(zip(names, values, strict=True)))
+            given = SimpleNamespace(**system.parameters_at(load.name, span.at(span.t).parameters))
             power += base * float(demand(SimpleNamespace(t=span.t), given)[0])
     return power
-
-
-def _named(devices: Sequence[Device], name: str) -> Device:
-    return next(device for device in devices if device.name == name)

@@ -12,7 +12,7 @@ from psmr.dae.system.system import System
 from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage, quantity
 from psmr.network.signals.terminals import Terminal
-from psmr.network.topology.islands import islands
+from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import buses, nominal_frequency, voltage_places
 from psmr.network.topology.sources import centre_of_inertia, island_of, leading, sources_of
 from psmr.study.detectors.sources import Speeds, angles_of
