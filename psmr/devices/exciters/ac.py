@@ -1,8 +1,8 @@
-"""Excitation systems with an alternator and diodes, types AC1A, AC2 and AC6A of the standard library."""
+"""Excitation systems with an alternator and diodes, types AC1, AC1A, AC2 and AC6A of the standard library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,89 @@ from psmr.devices.exciters.alternator import Alternator, alternator_at_start, al
 from psmr.devices.exciters.compensator import regulated_voltage
 
 
-class ESAC1A(Alternator):
+class RateFeedback(Alternator):
+    """What types AC1, AC1A and AC2 share: lead-lag, regulator, and feedback of v_fe by its rate."""
+
+    t_b = Parameter("s", "lag time constant before the regulator", nonnegative)
+    t_c = Parameter("s", "lead time constant before the regulator", nonnegative)
+    k_a = Parameter("pu", "gain of the regulator", positive)
+    t_a = Parameter("s", "time constant of the regulator", nonnegative)
+    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
+    t_f = Parameter("s", "time constant of the rate feedback", positive)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag, to crossed limits and to an impossible saturation curve."""
+        crossing = crossed(p, ("v_r_min", "v_r_max")) if "v_a_max" in p else None
+        return improper(p, ("t_c", "t_b")) or crossing or Alternator.conflict(p)
+
+
+def rate_feedback(
+    m: Any, v: Any, p: Any, regulated: Any, v_r: Callable[[Any], Any]
+) -> tuple[Terms, Terms, Terms]:
+    """Return the derivatives of transducer, lead-lag, regulator, exciter, feedback; the field voltage.
+
+    `regulated` is the state of the regulator, and v_r what drives the exciter where v_fe is its argument.
+    """
+    v_fe = alternator_current(m, v.v_e, v.i_f, p)
+    washed, d_f = washout(v_fe, v.x_f, p.t_f)
+    led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
+    derivatives = (
+        lag(regulated_voltage(m, v), v.v_m, p.t_r),
+        d_l,
+        lag(p.k_a * led, regulated, p.t_a),
+        (v_r(v_fe) - v_fe) / p.t_e,
+        d_f,
+    )
+    return derivatives, (rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,), ()
+
+
+def rate_feedback_at_start(
+    terminal: Any, p: Any, regulator: str, regulated: Callable[[Any], Any] = lambda v_fe: v_fe
+) -> Mapping[str, Any]:
+    """Return the equilibrium for the field voltage of the machine, with what a v_fe asks of the regulator."""
+    v_f, v_e, v_fe = alternator_at_start(terminal, p)
+    v_m, v_a = np.abs(terminal.voltage), regulated(v_fe)
+    found = {"v_m": v_m, regulator: v_a, "v_e": v_e, "x_f": v_fe, "v_f": v_f}
+    return found | {"x_l": v_a / p.k_a, "v_ref": v_m + v_a / p.k_a}
+
+
+class EXAC1(RateFeedback):
+    """Alternator with uncontrolled rectifier, IEEE type AC1 (1981).
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m
+        v_ref + v_s - v_m - feedback -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
+        limits [v_r_min, v_r_max] -> v_r      v_r - v_fe -> 1/(s t_e), at least v_e_min -> v_e
+        v_fe = (k_e + S_E(v_e)) v_e + k_d i_f      feedback = s k_f/(1 + s t_f) v_fe
+        v_f = v_e F_EX(k_c i_f/v_e)
+
+    i_f is the field current of the machine. Source: IEEE Committee Report, Excitation System Models for Power
+    System Stability Studies (1981), type AC1; PSS/E, Model Library, EXAC1.
+    """
+
+    role = "exciter"
+    records = ("EXAC1 t_r t_b t_c k_a t_a v_r_max v_r_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2",)
+    states = ("v_m", "x_l", "v_r", "v_e", "x_f")
+    limits = {"v_r": ("v_r_min", "v_r_max"), "v_e": ("v_e_min", None)}
+    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}
+
+    v_r_max = Parameter("pu", "upper limit of the regulator's output")
+    v_r_min = Parameter("pu", "lower limit of the regulator's output")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, lead-lag, regulator, exciter, feedback; the field voltage."""
+        return rate_feedback(m, v, p, v.v_r, lambda v_fe: v.v_r)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        return rate_feedback_at_start(terminal, p, "v_r")
+
+
+class ESAC1A(RateFeedback):
     """Alternator with uncontrolled rectifier, IEEE type AC1A (1992), without its limiters' gates.
 
     ::
@@ -36,48 +118,23 @@ class ESAC1A(Alternator):
     limits = {"v_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
 
-    t_b = Parameter("s", "lag time constant before the regulator", nonnegative)
-    t_c = Parameter("s", "lead time constant before the regulator", nonnegative)
-    k_a = Parameter("pu", "gain of the regulator", positive)
-    t_a = Parameter("s", "time constant of the regulator", nonnegative)
     v_a_max = Parameter("pu", "upper limit of the regulator")
     v_a_min = Parameter("pu", "lower limit of the regulator")
-    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
-    t_f = Parameter("s", "time constant of the rate feedback", positive)
     v_r_max = Parameter("pu", "upper limit of the exciter's input")
     v_r_min = Parameter("pu", "lower limit of the exciter's input")
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag, to crossed limits and to an impossible saturation curve."""
-        wrong = improper(p, ("t_c", "t_b")) or crossed(p, ("v_r_min", "v_r_max"))
-        return wrong or Alternator.conflict(p)
-
-    @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, lead-lag, regulator, exciter, feedback; the field voltage."""
-        v_fe = alternator_current(m, v.v_e, v.i_f, p)
-        washed, d_f = washout(v_fe, v.x_f, p.t_f)
-        led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
-        derivatives = (
-            lag(regulated_voltage(m, v), v.v_m, p.t_r),
-            d_l,
-            lag(p.k_a * led, v.v_a, p.t_a),
-            (m.clip(v.v_a, p.v_r_min, p.v_r_max) - v_fe) / p.t_e,
-            d_f,
-        )
-        return derivatives, (rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,), ()
+        return rate_feedback(m, v, p, v.v_a, lambda v_fe: m.clip(v.v_a, p.v_r_min, p.v_r_max))
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        v_f, v_e, v_fe = alternator_at_start(terminal, p)
-        v_m = np.abs(terminal.voltage)
-        found = {"v_m": v_m, "v_a": v_fe, "v_e": v_e, "x_f": v_fe, "v_f": v_f}
-        return found | {"x_l": v_fe / p.k_a, "v_ref": v_m + v_fe / p.k_a}
+        return rate_feedback_at_start(terminal, p, "v_a")
 
 
-class EXAC2(Alternator):
+class EXAC2(RateFeedback):
     """Alternator with uncontrolled rectifier, IEEE type AC2 (1981): feedback and limit of its field current.
 
     ::
@@ -102,10 +159,6 @@ class EXAC2(Alternator):
     limits = {"v_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
 
-    t_b = Parameter("s", "lag time constant before the regulator", nonnegative)
-    t_c = Parameter("s", "lead time constant before the regulator", nonnegative)
-    k_a = Parameter("pu", "gain of the regulator", positive)
-    t_a = Parameter("s", "time constant of the regulator", nonnegative)
     v_a_max = Parameter("pu", "upper limit of the regulator")
     v_a_min = Parameter("pu", "lower limit of the regulator")
     k_b = Parameter("pu", "gain of the second stage", positive)
@@ -113,39 +166,22 @@ class EXAC2(Alternator):
     v_r_min = Parameter("pu", "lower limit of the exciter's input")
     k_l = Parameter("pu", "gain of the limiter of the exciter's field current", nonnegative)
     k_h = Parameter("pu", "gain of the feedback of the exciter's field current", nonnegative)
-    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
-    t_f = Parameter("s", "time constant of the rate feedback", positive)
     v_lr = Parameter("pu", "limit of the exciter's field current")
-
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag, to crossed limits and to an impossible saturation curve."""
-        wrong = improper(p, ("t_c", "t_b")) or crossed(p, ("v_r_min", "v_r_max"))
-        return wrong or Alternator.conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, lead-lag, regulator, exciter, feedback; the field voltage."""
-        v_fe = alternator_current(m, v.v_e, v.i_f, p)
-        washed, d_f = washout(v_fe, v.x_f, p.t_f)
-        led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
-        lower = m.min(v.v_a - p.k_h * v_fe, p.k_l * (p.v_lr - v_fe))
-        derivatives = (
-            lag(regulated_voltage(m, v), v.v_m, p.t_r),
-            d_l,
-            lag(p.k_a * led, v.v_a, p.t_a),
-            (m.clip(p.k_b * lower, p.v_r_min, p.v_r_max) - v_fe) / p.t_e,
-            d_f,
-        )
-        return derivatives, (rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,), ()
+
+        def v_r(v_fe: Any) -> Any:
+            lower = m.min(v.v_a - p.k_h * v_fe, p.k_l * (p.v_lr - v_fe))
+            return m.clip(p.k_b * lower, p.v_r_min, p.v_r_max)
+
+        return rate_feedback(m, v, p, v.v_a, v_r)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        v_f, v_e, v_fe = alternator_at_start(terminal, p)
-        v_m, v_a = np.abs(terminal.voltage), v_fe / p.k_b + p.k_h * v_fe
-        found = {"v_m": v_m, "v_a": v_a, "v_e": v_e, "x_f": v_fe, "v_f": v_f}
-        return found | {"x_l": v_a / p.k_a, "v_ref": v_m + v_a / p.k_a}
+        return rate_feedback_at_start(terminal, p, "v_a", lambda v_fe: v_fe / p.k_b + p.k_h * v_fe)
 
 
 class ESAC6A(Alternator):

@@ -14,7 +14,29 @@ from psmr.devices.machines.textbook import S_N
 from psmr.devices.stabilisers.signals import POWER, electrical_power
 
 
-class PIDGOV(Component):
+class ThreeTermGate(Component):
+    """Parameters of a three-term control of a gate, its penstock, and its curve of power over gate."""
+
+    s_n = S_N
+    t_reg = Parameter("s", "time constant of the feedback", nonnegative)
+    k_p = Parameter("pu", "proportional gain", nonnegative)
+    k_i = Parameter("pu/s", "integral gain", positive)
+    k_d = Parameter("pu s", "derivative gain", nonnegative)
+    t_a = Parameter("s", "time constant of the control", positive)
+    g_0 = Parameter("pu", "gate at no load")
+    g_1 = Parameter("pu", "first gate of the curve")
+    p_1 = Parameter("pu", "power at g_1", positive)
+    g_2 = Parameter("pu", "second gate of the curve")
+    p_2 = Parameter("pu", "power at g_2")
+    p_3 = Parameter("pu", "power at the full gate")
+    g_max = Parameter("pu", "upper limit of the gate")
+    g_min = Parameter("pu", "lower limit of the gate")
+    t_w = Parameter("s", "water starting time", positive)
+    vel_max = Parameter("pu/s", "largest rate at which the gate opens", positive)
+    vel_min = Parameter("pu/s", "largest rate at which the gate closes, below zero")
+
+
+class PIDGOV(ThreeTermGate):
     """Hydro turbine with a three-term governor, a gate servo and one penstock.
 
     ::
@@ -41,28 +63,11 @@ class PIDGOV(Component):
     limits = {"gate": ("g_min", "g_max")}
     lags = {"x_reg": ("t_reg",)}
 
-    s_n = S_N
     feedback = Parameter("1", "1: feedback of the gate, 0: of the electrical power", flag)
     r_perm = Parameter("pu", "permanent droop", positive)
-    t_reg = Parameter("s", "time constant of the feedback", nonnegative)
-    k_p = Parameter("pu", "proportional gain", nonnegative)
-    k_i = Parameter("pu/s", "integral gain", positive)
-    k_d = Parameter("pu s", "derivative gain", nonnegative)
-    t_a = Parameter("s", "time constant of the control", positive)
     t_b = Parameter("s", "time constant of the gate servo", positive)
     d_turb = Parameter("pu", "damping of the turbine", nonnegative)
-    g_0 = Parameter("pu", "gate at no load")
-    g_1 = Parameter("pu", "first gate of the curve")
-    p_1 = Parameter("pu", "power at g_1", positive)
-    g_2 = Parameter("pu", "second gate of the curve")
-    p_2 = Parameter("pu", "power at g_2")
-    p_3 = Parameter("pu", "power at the full gate")
-    g_max = Parameter("pu", "upper limit of the gate")
-    g_min = Parameter("pu", "lower limit of the gate")
     a_tw = Parameter("1", "factor of t_w", positive)
-    t_w = Parameter("s", "water starting time", positive)
-    vel_max = Parameter("pu/s", "largest rate at which the gate opens", positive)
-    vel_min = Parameter("pu/s", "largest rate at which the gate closes, below zero")
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive
+from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative, positive
 from psmr.devices.blocks import lag
-from psmr.devices.governors.pidgov import falling, gate_of, penstock
-from psmr.devices.machines.textbook import S_N
+from psmr.devices.governors.pidgov import ThreeTermGate, falling, gate_of, penstock
 from psmr.devices.stabilisers.signals import POWER, electrical_power
 
 
-class WPIDHY(Component):
+class WPIDHY(ThreeTermGate):
     """Woodward hydro governor: feedback of the electrical power, a three-term control of the gate's rate.
 
     ::
@@ -37,29 +36,12 @@ class WPIDHY(Component):
     limits = {"gate": ("g_min", "g_max")}
     lags = {"x_reg": ("t_reg",), "velocity": ("t_b",)}
 
-    s_n = S_N
-    t_reg = Parameter("s", "time constant of the feedback", nonnegative)
     reg = Parameter("pu", "permanent droop, below zero", lambda x: None if x < 0 else "must be < 0")
-    k_p = Parameter("pu", "proportional gain", nonnegative)
-    k_i = Parameter("pu/s", "integral gain", positive)
-    k_d = Parameter("pu s", "derivative gain", nonnegative)
-    t_a = Parameter("s", "time constant of the control", positive)
     t_b = Parameter("s", "time constant of the gate servo", nonnegative)
-    vel_max = Parameter("pu/s", "largest rate at which the gate opens", positive)
-    vel_min = Parameter("pu/s", "largest rate at which the gate closes, below zero")
-    g_max = Parameter("pu", "upper limit of the gate")
-    g_min = Parameter("pu", "lower limit of the gate")
-    t_w = Parameter("s", "water starting time", positive)
     a_tw = Parameter("1", "factor of t_w", positive, default=1.0)
     p_max = Parameter("pu", "upper limit of the power")
     p_min = Parameter("pu", "lower limit of the power")
     d = Parameter("pu", "damping of the turbine", nonnegative)
-    g_0 = Parameter("pu", "gate at no load")
-    g_1 = Parameter("pu", "first gate of the curve")
-    p_1 = Parameter("pu", "power at g_1", positive)
-    g_2 = Parameter("pu", "second gate of the curve")
-    p_2 = Parameter("pu", "power at g_2")
-    p_3 = Parameter("pu", "power at the full gate")
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
