@@ -185,7 +185,7 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
         ),
         (
             ('type = "load-trip"', ""),
-            r'study.toml:15 \[\[event\]\]: type is missing; add it as one of "line-trip", "fault"',
+            r'study.toml:15 \[\[event\]\]: type is missing; add it as one of "line-trip", "open-phases"',
         ),
         (
             ('"load-trip"', '"loadtrip"'),
@@ -219,7 +219,9 @@ def test_what_is_wrong_is_named_with_its_line(write, change, message):
 @pytest.mark.parametrize("kind", ["[]", "{}", "5"])
 def test_a_type_that_is_no_text_is_named(write, kind):
     """A list cannot be looked up among the types: it was a traceback once."""
-    with pytest.raises(StudyError, match=r'\[\[event\]\]: type = .*: must be one of "line-trip", "fault"'):
+    with pytest.raises(
+        StudyError, match=r'\[\[event\]\]: type = .*: must be one of "line-trip", "open-phases", "fault"'
+    ):
         read_study(write(('type = "load-trip"', f"type = {kind}")))
 
 

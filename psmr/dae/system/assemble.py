@@ -22,8 +22,9 @@ from psmr.dae.declare.component import (
     rows_of,
 )
 from psmr.dae.declare.device import Device
+from psmr.dae.system.group import Group
 from psmr.dae.system.set_points import left_out, with_set_points
-from psmr.dae.system.system import Group, System
+from psmr.dae.system.system import System
 
 
 def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None, name: str = "") -> System:

@@ -18,43 +18,17 @@ from scipy import sparse
 
 from psmr.base.above import function_above
 from psmr.base.errors import InputError, nearest
-from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
+from psmr.dae.system.group import Group
 from psmr.dae.system.linear import LinearDae, read_only
 from psmr.dae.system.solution import require_solution
 
 if TYPE_CHECKING:
     from psmr.dae.system.state_space import StateSpace
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """All devices of one component: where they read, where they write, their numbers.
-
-    Attributes
-    ----------
-    compiled
-        Kernels of the component.
-    names
-        Device names, a row each in what follows.
-    index
-        (count, variables) positions in w of what a device reads.
-    row
-        (count, rows) positions in the residual of what it adds to.
-    """
-
-    compiled: CompiledComponent
-    names: tuple[str, ...]
-    index: Indices
-    row: Indices
-
-    def __post_init__(self) -> None:
-        for name in ("index", "row"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 @dataclass(frozen=True, eq=False)

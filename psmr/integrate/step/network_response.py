@@ -27,8 +27,9 @@ from scipy import sparse
 from psmr.dae.compile.codegen import CompiledComponent, compile_components
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.declare.component import Component, Parameter
+from psmr.dae.system.group import Group
 from psmr.dae.system.linear_system import Term
-from psmr.dae.system.system import Group, System
+from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, column_indices, make_block
 from psmr.integrate.solve.ramps import Following
