@@ -52,7 +52,9 @@ class LoadPower:
         """Return the loads of a case."""
         place = {bus.number: i for i, bus in enumerate(case.buses)}
         at = np.array([place[row.bus] for row in case.loads], dtype=np.intp)
-        power = np.array([complex(row.p_mw, row.q_mvar) for row in case.loads], dtype=complex) / case.base_mva
+        power = np.asarray(
+            np.array([complex(row.p_mw, row.q_mvar) for row in case.loads]) / case.base_mva, complex
+        )
         follows = np.array([row.device is None for row in case.loads], dtype=bool)
         kinds: dict[type[Component], list[int]] = {}
         for i in np.flatnonzero(follows):
