@@ -59,6 +59,9 @@ ALSO |= {
     "REGFMB1": {"i_ss": 3.0, "i_fault": 9.0, "v_frz": 0.0},
     "WT3E1": {"rp_max": 9.0, "rp_min": -9.0, "i_p_max": 9.0, "p_min": 0.1, "p_full": 0.74},
     "WT3P1": {"rate_max": 99.0, "theta_max": 99.0, "k_pp": 1.5, "p_set": 99.0},
+    "WT2G1": {"r_max": 0.11},
+    "WT2E1": {"out_max": 9.0, "out_min": -9.0},
+    "WT12A1": {"y_max": 9.0, "y_min": -9.0},
     "OEX12T": {"v_i_max": 9.0, "v_i_min": -9.0},
 }
 TURBINE = ("WTTQA1", "WTPTA1", "WTARA1", "WTDTA1")
@@ -84,6 +87,9 @@ OTHERS = {
     "WT3E1": ("WT3G1",),
     "WT3T1": ("WT3G1", "WT3E1", "WT3P1"),
     "WT3P1": ("WT3G1", "WT3E1", "WT3T1"),
+    "WT2E1": ("WT2G1", "WTDTA1"),
+    "WT2G1": ("WT2E1", "WTDTA1", "WT12A1"),
+    "WT12A1": ("WT1G1", "WTDTA1"),
 }
 """What a component needs in its plant by its role, and where its name says more by that."""
 

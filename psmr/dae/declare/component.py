@@ -121,7 +121,7 @@ class Component:
     shared
         Parameters that it takes from another device of its plant, where one has them.
     acts_on
-        What a relay acts on: ``"load"`` or ``"source"``, a generator or a motor.
+        What a relay acts on: ``"load"``, ``"branch"``, or ``"source"``, a generator or a motor.
     states
         Differential variables.
     algebraic

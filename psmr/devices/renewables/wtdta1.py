@@ -21,12 +21,16 @@ class WTDTA1(Component):
         masses = 1:   2 h omega_g' = (p_mech - p_e)/omega_g - damp (omega_g - 1),  omega_t = omega_g
 
     A record with ht_frac = 0 or freq_1 = 0 is one of one mass. It starts at the speed reference of the torque
-    control. Source: WECC, Second Generation of Wind Turbine Models (2014), WTGT_A; PSS/E Model Library,
-    WTDTA1; for the damping, which is of the generator's speed, GridPACK.
+    control, or at the speed of an induction generator (WT12T1). Source: WECC, Second Generation of Wind
+    Turbine Models (2014), WTGT_A, and Wind Power Plant Dynamic Modeling Guide (2010), WT1T; PSS/E Model
+    Library, WTDTA1, WT12T1; for the damping, which is of the generator's speed, GridPACK and InterPSS.
     """
 
     role = "drive_train"
-    records: ClassVar[tuple[str, ...]] = ("WTDTA1 h damp ht_frac freq_1 d_shaft",)
+    records: ClassVar[tuple[str, ...]] = (
+        "WTDTA1 h damp ht_frac freq_1 d_shaft",
+        "WT12T1 h damp ht_frac freq_1 d_shaft",
+    )
     structural = ("masses",)
     states = ("omega_t", "omega_g", "twist")
     inputs: ClassVar[tuple[str, ...]] = ("p_mech", "p_e")
@@ -74,8 +78,8 @@ class WTDTA1(Component):
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return rated speed, which the solution moves to the reference."""
-        return {"omega_t": 1.0, "omega_g": 1.0}
+        """Return the speed of the other devices, or rated speed; the solution moves it to the reference."""
+        return dict.fromkeys(("omega_t", "omega_g"), terminal.signals.get("omega_g", 1.0))
 
 
 def one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

@@ -155,7 +155,7 @@ def read_dyr(
             if role in plant and "drive_train" not in plant:
                 lone = plant.pop(role)
                 warnings.warn(
-                    f"{lone.where}: {lone.type}: turns nothing: its plant has no drive train (WTDTA1), and"
+                    f"{lone.where}: {lone.type}: turns nothing: its plant has no drive train, and"
                     " the speed of the generator stays at 1; left out",
                     PsmrWarning,
                     stacklevel=2,
