@@ -162,6 +162,9 @@ class Component:
         branch there and the voltage, each the real and the imaginary part. They are `optional`.
     actions
         What the device does by itself during a run.
+    delays
+        Inputs that are read as they were some time ago: input -> name of the parameter that is the delay in
+        s. At a delay of 0 the input is read as it is (see `psmr.dae.declare.device.Device.delays`).
     memory
         Parameters that only its start (`prepared`) and its actions set; a case does not give them.
     together
@@ -194,6 +197,7 @@ class Component:
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
     branch: ClassVar[tuple[str, ...]] = ()
     actions: ClassVar[tuple[Action, ...]] = ()
+    delays: ClassVar[Mapping[str, str]] = {}
     memory: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}

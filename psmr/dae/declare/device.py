@@ -8,8 +8,9 @@ from typing import Any
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, nearest, shown
+from psmr.base.numbers import plain
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.component import Component, Parameter, nonnegative, parameters_of
 from psmr.dae.declare.origin import packed, unpacked
 
 
@@ -33,12 +34,15 @@ class Device:
         Name of the device that a run changes when this one acts; empty where it acts by its equations alone.
     data
         What else is known of it, which its equations do not read.
+    delays
+        Connected input -> how long ago, in s, the signal had the value that is read: the delay of a
+        measurement or a channel. Those that the component declares are parameters and not given here.
 
     Raises
     ------
     InputError
-        For a missing, unknown or impossible parameter value, and for a connection the component does not
-        have.
+        For a missing, unknown or impossible parameter value, for a connection the component does not have,
+        and for a delay that is not a finite time of at least 0, or of an input that reads nothing.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Device:
     connections: Mapping[str, str] = field(default_factory=dict)
     acts_on: str = ""
     data: Mapping[str, float | str] = field(default_factory=dict)
+    delays: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         settle_fields(self)
@@ -85,6 +90,40 @@ class Device:
             raise InputError(f"{self.name}: output {missing[0]!r} is not connected; {kind} must add to a row")
         object.__setattr__(self, "parameters", values)
         object.__setattr__(self, "connections", dict(self.connections))
+        object.__setattr__(self, "delays", {port: self._delay(port, tau) for port, tau in self.delays.items()})
+
+    def _delay(self, port: str, tau: object) -> float:
+        """Return the delay of an input in s, checked."""
+        declared = self.component.delays
+        if port in declared:
+            raise InputError(
+                f"{self.name}: the delay of {port} is the parameter {declared[port]!r}; give it that value"
+            )
+        if port not in self.component.inputs or port not in self.connections:
+            known = [name for name in self.component.inputs if name in self.connections]
+            raise InputError(
+                f"{self.name}: delays has {port!r}, which is no input that reads a signal"
+                f"{nearest(port, known)}"
+            )
+        if wrong := Parameter("s", "delay", nonnegative).objection(tau):
+            raise InputError(
+                f"{self.name}: the delay of {port} is {shown(tau)}: {wrong}; it is the time in s by which the "
+                "signal comes later, 0 for none"
+            )
+        return float(plain(tau))
+
+    def delay(self, port: str) -> float:
+        """Return how long ago, in s, an input's signal had the value that is read; 0 for one read as it is."""
+        if port not in self.connections:
+            return 0.0
+        declared = self.component.delays.get(port)
+        return self.delays.get(port, 0.0) if declared is None else self.parameters[declared]
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The inputs whose values stand among the held ones: those that read nothing, or with a delay."""
+        ports = self.component.inputs
+        return tuple(port for port in ports if port not in self.connections or self.delay(port) > 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"component": packed(self.component)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from psmr.dae.declare.component import (
     rows_of,
 )
 from psmr.dae.declare.device import Device
+from psmr.dae.system.delay import Delay
 from psmr.dae.system.group import Group
 from psmr.dae.system.set_points import left_out, with_set_points
 from psmr.dae.system.system import System
@@ -54,7 +56,7 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
     names_x = tuple(f"{d.name}.{v}" for d in devices for v in d.component.states)
     names_y = tuple(f"{d.name}.{v}" for d in devices for v in d.component.algebraic)
     names_g = tuple(f"{d.name}.{r}" for d in devices for r in rows_of(d.component))
-    names_u = tuple(f"{d.name}.{v}" for d in devices for v in d.component.inputs if v not in d.connections)
+    names_u = tuple(f"{d.name}.{v}" for d in devices for v in d.held)
     variables = {v: i for i, v in enumerate((*names_x, *names_y, *names_u))}
     rows = {r: i for i, r in enumerate((*names_x, *names_g))}
 
@@ -93,7 +95,9 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         upper_at=upper_at,
         devices=tuple(devices),
         name=name,
+        delays=_delays(devices, variables, len(names_x) + len(names_y)),
     )
+    system = replace(system, w0=system.with_constant_signals(system.w0))
     wanted = left_out(devices, start or {})
     return with_set_points(system, start or {}, wanted) if wanted else system
 
@@ -121,13 +125,31 @@ def _row_positions(device: Device, rows: Mapping[str, int]) -> list[int]:
     return own + written
 
 
-def _resolve(device: Device, port: str, known: Mapping[str, int]) -> int:
-    target = device.connections.get(port, f"{device.name}.{port}")
+def _resolve(device: Device, port: str, known: Mapping[str, int], delayed: bool = False) -> int:
+    """Return the position of what a port reads or writes, of a `delayed` one that of its source."""
+    own = f"{device.name}.{port}"
+    target = own if device.delay(port) > 0.0 and not delayed else device.connections.get(port, own)
     if target not in known:
         raise InputError(
             f"{device.name}.{port} is connected to {target!r}, which is not there{nearest(target, known)}"
         )
     return known[target]
+
+
+def _delays(devices: Sequence[Device], variables: Mapping[str, int], size: int) -> tuple[Delay, ...]:
+    """Return what is read with a delay; the first `size` positions are those of variables."""
+    found = []
+    for device in devices:
+        for port in device.component.inputs:
+            if (tau := device.delay(port)) > 0.0:
+                source = _resolve(device, port, variables, delayed=True)
+                if source >= size:
+                    raise InputError(
+                        f"{device.name}.{port} reads {device.connections[port]} with a delay, which is a held "
+                        "input; a delay is of a state or an algebraic variable: delay what sets the input"
+                    )
+                found.append(Delay(variables[f"{device.name}.{port}"], source, tau))
+    return tuple(found)
 
 
 def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:

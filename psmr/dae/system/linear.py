@@ -1,8 +1,11 @@
-"""The linearised DAE  E w' = J w  with J = [[fx, fy], [gx, gy]], and its modes."""
+"""The linearised DAE  E w' = J w  with J = [[fx, fy], [gx, gy]], and its modes.
+
+Where signals are read with a delay it is  E w'(t) = J w(t) + sum over k of b_k c_k w(t - tau_k).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +15,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import SingularError
+from psmr.base.errors import InputError, SingularError
 from psmr.dae.system.eigenvalues import eigen
 
 if TYPE_CHECKING:
@@ -27,6 +30,36 @@ def read_only(array: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Delays:
+    """The delayed terms of a linearised DAE; its arrays are read-only.
+
+    Attributes
+    ----------
+    b
+        (n + m, q) derivatives of f and g with respect to what is read with a delay.
+    c
+        (q, n + m) what is read, as a row on w.
+    tau
+        (q,) delays in s.
+    names
+        Names of the q inputs that read.
+    """
+
+    b: sparse.csc_matrix
+    c: sparse.csc_matrix
+    tau: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", read_only(self.tau))
+
+    def at(self, s: complex, scale: int = 0) -> sparse.csc_array:
+        """Return sum of (-tau)^scale e^{-s tau} b c: the delayed terms for e^{s t}, or a derivative by s."""
+        weights = (-self.tau) ** scale * np.exp(-s * self.tau)
+        return sparse.csc_array(self.b @ sparse.diags_array(weights) @ self.c)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearDae:
     """Four Jacobian blocks and the names of their rows and columns; its arrays are read-only.
 
@@ -38,6 +71,8 @@ class LinearDae:
         Names of states, algebraic variables and algebraic equations.
     groups
         (n + m,) labels; variables with one label stay on one side of a partition.
+    delays
+        What is read with a delay, which the four blocks do not have; None where nothing is.
     """
 
     fx: sparse.csc_matrix
@@ -48,6 +83,7 @@ class LinearDae:
     names_y: tuple[str, ...]
     names_g: tuple[str, ...]
     groups: NDArray[np.intp]
+    delays: Delays | None = None
 
     def __post_init__(self) -> None:
         for matrix in (self.fx, self.fy, self.gx, self.gy):
@@ -69,8 +105,38 @@ class LinearDae:
         """Number of algebraic variables."""
         return len(self.names_y)
 
+    def without_delays(self) -> LinearDae:
+        """Return the same with every delay taken as 0."""
+        if self.delays is None:
+            return self
+        matrix = sparse.csc_matrix(self.jacobian_at_once() + self.delays.b @ self.delays.c)
+        n = self.n
+        blocks = matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:]
+        fx, fy, gx, gy = map(sparse.csc_matrix, blocks)
+        return replace(self, fx=fx, fy=fy, gx=gx, gy=gy, delays=None)
+
+    def _require_no_delays(self, what: str) -> None:
+        if self.delays is not None:
+            count, first = len(self.delays.names), self.delays.names[0]
+            raise InputError(
+                f"{count} signal{'s are' if count > 1 else ' is'} read with a delay (the first one by {first}): "
+                f"with delays there is no {what}; psmr.modes and the pencil of a scheme have them, and "
+                "linear.without_delays() takes each delay as 0"
+            )
+
     def jacobian(self) -> sparse.csc_matrix:
-        """Return J, (n + m, n + m)."""
+        """Return J, (n + m, n + m).
+
+        Raises
+        ------
+        InputError
+            Where signals are read with a delay: see `jacobian_at_once` and `without_delays`.
+        """
+        self._require_no_delays("one Jacobian")
+        return self.jacobian_at_once()
+
+    def jacobian_at_once(self) -> sparse.csc_matrix:
+        """Return J, (n + m, n + m), without what is read with a delay."""
         return sparse.csc_matrix(sparse.block_array([[self.fx, self.fy], [self.gx, self.gy]], format="csc"))
 
     def state_matrix(self) -> NDArray[np.float64]:
@@ -78,9 +144,12 @@ class LinearDae:
 
         Raises
         ------
+        InputError
+            Where signals are read with a delay.
         SingularError
             When gy is singular: the DAE is not of index 1 at this point.
         """
+        self._require_no_delays("state matrix")
         if self.m == 0:
             return np.asarray(self.fx.toarray())
         try:

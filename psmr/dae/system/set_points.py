@@ -76,12 +76,12 @@ def with_set_points(system: System, start: Mapping[str, float], wanted: Sequence
     what = f"{', '.join(wanted)} {'has' if len(wanted) == 1 else 'have'} no start value"
     remedy = "give it a start value" if len(wanted) == 1 else "give them start values"
     for _ in range(ITERATIONS):
-        residual, slopes = system.residual(w)[rows], _slopes(system, w, places)[rows]
+        residual, slopes = _residual(system, w)[rows], _slopes(system, w, places)[rows]
         step = np.linalg.lstsq(slopes, -residual, rcond=None)[0]
         for k in range(HALVINGS):
             tried = w.copy()
             tried[places] += 0.5**k * step
-            if np.linalg.norm(system.residual(tried)[rows]) < np.linalg.norm(residual):
+            if np.linalg.norm(_residual(system, tried)[rows]) < np.linalg.norm(residual):
                 break
         else:  # as good as rounding lets it be
             break
@@ -95,7 +95,11 @@ def with_set_points(system: System, start: Mapping[str, float], wanted: Sequence
             f"{names_r[rows[worst]]} has the residual {residual[worst]:.3g}; {remedy}"
         )
     _require_determined(slopes, unknown, what, remedy)
-    return replace(system, w0=w)
+    return replace(system, w0=system.with_constant_signals(w))
+
+
+def _residual(system: System, w: Reals) -> Reals:
+    return system.residual(system.with_constant_signals(w))
 
 
 def _slopes(system: System, w: Reals, places: NDArray[np.intp]) -> Reals:
@@ -106,7 +110,7 @@ def _slopes(system: System, w: Reals, places: NDArray[np.intp]) -> Reals:
         step = DIFFERENCE * max(1.0, abs(w[place]))
         ahead[place] += step
         behind[place] -= step
-        columns.append((system.residual(ahead) - system.residual(behind)) / (ahead[place] - behind[place]))
+        columns.append((_residual(system, ahead) - _residual(system, behind)) / (ahead[place] - behind[place]))
     return np.column_stack(columns)
 
 

@@ -23,8 +23,9 @@ from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
+from psmr.dae.system.delay import Delay
 from psmr.dae.system.group import Group
-from psmr.dae.system.linear import LinearDae, read_only
+from psmr.dae.system.linear import Delays, LinearDae, read_only
 from psmr.dae.system.solution import require_solution
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class System:
         What the system was assembled from.
     name
         Name of the case.
+    delays
+        What is read with a delay. The values read stand among the held inputs; those of a single point (x, y)
+        are those of signals that have always had their values there.
     """
 
     names_x: tuple[str, ...]
@@ -72,6 +76,7 @@ class System:
     upper_at: NDArray[np.intp]
     devices: tuple[Device, ...] = field(repr=False)
     name: str = ""
+    delays: tuple[Delay, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("w0", "together", "lower", "upper", "lower_at", "upper_at"):
@@ -206,7 +211,10 @@ class System:
         u: ArrayLike | None = None,
         t: float = 0.0,
     ) -> Reals:
-        """Return a buffer w with the given parts, those of the start where they are left out."""
+        """Return a buffer w with the given parts, those of the start where they are left out.
+
+        What is read with a delay is what is there now: the signals are taken as constant.
+        """
         w = self.w0.copy()
         parts = ((x, 0, self.n, "x"), (y, self.n, self.m, "y"), (u, self.n + self.m, self.k, "u"))
         for part, first, count, name in parts:
@@ -216,6 +224,14 @@ class System:
                     raise InputError(f"{name} has shape {values.shape}, needed is ({count},)")
                 w[first : first + count] = values
         w[-1] = t
+        return self.with_constant_signals(w)
+
+    def with_constant_signals(self, w: Reals) -> Reals:
+        """Return a buffer in which what is read with a delay has the value that its signal has there."""
+        if not self.delays:
+            return w
+        w = w.copy()
+        w[[delay.input for delay in self.delays]] = w[[delay.source for delay in self.delays]]
         return w
 
     @property
@@ -286,8 +302,28 @@ class System:
 
         A state at a constant limit is held (its row is zero) where its derivative points outward by more
         than `NEAR`. At rest at a limit the derivative is zero up to rounding, and the Jacobian is that of the
-        inside. A state between two equal limits is held.
+        inside. A state between two equal limits is held. What is read with a delay counts as read at once,
+        as at a point of rest.
         """
+        matrix = self._jacobian_at_once(w)
+        if not self.delays:
+            return matrix
+        columns, picked = self._delayed(w)
+        return sparse.csc_matrix(matrix + columns @ picked)
+
+    def _delayed(self, w: Reals) -> tuple[sparse.csc_matrix, sparse.csc_matrix]:
+        """Return (n + m, q) derivatives with respect to what is read with a delay, and (q, n + m) its sources."""
+        from psmr.dae.system.complex_step import input_columns  # which needs the class itself
+
+        columns = input_columns(self, w, [delay.input for delay in self.delays])
+        free = sparse.diags_array(1.0 - self.held_at_limits(w))
+        sources = [delay.source for delay in self.delays]
+        count, size = len(sources), self.n + self.m
+        picked = sparse.csc_matrix((np.ones(count), (np.arange(count), sources)), shape=(count, size))
+        return sparse.csc_matrix(free @ columns), picked
+
+    def _jacobian_at_once(self, w: Reals) -> sparse.csc_matrix:
+        """Return the Jacobian with what is read with a delay held."""
         kernels = self._kernels
         w = np.array(w, dtype=float)
         constant, values = np.empty(kernels.nnz + 1), np.empty(kernels.nnz + 1)
@@ -351,9 +387,14 @@ class System:
                 f"{self.names_x[i]} = {w[i]:g} is held at a limit that moves, no state of its own there; "
                 "linearise at a point within the limit"
             )
-        matrix = self.jacobian(w)
         if x is not None or y is not None:
-            require_solution(self, w, matrix[n:, n:])
+            require_solution(self, w, self.jacobian(w)[n:, n:])
+        matrix = self._jacobian_at_once(w)
+        delays = None
+        if self.delays:
+            tau = np.array([delay.tau for delay in self.delays])
+            names = tuple(self.names_u[delay.input - n - self.m] for delay in self.delays)
+            delays = Delays(*self._delayed(w), tau, names)
         return LinearDae(
             fx=sparse.csc_matrix(matrix[:n, :n]),
             fy=sparse.csc_matrix(matrix[:n, n:]),
@@ -363,6 +404,7 @@ class System:
             names_y=self.names_y,
             names_g=self.names_g,
             groups=self.together,
+            delays=delays,
         )
 
     def with_start(

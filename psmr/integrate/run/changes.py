@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.run.at_rest import put_at_rest
+from psmr.integrate.run.history import History
 from psmr.integrate.run.service import AsTripped, OutOfService, Service
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Engine
@@ -36,17 +38,29 @@ class Now:
         Those that are not.
     inputs, parameters
         What follows a course: held inputs by their position in w, parameters by their places.
+    history
+        What is read with a delay; None where nothing is.
     """
 
     service: Service = field(default_factory=AsTripped)
     devices: OutOfService = field(default_factory=OutOfService)
     inputs: dict[int, Course] = field(default_factory=dict)
     parameters: dict[Place, Course] = field(default_factory=dict)
+    history: History | None = None
 
     @property
     def moves(self) -> bool:
-        """Whether anything follows a course."""
-        return bool(self.inputs or self.parameters)
+        """Whether anything follows a course or the past of the run."""
+        return bool(self.inputs or self.parameters or self.history)
+
+    @property
+    def due(self) -> float:
+        """The next time in s at which what is read with a delay jumps; inf for none."""
+        return math.inf if self.history is None else self.history.due
+
+    def following(self) -> Following:
+        """Return all that does."""
+        return Following(self.inputs, self.parameters, self.history.delayed if self.history else None)
 
     def rows(self, a: float, b: float, same: float) -> Reals:
         """Return the times of the rows of all courses between a and b in s; closer than `same` are one."""
@@ -58,7 +72,9 @@ class Now:
         return np.asarray(t[np.diff(t, prepend=-np.inf) > same])
 
     def put(self, w: Reals, parameters: Sequence[Reals]) -> None:
-        """Write what follows a course as it is at the time in w."""
+        """Write what follows a course or the past as it is at the time in w."""
+        if self.history is not None:
+            self.history.put(w)
         for place, course in self.inputs.items():
             w[place] = course.at(w[-1])
         for (group, row, column), course in self.parameters.items():
@@ -80,6 +96,7 @@ def instants_of(
     """
     instants: dict[float, list[Change]] = {}
     held = range(system.n + system.m, system.n + system.m + system.k)
+    delayed = {delay.input for delay in system.delays}
     for change in sorted(changes, key=lambda change: change.t):
         if not t_start <= change.t <= t_end:
             raise EventError(
@@ -89,7 +106,12 @@ def instants_of(
             wrong = objection(system, device, parameter, value)
             if wrong:
                 raise EventError(f"{change}: {device}.{parameter} = {value:g}: {wrong}")
-        for name, _ in (*change.inputs, *change.rates):
+        courses = [course for course in change.courses if course[0] in system.names_u]
+        for name, _ in (*change.inputs, *change.rates, *courses):
+            if system.index(name) in delayed:
+                raise EventError(
+                    f"{change}: {name} reads a signal with a delay and cannot be set; change what it reads"
+                )
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
         for name, _ in change.states:
@@ -142,7 +164,10 @@ def objection(system: System, device: str, parameter: str, value: float) -> str 
     declared = parameters_of(component)
     if parameter in component.buses:
         return "is a connection, which stays during a run; give the case this value"
-    changed = system.parameters_at(device) | {parameter: float(value)}
+    values = system.parameters_at(device)
+    changed = values | {parameter: float(value)}
+    if parameter in component.delays.values() and value != values[parameter]:
+        return "is a delay, which stays during a run; give the case this value"
     if form_for(component, changed) is not component:
         return "zero makes the block algebraic, which cannot begin during a run; give the case this value"
     return declared[parameter].objection(float(value)) or component.conflict(changed)
@@ -188,7 +213,7 @@ def apply_changes(
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
     _set_courses(system, changes, w, now)
     now.put(w, parameters)
-    following = Following(now.inputs, now.parameters)
+    following = now.following()
     before = now.devices
     now.devices = now.service.after(parameters, gone_after(before.gone, changes))
     returning: Collection[str] = ()

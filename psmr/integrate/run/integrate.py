@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.errors import InputError, SimulationError, SingularError
+from psmr.base.errors import InputError, SchemeError, SimulationError, SingularError
 from psmr.dae.compile.cache.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
@@ -18,6 +18,7 @@ from psmr.integrate.control.time_grid import missed
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.history import History
 from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.run.service import Service
 from psmr.integrate.run.span import integrate_span
@@ -97,6 +98,7 @@ def integrate(
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     if stops is not None and not scheme.chooses_steps:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
+    scheme = with_delays(scheme, system, every)
     parameters = [matrix.copy() for matrix in system.parameters]
     same = TUNED.least_tolerance * (t_end - t_start)
     if not scheme.chooses_steps:
@@ -106,10 +108,15 @@ def integrate(
     algebraic_solve(algebraic, w, "start")
     _require_within_limits(system, w)
     engine: Engine = scheme.engine(system, parameters, w, every)
-    engine.forget(autonomous(system, parameters))
     blocks = [*engine.blocks.values(), algebraic]
     began, compiling = time.perf_counter(), seconds_compiling()
     now = Now() if service is None else Now(service)
+    if system.delays:
+        now.history = History(system.delays, scheme.delay_degree, scheme.step, same, t_start, w)
+        followers, following = (*followers, now.history), now.following()
+        for block in blocks:
+            block.follow(following)
+    engine.forget(autonomous(system, parameters) and not now.moves)
     expected = 0
     if not scheme.chooses_steps:
         per_step = _points(scheme, every)
@@ -142,10 +149,12 @@ def integrate(
             rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
         if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
             rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
-        integrate_span(engine, algebraic, end, w, rows, recorder, progress)
+        integrate_span(engine, algebraic, end, w, rows, recorder, progress, now)
 
     def switch(t: float, changes: list[Change]) -> None:
         """Apply the changes of one instant, at t in s, and begin a span."""
+        if now.history is not None:
+            now.history.arrive(t)
         apply_changes(system, changes, parameters, engine, algebraic, w, now)
         if acting is not None:
             acting.without(now.devices.out)
@@ -187,9 +196,12 @@ def integrate(
                 break
             act()
             while w[-1] < end - same and not recorder.stopped():
-                cross(end if acting is None else min(end, acting.due))
+                reached = min(end, now.due if acting is None else min(now.due, acting.due))
+                cross(reached)
                 if recorder.paused():
                     back()
+                elif now.due <= w[-1] + same < end and not recorder.stopped():
+                    switch(recorder.instant(now.due, same), [])
                 act(changing=end in instants and w[-1] >= end - same)
             if recorder.stopped():
                 break
@@ -198,6 +210,26 @@ def integrate(
             error.partial = trajectory()
         raise
     return trajectory()
+
+
+def with_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
+    """Return the scheme with steps no longer than what the system's delays allow.
+
+    Raises
+    ------
+    SchemeError
+        Where it cannot read signals with such delays.
+    """
+    if not system.delays:
+        return scheme
+    if every and scheme.ratio > 1:
+        raise SchemeError(
+            f"{scheme}: a run that reads signals with a delay has the ends of macro steps alone; leave out every"
+        )
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    for delay in system.delays:
+        scheme = scheme.reading(names[delay.input], names[delay.source], delay.source, delay.tau)
+    return scheme
 
 
 def _points(scheme: Scheme, every: bool) -> int:

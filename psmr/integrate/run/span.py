@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.integrate.control.time_grid import NO_STOPS, ROOM
+from psmr.integrate.run.changes import Now
 from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import other_solutions
@@ -31,8 +32,11 @@ def integrate_span(
     stops: Reals,
     recorder: Recorder,
     progress: Callable[[float], None] | None,
+    now: Now,
 ) -> None:
     """Advance w to t = end in s and record every point; a step ends at each time of `stops` before it.
+
+    What is read with a delay is known for so many steps, and is then extended by the points that they added.
 
     Where no part of a fixed step has a solution near the last point, the `algebraic` equations have come to
     the end of the solution that was followed: they jump to another one, if there is one.
@@ -45,6 +49,9 @@ def integrate_span(
     for stop in (end,) if engine.ends_at_stops else (*stops.tolist(), end):
         room, begun = recorder.chunk(FEWEST), False
         while w[-1] < stop:
+            if now.history is not None:
+                _extend(now, engine, algebraic, w, end)
+                room = min(room, now.history.steps)
             began, status = time.perf_counter(), DONE
             if not begun:
                 status = engine.begin(stop, w, stops)
@@ -69,6 +76,15 @@ def integrate_span(
                 begun = False
         if recorder.stopped() or recorder.paused():
             return
+
+
+def _extend(now: Now, engine: Engine, algebraic: Block, w: Reals, end: float) -> None:
+    """Let all blocks read the past as far as it goes."""
+    assert now.history is not None
+    if not now.history.extend(float(w[-1]), end):
+        following = now.following()
+        for block in (*engine.blocks.values(), algebraic):
+            block.follow(following)
 
 
 def _next_room(room: int, steps: int, elapsed: float, size: int) -> int:

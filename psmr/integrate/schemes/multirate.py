@@ -42,7 +42,7 @@ from psmr.integrate.schemes.multirate_program import (
     SOLUTIONS,
     multirate_program,
 )
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, require_step_within
 from psmr.integrate.step.program import (
     Program,
 )
@@ -239,6 +239,17 @@ class Multirate(Scheme):
     def order(self) -> int:
         """See `Scheme`: that of the solution, also where the sides exchange values at the ends of a step."""
         return TABLEAUX[self.solution].order
+
+    def reading(self, reader: str, source: str, place: int, tau: float) -> Multirate:
+        """See `Scheme`: the past has the ends of macro steps, between which fast signals are not lines."""
+        require_step_within(self, reader, source, tau)
+        if bool(np.concatenate([self.split.fast_x, self.split.fast_y])[place]):
+            raise SchemeError(
+                f"{self}: {reader} reads {source}, a fast variable, with a delay, and the past of a run with "
+                "two rates has the ends of macro steps alone; keep it on the slow side, or take SingleRate or "
+                "VariableStep"
+            )
+        return self
 
     def with_step(self, h: float) -> Multirate:
         """See `Scheme`: the ratio stays."""

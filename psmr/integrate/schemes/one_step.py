@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
 from psmr.integrate.schemes.choices import NEWTON_WORDS, NEWTONS, Newton, choice, newton_tolerance, positive
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, require_step_within
 from psmr.integrate.step.program import NEW as NEW
 from psmr.integrate.step.program import NOW as NOW
 from psmr.integrate.step.program import Program as Program
@@ -59,6 +59,11 @@ class OneStep(Scheme):
     def kind(self) -> Hashable:
         """See `Scheme`: the class, and every choice that is not how fast or how well it is solved."""
         return (type(self), *self._choices())
+
+    def reading(self, reader: str, source: str, place: int, tau: float) -> Self:
+        """See `Scheme`."""
+        require_step_within(self, reader, source, tau)
+        return self
 
     def with_step(self, h: float) -> Self:
         """See `Scheme`."""

@@ -204,6 +204,31 @@ class Scheme:
         return None
 
     @property
+    def delay_degree(self) -> int:
+        """Degree of the polynomials on which it reads the past: 1 up to order 2, otherwise 3."""
+        return 1 if self.order <= 2 and not self.chooses_steps else 3
+
+    def reading(self, reader: str, source: str, place: int, tau: float) -> Scheme:
+        """Return the scheme with steps that allow it to read a signal as it was tau in s ago.
+
+        Parameters
+        ----------
+        reader, source, place
+            Names of the input and of what it reads, and the position of that in w.
+        tau
+            The delay in s.
+
+        Raises
+        ------
+        SchemeError
+            Where it cannot.
+        """
+        raise SchemeError(
+            f"{self}: keeps no past, and {reader} reads {source} with a delay; take SingleRate, Multirate or "
+            "VariableStep"
+        )
+
+    @property
     def operator_step(self) -> float:
         """Time in s that one application of the step operator spans."""
         return self.step
@@ -316,6 +341,16 @@ class Engine(Protocol):
 
     def counted(self) -> dict[str, Any]:
         """Return what `Counters` has beside the work of the blocks."""
+
+
+def require_step_within(scheme: Scheme, reader: str, source: str, tau: float) -> None:
+    """Raise SchemeError where a scheme's step is longer than a delay of tau in s."""
+    if scheme.step > tau * (1.0 + 1e-9):
+        raise SchemeError(
+            f"{scheme}: {reader} reads {source} as it was {tau:g} s ago, which with steps of {scheme.step:g} s "
+            "is a part of the step that is still to be solved; take a step of at most the delay, VariableStep, "
+            "which does so by itself, or a delay of 0"
+        )
 
 
 def two_digits(value: float) -> float:

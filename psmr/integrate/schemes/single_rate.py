@@ -17,7 +17,7 @@ from psmr.integrate.schemes.choices import (
     newton_tolerance,
     positive,
 )
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, require_step_within
 from psmr.integrate.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
 from psmr.integrate.tableaux.tableaux import TABLEAUX, Tableau
 
@@ -80,6 +80,11 @@ class SingleRate(Scheme):
     def order(self) -> int:
         """See `Scheme`."""
         return TABLEAUX[self.method].order
+
+    def reading(self, reader: str, source: str, place: int, tau: float) -> SingleRate:
+        """See `Scheme`."""
+        require_step_within(self, reader, source, tau)
+        return self
 
     def with_step(self, h: float) -> SingleRate:
         """See `Scheme`."""

@@ -122,6 +122,10 @@ class VariableStep(Scheme):
         """See `Scheme`."""
         return math.inf if self.h_max is None else self.h_max
 
+    def reading(self, reader: str, source: str, place: int, tau: float) -> VariableStep:
+        """See `Scheme`: no step is longer than the delay."""
+        return self if self.longest_step <= tau else replace(self, h_max=tau)
+
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
         return _program(self.name)

@@ -151,10 +151,14 @@ class Block:
         states = self.kernels.row_indices[: self.kernels.states]
         self.records.limits.lower[:] = lower[states]
         self.records.limits.upper[:] = upper[states]
-        if following or len(self.records.ramps.ends):
-            self._keep(self.records._replace(ramps=following.in_block(self.kernels, before)))
+        self.follow(following, before)
         self.kernels.write_constant(w, self.records.matrix.constant)
         self.forget()
+
+    def follow(self, following: Following, before: int = 0) -> None:
+        """Take what follows a course; see `load`."""
+        if following or len(self.records.ramps.ends):
+            self._keep(self.records._replace(ramps=following.in_block(self.kernels, before)))
 
     def take_out(
         self,

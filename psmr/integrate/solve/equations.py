@@ -45,7 +45,8 @@ def follow_ramps(block, w):  # type: ignore[no-untyped-def]
         while row > first and rows[row, 0] > time:
             row -= 1
         ramps.cursor[k], first = row, end
-        value = rows[row, 1] + rows[row, 2] * (time - rows[row, 0])
+        x = time - rows[row, 0]
+        value = rows[row, 1] + x * (rows[row, 2] + x * (rows[row, 3] + x * rows[row, 4]))
         if k < at.size:
             w[at[k]] = value
         elif ramps.places[k - at.size] != 0:

@@ -53,6 +53,12 @@ class Course:
             return cls(t, value, np.append(np.diff(value) / np.diff(t), 0.0))
 
     @property
+    def cubics(self) -> Reals:
+        """(K, 5) rows that compiled code reads: times, and coefficients of a cubic from there on."""
+        none = np.zeros_like(self.t)
+        return np.column_stack([self.t, self.value, self.rate, none, none])
+
+    @property
     def end(self) -> float:
         """Time of the last row in s."""
         return float(self.t[-1])
@@ -71,6 +77,55 @@ class Course:
         return np.asarray(self.rate[self.rows(t)])
 
 
+class Delayed:
+    """Held inputs that follow the run's own past: what they read, written anew as the run goes on.
+
+    Parameters
+    ----------
+    at
+        (q,) positions in w of the inputs.
+
+    Attributes
+    ----------
+    rows
+        (q, room, 5) times in s of the rows, ascending, and the coefficients from there on.
+    """
+
+    def __init__(self, at: NDArray[np.uint32]) -> None:
+        self.at, self._cursor, self._first = at, np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+        self.rows = _no_rows(len(at), ROOM)
+
+    def write(self, own: NDArray[np.intp], t: Reals, coefficients: Reals) -> bool:
+        """Write the rows of some inputs: (K,) times and (K, 4, q) coefficients, constant first.
+
+        Returns whether there was no room, so that all inputs have other rows now.
+        """
+        count, wide = len(t), len(t) > self.rows.shape[1]
+        if wide:
+            rows = _no_rows(len(self.at), 2 * count)
+            rows[:, : self.rows.shape[1]] = self.rows
+            self.rows = rows
+        self.rows[own, :count, 0] = t
+        self.rows[own, :count, 1:] = np.moveaxis(coefficients, 2, 0)
+        self.rows[own, count:, 0] = np.inf
+        self._cursor[own] = self._first[own]
+        return wide
+
+    def attach(self, rows: Reals, cursor: NDArray[np.int64]) -> None:
+        """Write from now on into the rows of a `Following`, the first of which are those of these inputs."""
+        self.rows = rows[: len(self.at) * self.rows.shape[1]].reshape(self.rows.shape)
+        self._cursor, self._first = cursor, cursor.copy()
+
+
+ROOM = 16
+
+
+def _no_rows(inputs: int, room: int) -> Reals:
+    rows = np.zeros((inputs, room, 5))
+    rows[:, :, 0] = np.inf
+    return rows
+
+
 Place = tuple[int, int, int]
 """Parameter matrix, device and column of a parameter."""
 
@@ -84,21 +139,28 @@ class Following:
         Courses of held inputs, by their positions in w.
     parameters
         Courses of parameters, by their places.
+    delayed
+        Held inputs that follow the run's own past.
     """
 
     def __init__(
-        self, inputs: Mapping[int, Course] | None = None, parameters: Mapping[Place, Course] | None = None
+        self,
+        inputs: Mapping[int, Course] | None = None,
+        parameters: Mapping[Place, Course] | None = None,
+        delayed: Delayed | None = None,
     ) -> None:
         inputs, parameters = inputs or {}, parameters or {}
-        self.at = np.array(list(inputs), dtype=np.uint32)
+        past = np.zeros(0, np.uint32) if delayed is None else delayed.at
+        self.at = np.concatenate([past, np.array(list(inputs), dtype=np.uint32)])
         self.parameters = tuple(parameters)
-        courses = (*inputs.values(), *parameters.values())
-        lines = [np.column_stack([course.t, course.value, course.rate]) for course in courses]
-        self.rows = np.concatenate(lines) if lines else np.zeros((0, 3))
-        self.ends = np.cumsum([len(own) for own in lines], dtype=np.int64)
-        self.cursor = self.ends - np.array([len(own) for own in lines], dtype=np.int64)
-
+        parts = [] if delayed is None else list(delayed.rows)
+        parts += [course.cubics for course in (*inputs.values(), *parameters.values())]
+        self.rows = np.concatenate([np.zeros((0, 5)), *parts])
+        self.ends = np.cumsum([len(own) for own in parts], dtype=np.int64)
+        self.cursor = self.ends - np.array([len(own) for own in parts], dtype=np.int64)
         self.until = np.full(1, np.inf)
+        if delayed is not None:
+            delayed.attach(self.rows, self.cursor[: len(past)])
 
     def __bool__(self) -> bool:
         return bool(self.ends.size)

@@ -96,14 +96,14 @@ class Limits(NamedTuple):
 
 
 class Ramps(NamedTuple):
-    """Held inputs and parameters that change with time, along a line from each row of a table to the next.
+    """Held inputs and parameters that change with time, along a cubic from each row of a table to the next.
 
     Attributes
     ----------
     at
         Positions in w of the held inputs.
     rows
-        (rows, 3) time in s from which a line holds, value then and rate.
+        (rows, 5) time in s from which a cubic holds, and its coefficients from there on, constant first.
     ends, cursor
         Of each input, then of each parameter, where its rows end, and the row that was last used.
     until
@@ -229,7 +229,7 @@ def ramps_of(block):  # type: ignore[no-untyped-def]
     r = integers(block, ROW)
     return Ramps(
         places(r[30], r[31]),
-        real_rows(r[32], r[33], 3),
+        real_rows(r[32], r[33], 5),
         integers(r[34], r[35]),
         integers(r[36], r[37]),
         reals(r[38], r[39]),

@@ -30,44 +30,13 @@ from psmr.integrate.step.program import (
     value,
 )
 from psmr.integrate.step.response_matrix import response_matrix
+from psmr.pencil.operator.equation import KEPT, NEW, NEW_KEPT, STATE, Equation, Term, merged
 from psmr.pencil.operator.loops import OneSide, closed, uniform
+from psmr.pencil.operator.past import require_readable, with_past
 from psmr.pencil.operator.rows import Rows, implicit, matrices
-
-STATE = "w(t)"
-NEW = "w(t+h)"
-KEPT = ("remembered(t-h)", "remembered(t-2h)")
-NEW_KEPT = ("remembered(t)", "remembered(t-h) kept")
 
 # From so many steps in a row on their power is cheaper than each by itself.
 CLOSED_FROM = 8
-
-Term = tuple[str, sp.sparray]
-
-
-@dataclass(frozen=True, eq=False)
-class Equation:
-    """One block row: ``matrix @ unknown = sum(term @ block for block, term in terms)``.
-
-    Attributes
-    ----------
-    unknown
-        Name of the block that the row is solved for.
-    matrix
-        Square matrix on the unknown.
-    terms
-        Pairs of a block name and its matrix. A block is one of the state, or an unknown of an equation.
-    what
-        Words for a message when the matrix is singular.
-    inputs
-        What its first rows take of what inputs add to f and g: a time, in parts of the step after t, the
-        rows of f and g, and a weight of each.
-    """
-
-    unknown: str
-    matrix: sp.sparray
-    terms: tuple[Term, ...]
-    what: str
-    inputs: tuple[tuple[float, np.ndarray, np.ndarray], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +88,9 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
     SchemeError
         For a partition of another system, or a scheme whose step is no program.
     """
+    if linear.delays is not None:
+        require_readable(linear, scheme)
+        dense = False  # the closed form of many steps has no inputs
     program = scheme.steady_program()
     rows = Rows.of_partition(linear, scheme.split)
     remembered = rows.variables(program.remembered) if program.memory else np.zeros(0, dtype=int)
@@ -136,6 +108,9 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
             Equation(name, identity, (term,), "history") for name, term in zip(kept, history, strict=False)
         ]
         state, successors = (STATE, *KEPT[: program.memory]), (NEW, *kept)
+    if linear.delays is not None:
+        equations, shifted = with_past(equations, linear, scheme)
+        state, successors = (*state, *shifted.state), (*successors, *shifted.successors)
     return StepEquations(
         tuple(equations), state, successors, remembered, rows.sigma if writer.iterated else None
     )
@@ -200,7 +175,7 @@ class _Writer:
             return NEW if block == last else block
 
         return [
-            replace(e, unknown=named(e.unknown), terms=_merged([(named(b), m) for b, m in e.terms]))
+            replace(e, unknown=named(e.unknown), terms=merged([(named(b), m) for b, m in e.terms]))
             for e in self._equations
         ]
 
@@ -256,7 +231,7 @@ class _Writer:
                 terms.append((self.points[name], read @ self.place if name in OLDER else read))
             unknown = f"{made.to} {repeat.times - 1}{label}"
             self.times[unknown] = loop.time
-            self._equations.append(Equation(unknown, identity, _merged(terms), "steps in a row"))
+            self._equations.append(Equation(unknown, identity, merged(terms), "steps in a row"))
             self.points[made.to] = unknown
             if k == 0:
                 self.present = unknown
@@ -282,7 +257,7 @@ class _Writer:
             terms.append((self.points[name], (own.T @ read).tocsr()))
         unknown = f"{combine.to}{label}"
         self.times[unknown] = self.times[self.present]
-        self._equations.append(Equation(unknown, identity, _merged(terms), "extrapolation"))
+        self._equations.append(Equation(unknown, identity, merged(terms), "extrapolation"))
         self.present = self.points[combine.to] = unknown
 
     def _add(self, add: Add, label: str, i: int) -> None:
@@ -293,13 +268,13 @@ class _Writer:
             terms.append((self.points[add.to], identity))
         unknown = f"{add.to}{label}{' begun' if add.anew else ''}"
         self.times[unknown] = self.times[self.present]
-        self._equations.append(Equation(unknown, identity, _merged(terms), "sum"))
+        self._equations.append(Equation(unknown, identity, merged(terms), "sum"))
         self.points[add.to] = unknown
 
     def _responding(self) -> sp.csr_array:
         """Return what takes the slow variables out of w, the responding ones less their response."""
         n, rows = self.linear.n, self.rows
-        jacobian = sp.csr_array(self.linear.jacobian())
+        jacobian = sp.csr_array(self.linear.jacobian_at_once())
         read = np.unique(jacobian[rows.fast].indices)
         read = np.intersect1d(read[read >= n], rows.sigma)
         algebraic_rows, algebraic = (places[places >= n] for places in (rows.slow, rows.sigma))
@@ -353,7 +328,7 @@ class _Writer:
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
         self._equations.append(
-            Equation(unknown, self._left_of(stage, parts), _merged(terms), words, tuple(inputs))
+            Equation(unknown, self._left_of(stage, parts), merged(terms), words, tuple(inputs))
         )
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
@@ -372,11 +347,3 @@ def _needed(equations: list[Equation], last: str) -> list[Equation]:
             wanted |= {block for block, _ in equation.terms}
             kept.append(equation)
     return kept[::-1]
-
-
-def _merged(terms: list[Term]) -> tuple[Term, ...]:
-    """Add up the terms of the same block."""
-    merged: dict[str, sp.sparray] = {}
-    for block, matrix in terms:
-        merged[block] = merged[block] + matrix if block in merged else matrix
-    return tuple(merged.items())

@@ -79,7 +79,7 @@ def matrices(linear: LinearDae) -> tuple[sp.csr_array, sp.csr_array, sp.csr_arra
     n, m = linear.n, linear.m
     mass = sp.diags_array(np.repeat([1.0, 0.0], [n, m]), format="csr")
     above, below = sp.csr_array((n, n + m)), sp.csr_array((m, n + m))
-    jacobian = sp.csr_array(linear.jacobian())
+    jacobian = sp.csr_array(linear.jacobian_at_once())
     rates = sp.vstack([jacobian[:n], below], format="csr")
     constraints = sp.vstack([above, jacobian[n:]], format="csr")
     return mass, rates, constraints

@@ -1,0 +1,89 @@
+"""What a step reads with a delay, as shift states: the signals at the ends of earlier steps.
+
+With the delay tau = (m + theta) h the value at t + c h - tau is a polynomial in those at the ends of the
+steps around it, of the degree with which a run reads its past (`psmr.integrate.run.history`), so that the
+equations of a step are exact whether or not tau is a multiple of h.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from psmr.dae.system.linear import Delays, LinearDae
+from psmr.integrate.constants import TUNED
+from psmr.integrate.run.history import first_node
+from psmr.integrate.schemes.interpolation import lagrange_weights
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.pencil.operator.equation import STATE, Equation, Term, merged
+
+
+class ShiftStates(NamedTuple):
+    """Names of the blocks of past signals at t, and of those that they are at t + h."""
+
+    state: tuple[str, ...]
+    successors: tuple[str, ...]
+
+
+def require_readable(linear: LinearDae, scheme: Scheme) -> None:
+    """Raise SchemeError where a scheme cannot read what a linear DAE reads with a delay."""
+    assert linear.delays is not None
+    names = (*linear.names_x, *linear.names_y)
+    for k, (reader, tau) in enumerate(zip(linear.delays.names, linear.delays.tau.tolist(), strict=True)):
+        place = int(_sources(linear.delays)[k])
+        scheme.reading(reader, names[place], place, tau)
+
+
+def _sources(delays: Delays) -> np.ndarray:
+    return sp.csr_matrix(delays.c).indices
+
+
+def read_at(steps: float, degree: int) -> dict[int, float]:
+    """Return the weights of the values 0, 1, 2, ... steps ago in the one so many `steps` ago."""
+    interval = max(0, math.floor(steps + TUNED.rounding))
+    first = first_node(interval, degree + 1, 0, interval + degree + 1)
+    ages = first + np.arange(degree + 1)
+    weights = lagrange_weights(ages.astype(float), steps)
+    return {int(age): float(weight) for age, weight in zip(ages, weights, strict=True)}
+
+
+def with_past(
+    equations: list[Equation], linear: LinearDae, scheme: Scheme
+) -> tuple[list[Equation], ShiftStates]:
+    """Return the equations of a step with what they read with a delay, and the shift states of that."""
+    delays, h = linear.delays, scheme.step
+    assert delays is not None
+    sources, which = np.unique(_sources(delays), return_inverse=True)
+    picked = sp.eye_array(linear.n + linear.m, format="csr")[sources]
+    oldest = 0
+    found: list[Equation] = []
+    for equation in equations:
+        terms = list(equation.terms)
+        for at, taken in equation.inputs:
+            read: dict[int, sp.sparray] = {}
+            for k, tau in enumerate(delays.tau.tolist()):
+                column = sp.csr_array(taken @ delays.b[:, [k]])
+                if not column.nnz:
+                    continue
+                row = sp.csr_array(([1.0], ([0], [which[k]])), shape=(1, len(sources)))
+                for age, weight in read_at(tau / h - at, scheme.delay_degree).items():
+                    term = weight * (column @ row)
+                    read[age] = read[age] + term if age in read else term
+            terms += [(STATE, term @ picked) if age == 0 else (_name(age), term) for age, term in read.items()]
+            oldest = max([oldest, *read])
+        found.append(
+            Equation(equation.unknown, equation.matrix, merged(terms), equation.what, equation.inputs)
+        )
+    identity = sp.eye_array(len(sources), format="csr")
+    ages = range(1, oldest + 1)
+    for age in ages:
+        term: Term = (STATE, picked) if age == 1 else (_name(age - 1), identity)
+        found.append(Equation(f"next {_name(age)}", identity, (term,), "past signals"))
+    return found, ShiftStates(tuple(map(_name, ages)), tuple(f"next {_name(age)}" for age in ages))
+
+
+def _name(age: int) -> str:
+    return f"read(t-{age}h)"

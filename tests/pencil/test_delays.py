@@ -1,0 +1,77 @@
+"""The step operator of systems that read signals with a delay: shift states, exact for any delay."""
+
+import numpy as np
+import pytest
+
+import psmr
+from partitioning import by_hand
+from psmr.errors import SchemeError
+from tests.internals import integrate
+from tests.systems.delayed import integrator, two_delays
+
+DELAYS = [(20.4, 7.3), (1.0, 1.6), (5.0, 2.5), (2.0, 3.0)]  # in steps
+
+
+def difference(scheme, delays, steps=30):
+    """Return how far the powers of the step operator are from a run, and its order."""
+    system = two_delays(*(scheme.step * np.array(delays)))
+    # The corner at the start is read three delays later at most; from then on every step is whole.
+    begin = int(5 * max(delays)) + 8
+    run = integrate(system, scheme, (begin + steps + 5) * scheme.step, start=([1.0, 0.5], [0.0]))
+    w, read = np.hstack([run.x, run.y]), [0, 2]
+    begin = len(w) - steps - 2
+    operator = psmr.step_operator(system.linearise(), scheme)
+    shift = (len(operator) - 3) // 2
+    state = np.concatenate([w[begin], *(w[begin - k, read] for k in range(1, shift + 1))])
+    off = 0.0
+    for k in range(1, steps + 1):
+        state = operator @ state
+        off = max(off, abs(state[:3] - w[begin + k]).max())
+    return off, len(operator)
+
+
+@pytest.mark.parametrize("method", ["TM", "BEM", "FEM", "SDIRK2", "RK4", "ESDIRK43"])
+@pytest.mark.parametrize("delays", DELAYS)
+def test_the_operator_is_a_run(method, delays):
+    off, order = difference(psmr.SingleRate(method, 0.01), delays)
+    assert off < 1e-13
+    degree = 1 if method in ("TM", "BEM", "FEM", "SDIRK2") else 3
+    assert order <= 3 + 2 * (int(max(delays)) + 1 + degree)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{}, {"interface": "schur"}, {"coupling": "mean"}, {"corrections": 2}, {"solution": "BEM"}],
+)
+def test_the_operator_of_two_rates_is_a_run(choices):
+    split = by_hand(two_delays(0.1, 0.1).linearise().without_delays(), ["L.z"])
+    off, _ = difference(psmr.Multirate(split, h_slow=0.01, ratio=10, **choices), (20.4, 7.3))
+    assert off < 1e-13
+
+
+def test_the_shift_states_are_no_more_than_needed():
+    """A delay of 20.4 steps reads the points 19 to 21 steps ago: 21 past values of one signal."""
+    assert len(psmr.step_operator(integrator(0.204, 1.0).linearise(), psmr.SingleRate("TM", 0.01))) == 22
+
+
+def spectral_radius(tau, b, h):
+    operator = psmr.step_operator(integrator(tau, b).linearise(), psmr.SingleRate("TM", h))
+    return abs(np.linalg.eigvals(operator)).max()
+
+
+def test_the_critical_delay_of_the_simulated_loop():
+    """x' = -b x(t - tau) loses stability at tau = pi / (2 b); of a scheme of order 2 the error falls as h^2."""
+    b, errors = 2.0, []
+    for h in (0.04, 0.02):
+        low, high = 0.7, 0.87
+        while high - low > 1e-9:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if spectral_radius(middle, b, h) > 1.0 else (middle, high)
+        errors.append(abs(low - np.pi / (2 * b)))
+    assert errors[0] < 3e-3
+    assert 1.5 < np.log2(errors[0] / errors[1]) < 2.5
+
+
+def test_steps_longer_than_the_delay_have_no_operator():
+    with pytest.raises(SchemeError, match=r"I\.late reads I\.x as it was 0\.005 s ago"):
+        psmr.step_operator(integrator(0.005, 1.0).linearise(), psmr.SingleRate("TM", 0.01))
