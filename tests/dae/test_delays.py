@@ -20,14 +20,17 @@ def test_what_is_read_with_a_delay_is_at_a_point_what_is_there():
 
 def test_a_delay_of_zero_reads_the_signal_as_it_is():
     system = two_delays(0.0, 0.0)
-    assert not system.delays and not system.names_u
+    assert not system.delays
+    assert not system.names_u
     assert system.linearise().delays is None
 
 
 def test_the_linearised_system_has_the_delayed_terms_apart():
     linear = two_delays(0.3, 0.1, b=2.0).linearise()
     delays = linear.delays
-    np.testing.assert_array_equal(linear.jacobian_at_once().toarray(), [[0, -0.3, 0], [0, -1, 0], [-1, -0.2, 1]])
+    np.testing.assert_array_equal(
+        linear.jacobian_at_once().toarray(), [[0, -0.3, 0], [0, -1, 0], [-1, -0.2, 1]]
+    )
     np.testing.assert_allclose(delays.b.toarray(), [[-2, 0], [0, 1], [0, -0.1]], rtol=1e-15)
     np.testing.assert_array_equal(delays.c.toarray(), [[1, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(delays.tau, [0.3, 0.1])
@@ -48,7 +51,7 @@ def test_no_matrix_leaves_delays_out_silently(method):
 
 
 @pytest.mark.parametrize(
-    "tau, words",
+    ("tau", "words"),
     [
         (-0.1, r"I: the delay of late is -0\.1: must be >= 0"),
         (np.inf, r"I: the delay of late is inf: must be finite"),

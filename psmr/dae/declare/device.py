@@ -90,7 +90,9 @@ class Device:
             raise InputError(f"{self.name}: output {missing[0]!r} is not connected; {kind} must add to a row")
         object.__setattr__(self, "parameters", values)
         object.__setattr__(self, "connections", dict(self.connections))
-        object.__setattr__(self, "delays", {port: self._delay(port, tau) for port, tau in self.delays.items()})
+        object.__setattr__(
+            self, "delays", {port: self._delay(port, tau) for port, tau in self.delays.items()}
+        )
 
     def _delay(self, port: str, tau: object) -> float:
         """Return the delay of an input in s, checked."""
@@ -107,13 +109,13 @@ class Device:
             )
         if wrong := Parameter("s", "delay", nonnegative).objection(tau):
             raise InputError(
-                f"{self.name}: the delay of {port} is {shown(tau)}: {wrong}; it is the time in s by which the "
-                "signal comes later, 0 for none"
+                f"{self.name}: the delay of {port} is {shown(tau)}: {wrong}; it is the time in s by which "
+                "the signal comes later, 0 for none"
             )
         return float(plain(tau))
 
     def delay(self, port: str) -> float:
-        """Return how long ago, in s, an input's signal had the value that is read; 0 for one read as it is."""
+        """Return how long ago, in s, a signal had the value that an input reads; 0 for one read as it is."""
         if port not in self.connections:
             return 0.0
         declared = self.component.delays.get(port)

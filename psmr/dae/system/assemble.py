@@ -145,8 +145,8 @@ def _delays(devices: Sequence[Device], variables: Mapping[str, int], size: int) 
                 source = _resolve(device, port, variables, delayed=True)
                 if source >= size:
                     raise InputError(
-                        f"{device.name}.{port} reads {device.connections[port]} with a delay, which is a held "
-                        "input; a delay is of a state or an algebraic variable: delay what sets the input"
+                        f"{device.name}.{port} reads {device.connections[port]} with a delay, which is a "
+                        "held input; only states and algebraic variables have a past: delay what sets it"
                     )
                 found.append(Delay(variables[f"{device.name}.{port}"], source, tau))
     return tuple(found)

@@ -115,13 +115,14 @@ class LinearDae:
         fx, fy, gx, gy = map(sparse.csc_matrix, blocks)
         return replace(self, fx=fx, fy=fy, gx=gx, gy=gy, delays=None)
 
-    def _require_no_delays(self, what: str) -> None:
+    def require_no_delays(self, what: str) -> None:
+        """Raise InputError where signals are read with a delay; `what` is what there is not with them."""
         if self.delays is not None:
             count, first = len(self.delays.names), self.delays.names[0]
             raise InputError(
-                f"{count} signal{'s are' if count > 1 else ' is'} read with a delay (the first one by {first}): "
-                f"with delays there is no {what}; psmr.modes and the pencil of a scheme have them, and "
-                "linear.without_delays() takes each delay as 0"
+                f"{count} signal{'s are' if count > 1 else ' is'} read with a delay (the first one by "
+                f"{first}): with delays there is no {what}; the step operator of a scheme has them, "
+                "and linear.without_delays() takes each delay as 0"
             )
 
     def jacobian(self) -> sparse.csc_matrix:
@@ -132,7 +133,7 @@ class LinearDae:
         InputError
             Where signals are read with a delay: see `jacobian_at_once` and `without_delays`.
         """
-        self._require_no_delays("one Jacobian")
+        self.require_no_delays("one Jacobian")
         return self.jacobian_at_once()
 
     def jacobian_at_once(self) -> sparse.csc_matrix:
@@ -149,7 +150,7 @@ class LinearDae:
         SingularError
             When gy is singular: the DAE is not of index 1 at this point.
         """
-        self._require_no_delays("state matrix")
+        self.require_no_delays("state matrix")
         if self.m == 0:
             return np.asarray(self.fx.toarray())
         try:

@@ -110,7 +110,9 @@ def _slopes(system: System, w: Reals, places: NDArray[np.intp]) -> Reals:
         step = DIFFERENCE * max(1.0, abs(w[place]))
         ahead[place] += step
         behind[place] -= step
-        columns.append((_residual(system, ahead) - _residual(system, behind)) / (ahead[place] - behind[place]))
+        columns.append(
+            (_residual(system, ahead) - _residual(system, behind)) / (ahead[place] - behind[place])
+        )
     return np.column_stack(columns)
 
 

@@ -312,9 +312,8 @@ class System:
         return sparse.csc_matrix(matrix + columns @ picked)
 
     def _delayed(self, w: Reals) -> tuple[sparse.csc_matrix, sparse.csc_matrix]:
-        """Return (n + m, q) derivatives with respect to what is read with a delay, and (q, n + m) its sources."""
-        from psmr.dae.system.complex_step import input_columns  # which needs the class itself
-
+        """Return (n + m, q) derivatives by what is read with a delay, and the (q, n + m) sources of that."""
+        input_columns = function_above("dae.system.complex_step.input_columns")
         columns = input_columns(self, w, [delay.input for delay in self.delays])
         free = sparse.diags_array(1.0 - self.held_at_limits(w))
         sources = [delay.source for delay in self.delays]

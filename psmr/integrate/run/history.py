@@ -21,10 +21,10 @@ from psmr.integrate.solve.ramps import Delayed
 
 Reals = NDArray[np.float64]
 
-# A jump travels: what reads it jumps a delay later, and what reads that. A step ends at each, of so many that are
-# ahead at a time, the largest. A corner travels as well and costs a method of order 3 or 4 with fixed steps its
-# order: a step ends where it is read, and where what reads that is, so often; steps that follow an error see to
-# it themselves.
+# A jump travels: what reads it jumps a delay later, and what reads that. A step ends at each, of so many that
+# are ahead at a time, the largest. A corner travels as well and costs a method of order 3 or 4 with fixed
+# steps its order: a step ends where it is read, and where what reads that is, so often; steps that follow an
+# error see to it themselves.
 MOST_JUMPS, MOST_CORNERS = 16, 3
 
 
@@ -62,7 +62,7 @@ def polynomials(nodes: Reals, values: Reals) -> Reals:
 
 
 def first_node(interval: int, points: int, first: int, last: int) -> int:
-    """Return the first of the points of an interval's polynomial: they lie around it, within first to last."""
+    """Return the first point of an interval's polynomial: they lie around it, within first to last."""
     return max(first, min(interval - (points - 2) // 2, last - points + 1))
 
 
@@ -181,7 +181,9 @@ class History:
             wide |= self.delayed.write(own, self._t[k] + tau, self._coefficients(k, own, begins))
         return not wide
 
-    def _coefficients(self, intervals: NDArray[np.intp], own: NDArray[np.intp], begins: NDArray[np.intp]) -> Reals:
+    def _coefficients(
+        self, intervals: NDArray[np.intp], own: NDArray[np.intp], begins: NDArray[np.intp]
+    ) -> Reals:
         """Return the (K, 4, q) coefficients in some intervals of the signals that some inputs read."""
         part = np.searchsorted(begins, intervals, side="right") - 1
         ends = np.append(begins[1:], len(self._t))[part] - 1

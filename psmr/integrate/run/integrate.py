@@ -224,7 +224,8 @@ def with_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
         return scheme
     if every and scheme.ratio > 1:
         raise SchemeError(
-            f"{scheme}: a run that reads signals with a delay has the ends of macro steps alone; leave out every"
+            f"{scheme}: a run that reads signals with a delay has the ends of macro steps alone; leave "
+            "out every"
         )
     names = (*system.names_x, *system.names_y, *system.names_u)
     for delay in system.delays:

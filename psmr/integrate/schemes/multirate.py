@@ -245,9 +245,9 @@ class Multirate(Scheme):
         require_step_within(self, reader, source, tau)
         if bool(np.concatenate([self.split.fast_x, self.split.fast_y])[place]):
             raise SchemeError(
-                f"{self}: {reader} reads {source}, a fast variable, with a delay, and the past of a run with "
-                "two rates has the ends of macro steps alone; keep it on the slow side, or take SingleRate or "
-                "VariableStep"
+                f"{self}: {reader} reads {source}, a fast variable, with a delay, and the past of a run "
+                "with two rates has the ends of macro steps alone; keep it on the slow side, or take "
+                "SingleRate or VariableStep"
             )
         return self
 

@@ -347,9 +347,9 @@ def require_step_within(scheme: Scheme, reader: str, source: str, tau: float) ->
     """Raise SchemeError where a scheme's step is longer than a delay of tau in s."""
     if scheme.step > tau * (1.0 + 1e-9):
         raise SchemeError(
-            f"{scheme}: {reader} reads {source} as it was {tau:g} s ago, which with steps of {scheme.step:g} s "
-            "is a part of the step that is still to be solved; take a step of at most the delay, VariableStep, "
-            "which does so by itself, or a delay of 0"
+            f"{scheme}: {reader} reads {source} as it was {tau:g} s ago, which with steps of {scheme.step:g} "
+            "s is a part of the step that is still to be solved; take a step of at most the delay, "
+            "VariableStep, which does so by itself, or a delay of 0"
         )
 
 

@@ -28,7 +28,8 @@ from scipy.sparse.linalg import SuperLU, splu
 from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equations import NEW, STATE, Equation, StepEquations, step_equations
+from psmr.pencil.operator.equation import NEW, STATE, Equation
+from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.rows import Rows
 from psmr.pencil.operator.step_operator import factorised
 

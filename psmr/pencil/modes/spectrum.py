@@ -71,6 +71,7 @@ def modes_of(linear: LinearDae) -> Modes:
     SingularError
         When gy is singular: the DAE is not of index 1 at this point.
     """
+    linear.require_no_delays("state matrix")
     n, m = linear.n, linear.m
     follow = np.zeros((m, n))  # y = follow x
     if m:

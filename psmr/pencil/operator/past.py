@@ -70,9 +70,11 @@ def with_past(
                     continue
                 row = sp.csr_array(([1.0], ([0], [which[k]])), shape=(1, len(sources)))
                 for age, weight in read_at(tau / h - at, scheme.delay_degree).items():
-                    term = weight * (column @ row)
-                    read[age] = read[age] + term if age in read else term
-            terms += [(STATE, term @ picked) if age == 0 else (_name(age), term) for age, term in read.items()]
+                    part = weight * (column @ row)
+                    read[age] = read[age] + part if age in read else part
+            terms += [
+                (STATE, term @ picked) if age == 0 else (_name(age), term) for age, term in read.items()
+            ]
             oldest = max([oldest, *read])
         found.append(
             Equation(equation.unknown, equation.matrix, merged(terms), equation.what, equation.inputs)

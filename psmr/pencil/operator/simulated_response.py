@@ -26,7 +26,8 @@ from psmr.dae.system.frequency_response import FrequencyResponse, checked_freque
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equations import STATE, Equation, StepEquations, step_equations
+from psmr.pencil.operator.equation import STATE, Equation
+from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.rows import matrices
 from psmr.pencil.operator.step_operator import stacked
 

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import LinearOperator, SuperLU
 from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equations import NEW, StepEquations, step_equations
+from psmr.pencil.operator.equation import NEW
+from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.step_operator import factorised
 
 # Corrections to convergence stop when one of them changes the slow values by less than this share: above the

@@ -14,7 +14,8 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equations import NEW, Equation, StepEquations, step_equations
+from psmr.pencil.operator.equation import NEW, Equation
+from psmr.pencil.operator.equations import StepEquations, step_equations
 
 
 def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.csc_array]:
