@@ -58,14 +58,16 @@ def with_past(
     assert delays is not None
     sources, which = np.unique(_sources(delays), return_inverse=True)
     picked = sp.eye_array(linear.n + linear.m, format="csr")[sources]
-    oldest = 0
+    by_row, oldest = sp.csr_array(delays.b), 0
     found: list[Equation] = []
     for equation in equations:
         terms = list(equation.terms)
-        for at, taken in equation.inputs:
+        for at, rows, weights in equation.inputs:
+            below = sp.csr_array((equation.matrix.shape[0] - len(rows), len(delays.tau)))
+            taken = sp.vstack([sp.diags_array(weights) @ by_row[rows], below], format="csc")
             read: dict[int, sp.sparray] = {}
             for k, tau in enumerate(delays.tau.tolist()):
-                column = sp.csr_array(taken @ delays.b[:, [k]])
+                column = sp.csr_array(taken[:, [k]])
                 if not column.nnz:
                     continue
                 row = sp.csr_array(([1.0], ([0], [which[k]])), shape=(1, len(sources)))
