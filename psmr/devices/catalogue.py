@@ -13,6 +13,7 @@ from types import ModuleType
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
@@ -66,7 +67,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     for role in (
         *("machine", "converter", "exciter", "compensator", "governor", "stabiliser"),
         *("electrical_control", "plant_control"),
-        *("torque_control", "pitch_control", "aerodynamics", "drive_train"),
+        *("torque_control", "pitch_control", "aerodynamics", "drive_train", "shaft"),
     )
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
@@ -90,6 +91,7 @@ PREFIXES: Mapping[str, str] = {
     **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},
     **{"electrical_control": "EC", "plant_control": "PPC"},
     **{"torque_control": "TC", "pitch_control": "PC", "aerodynamics": "AERO", "drive_train": "DT"},
+    "shaft": "SHAFT",
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
@@ -103,7 +105,7 @@ NETWORK: tuple[type[Component], ...] = (
 """Components that the tables of a case stand for."""
 
 DYNAMIC: tuple[type[Component], ...] = (
-    *(DynamicBus, JunctionBus, DynamicLine, DynamicTransformer),
+    *(DynamicBus, JunctionBus, DynamicLine, DynamicSeriesCapacitor, DynamicTransformer),
     *(DynamicCapacitor, DynamicReactor, DynamicLoad),
 )
 """Components that the tables of a case stand for in a region with dynamics of the network."""

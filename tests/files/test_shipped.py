@@ -44,7 +44,10 @@ def test_a_case_by_name():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("wssc9", r"name = 'wssc9': no case of psmr is called that; did you mean 'wscc9'\?; known: dc, "),
+        (
+            "wssc9",
+            r"name = 'wssc9': no case of psmr is called that; did you mean 'wscc9'\?; known: ieee-fbm, dc, ",
+        ),
         ("wscc9/falt.toml", r"did you mean 'wscc9/fault.toml'\?"),
         ("../pyproject.toml", "no case of psmr is called that"),
         (9, "name = 9: must be a text"),

@@ -46,6 +46,9 @@ PARAMETERS = {
     models.DynamicBus: {"f_n": 60.0, "g_fault": 3.0, "b_fault": -2.0},
     models.JunctionBus: {"g_fault": 3.0, "b_fault": -2.0},
     models.DynamicLine: {**BRANCH, "f_n": 60.0, "end_i": 1.0, "end_j": 1.0},
+    models.DynamicSeriesCapacitor: {
+        **{"f_n": 60.0, "r": 0.01, "x": -0.085, "b": 0.176, "g": 0.02, "end_i": 0.0, "end_j": 0.0}
+    },
     models.DynamicTransformer: {
         **{"f_n": 60.0, "r": 0.01, "x": 0.085, "g": 0.02, "b": -0.1, "tap": 0.95, "shift": 0.3},
         **{"end_i": 0.0, "end_j": 0.0},
@@ -113,10 +116,16 @@ PARAMETERS = {
         **{"r_f": 0.003, "x_f": 0.08, "b_f": 0.074, "r_g": 0.01, "x_g": 0.2},
     },
     models.GENROU: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4},
+    models.RoundRotorMachine: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4, "x_q2": 0.28},
     models.GENSAL: {**SUBTRANSIENT, "x_q": 0.7},
     models.GENROE: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4, "mechanical_power": 1.0},
     models.GENSAE: {**SUBTRANSIENT, "x_q": 0.7, "mechanical_power": 1.0},
     models.InfiniteBus: {"s_n": 64.0, "s_base": 100.0, "r_a": 0.01, "x_d1": 0.2},
+    models.TorsionalShaft: {
+        **{"f_n": 60.0, "sections": 2.0, "exciter": 1.0, "mechanical_power": 1.0, "f_1": 0.6, "f_2": 0.4},
+        **{"h_1": 0.2, "h_2": 0.9, "h_x": 0.03, "k_1": 19.0, "k_2": 52.0, "k_x": 3.0},
+        **{"d_1": 0.1, "d_2": 0.2, "d_x": 0.05, "c_1": 0.3, "c_2": 0.4, "c_x": 0.02},
+    },
     models.TGOV1: {"r": 0.05, "t_1": 0.4, "v_max": 0.9, "v_min": 0.1, "t_2": 2.1, "t_3": 7.0, "d_t": 0.2},
     models.IEEEG1CC: {
         **GATE,
@@ -297,6 +306,7 @@ ZERO = {
 VARIANTS = {
     models.GENROU: ({"speed_voltage": 1.0},),
     models.GENSAL: ({"speed_voltage": 1.0},),
+    models.RoundRotorMachine: ({"speed_voltage": 1.0},),
     models.REGCA1: (
         *({"q_0": -0.1}, {"lvplsw": 0.0, "q_0": 0.0}),
         {"t_g": 0.0, "rrpwr": 99.0, "iqrmax": 99.0, "iqrmin": -99.0},

@@ -65,15 +65,16 @@ class GENROU(SubtransientMachine):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return swing and flux equations, stator and field current, and the current into the bus."""
-        return round_rotor(m, v, p, _saturation)
+        return round_rotor(m, v, p, flux_saturation)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium: the flux behind x_2 and its saturation follow from the terminals."""
-        return round_rotor_at_rest(terminal, p, _saturation)
+        return round_rotor_at_rest(terminal, p, flux_saturation)
 
 
-def _saturation(m: Any, flux: Any, p: Any) -> Any:
+def flux_saturation(m: Any, flux: Any, p: Any) -> Any:
+    """Return the saturation at a total subtransient flux, quadratic above a knee."""
     return quadratic_saturation(m, flux, KNEES[0], p.s_10, KNEES[1], p.s_12) / flux
 
 

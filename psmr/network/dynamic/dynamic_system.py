@@ -28,6 +28,7 @@ from psmr.devices.dynamic_network.branch import (
 )
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.rates import with_current_rates
+from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
@@ -80,6 +81,14 @@ def _settled(system: System, states: np.ndarray) -> System:
     return system.with_start(w[:n], w[n : n + system.m])
 
 
+def is_series_capacitor(device: Device) -> bool:
+    """Return whether a branch of a phasor system is a series capacitor: a line with x < 0.
+
+    A transformer with x < 0 is a branch of the star that stands for one with three windings.
+    """
+    return issubclass(device.component, Line) and device.parameters["x"] < 0
+
+
 def kind_of_bus(component: type[Component]) -> str:
     """Return what a bus is in a network with a dynamic region: ``phasor``, ``dynamic`` or ``junction``."""
     return (
@@ -100,8 +109,11 @@ class _Conversion:
         self.charge = _charge(system)
         self.charged = {bus for bus in buses(system) if bus in names and self.charge[bus] > 0}
         self.junctions = self._junctions()
+        self.capacitors = {d.name for d in system.devices if d.name in names and is_series_capacitor(d)}
         self.dependent = dependent_ends(
-            sorted(self.junctions), [b for b in branches_in_service(system) if b.name in names]
+            sorted(self.junctions),
+            [b for b in branches_in_service(system) if b.name in names],
+            sorted(self.capacitors),
         )
 
     def voltage(self, bus: str) -> complex:
@@ -169,17 +181,29 @@ class _Conversion:
             raise InputError(
                 f"Region: {device.name} is a {device.component.__name__}, which has no dynamic form"
             )
-        if p["x"] < 0 and not self.junctions & set(ends):
+        if p["x"] < 0 and not line and not self.junctions & set(ends):
             raise InputError(
-                f"Region: {device.name}.x = {p['x']:g}: is a series capacitor, which has no dynamic form;"
-                " leave its buses out of the region"
+                f"Region: {device.name}.x = {p['x']:g}: a negative inductance between buses with capacitance"
+                " is no branch of a star and grows without bound; leave its buses out of the region, or"
+                " correct x"
             )
         kinds = {e: self._kind(device.name, bus) for e, bus in zip("ij", ends, strict=True)}
         values = {"f_n": self.frequency, "status": p["status"]}
         values |= {f"end_{e}": float(kind) for e, kind in kinds.items()}
         v = [self.voltage(bus) for bus in ends]
         component: type[Component]
-        if line:
+        if device.name in self.capacitors:
+            if CHARGED == kinds["i"] == kinds["j"] and not p["r"] > 0:
+                raise InputError(
+                    f"Region: {device.name}: a series capacitor without resistance between {ends[0]} and"
+                    f" {ends[1]}, which have charging of their own: three capacitors in a ring; move the"
+                    " charging to the other end of the line, or give the capacitor r > 0"
+                )
+            component = DynamicSeriesCapacitor
+            values |= {name: p[name] for name in ("r", "x", "b", "g")}
+            i = p["status"] * (v[0] - v[1]) / complex(p["r"], p["x"])
+            self.start |= _pair(f"{device.name}.i", i) | _pair(f"{device.name}.v", 1j * p["x"] * i)
+        elif line:
             n = self.region.sections if p["b"] > 0 else 1
             component, own = DynamicLine, section_values(p["r"], p["x"], p["b"], p["g"], n)
             values |= own | {"sections": float(n)}

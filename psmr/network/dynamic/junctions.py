@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -70,29 +70,78 @@ def require_determined(bus: str, at: Sequence[Device], w: Mapping[str, float]) -
     )
 
 
-def dependent_ends(junctions: Sequence[str], branches: Sequence[Branch]) -> dict[str, str]:
+def dependent_ends(
+    junctions: Sequence[str], branches: Sequence[Branch], capacitors: Collection[str] = ()
+) -> dict[str, str]:
     """Return, for each junction, the branch whose current there is what the others leave.
+
+    A series capacitor, named in `capacitors`, has no current of its own: at a junction it is always such a
+    branch, and passes the rate of its current on to another junction.
 
     Raises
     ------
     InputError
-        Where there are not enough branches: nothing gives the current a path.
+        Where there are not enough branches: nothing gives the current a path; and where series capacitors
+        close a ring, so that their voltages depend on each other.
     """
-    import networkx as nx  # slow to import, for regions alone
-
-    graph = nx.Graph()
-    places = {("bus", name) for name in junctions}
-    graph.add_nodes_from(places)
-    for branch in branches:
-        graph.add_edges_from(
-            (("bus", end), ("branch", branch.name)) for end in branch.ends if ("bus", end) in places
-        )
-    found = nx.bipartite.hopcroft_karp_matching(graph, top_nodes=places)
-    lost = sorted(name for name in junctions if ("bus", name) not in found)
+    ends = {b.name: [end for end in b.ends if end in junctions] for b in branches}
+    at: dict[str, list[str]] = {bus: [name for name in ends if bus in ends[name]] for bus in junctions}
+    in_series = {b.name: b.ends for b in branches if b.name in capacitors and ends[b.name]}
+    _require_no_ring(in_series, set(junctions))
+    found: dict[str, str] = {}
+    for name in in_series:
+        _augmented(name, ends, found)
+    lost = []
+    for bus in junctions:
+        if bus not in found:
+            taken = {name: place for place, name in found.items()}
+            if _augmented(bus, at, taken):
+                found = {place: name for name, place in taken.items()}
+            else:
+                lost.append(bus)
     if lost:
         raise InputError(
             f"Region: {', '.join(lost)}: no path for the current: every element there has its current as a"
             " state and no branch is left whose current could be their sum; give the bus a capacitance (a"
             " [[shunt]] with b_mvar > 0), or leave it out of the region"
         )
-    return {name: found["bus", name][1] for name in junctions}
+    return found
+
+
+def _require_no_ring(capacitors: Mapping[str, Sequence[str]], junctions: set[str]) -> None:
+    """Raise InputError where series capacitors close a ring of their own or over buses with a capacitance."""
+    joined: dict[str, str] = {}
+
+    def root(bus: str) -> str:
+        bus = bus if bus in junctions else ""
+        while bus in joined:
+            bus = joined[bus]
+        return bus
+
+    for name, buses in capacitors.items():
+        one, other = map(root, buses)
+        if one == other:
+            raise InputError(
+                f"Region: {name} closes a ring of series capacitors over buses without charging: their"
+                " voltages depend on each other; make one of those in parallel, or leave them out of the"
+                " region"
+            )
+        # What is no junction stays a root: "" stands for all of it.
+        one, other = (other, one) if not one else (one, other)
+        joined[one] = other
+
+
+def _augmented(one: str, choices: Mapping[str, Sequence[str]], taken: dict[str, str]) -> bool:
+    """Return whether `one` gets one of its choices, others moving to theirs; what is taken stays taken."""
+    tried: set[str] = set()
+
+    def place(who: str) -> bool:
+        for choice in choices[who]:
+            if choice not in tried:
+                tried.add(choice)
+                if choice not in taken or place(taken[choice]):
+                    taken[choice] = who
+                    return True
+        return False
+
+    return place(one)

@@ -10,6 +10,7 @@ from psmr.base.errors import EventError
 from psmr.dae.declare.device import Device
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicReactor
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import branches, buses
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FAULTS = ("g_fault", "b_fault", "status")
 """Parameters of buses and branches that a fault and a switch set."""
 
-SWITCHED = (DynamicLine, DynamicTransformer, DynamicReactor)
+SWITCHED = (DynamicLine, DynamicSeriesCapacitor, DynamicTransformer, DynamicReactor)
 
 
 @of_devices
@@ -140,7 +141,9 @@ class _Capacitances:
             for port, target in device.connections.items():
                 bus, _, row = target.rpartition(".")
                 if row == "b" and port in device.component.outputs and bus in elements:
-                    part = device.parameters["b"] / (2 if issubclass(device.component, DynamicLine) else 1)
+                    part = device.parameters["b"] / (
+                        2 if issubclass(device.component, DynamicLine | DynamicSeriesCapacitor) else 1
+                    )
                     self.shares.setdefault(bus, {})[device.name] = part
                     self.status[device.name] = system.parameter(device.name, "status")
 

@@ -1,0 +1,1 @@
+"""Shafts of turbine generators whose masses turn against each other."""

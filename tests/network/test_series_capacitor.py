@@ -1,0 +1,95 @@
+"""Series capacitors in regions: between buses with and without charging, and where they cannot be."""
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.errors import InputError
+
+W0 = 2 * np.pi * 60
+SOURCE = {"type": "InfiniteBus", "s_n": 100.0, "r_a": 0.0, "x_d1": 0.1}
+
+
+def chain(*lines):
+    """Return buses in a row, lines (r, x, b) from each to the next, and a source at both ends."""
+    ends = (1, len(lines) + 1)
+    return psmr.make_case(
+        "chain",
+        base_mva=100.0,
+        frequency_hz=60.0,
+        buses=[{"number": k} for k in range(1, len(lines) + 2)],
+        lines=[
+            {"from": k, "to": k + 1, "r": r, "x": x, "b": b, "name": f"line{k}"}
+            for k, (r, x, b) in enumerate(lines, 1)
+        ],
+        generators=[
+            {
+                "name": f"G{ends[0]}",
+                "bus": ends[0],
+                "control": "pv",
+                "p_mw": 50.0,
+                "v": 1.0,
+                "machine": SOURCE,
+            },
+            {"name": f"G{ends[1]}", "bus": ends[1], "control": "slack", "v": 1.0, "machine": SOURCE},
+        ],
+    )
+
+
+def admittance(lines, s):
+    """Return the nodal admittance at the complex frequency s in the turning frame, sources at rest."""
+    p = (s + 1j * W0) / W0
+    matrix = np.zeros((len(lines) + 1,) * 2, complex)
+    for k, (r, x, b) in enumerate(lines):
+        y = 1 / (r + (x * p if x > 0 else -x / p))
+        matrix[k : k + 2, k : k + 2] += y * np.array([[1, -1], [-1, 1]]) + b / 2 * p * np.eye(2)
+    for k in (0, -1):
+        matrix[k, k] += 1 / (0.1 * p)
+    return matrix
+
+
+CHARGED, PLAIN = (0.02, 0.3, 0.1), (0.02, 0.3, 0.0)
+CAPACITOR, LOSSY = (0.0, -0.12, 0.0), (0.001, -0.12, 0.0)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (CHARGED, CAPACITOR, PLAIN, CHARGED),
+        (CHARGED, PLAIN, CAPACITOR, CHARGED),
+        (CHARGED, PLAIN, LOSSY, PLAIN, CHARGED),
+        (CHARGED, LOSSY, CHARGED),
+        (CHARGED, PLAIN, CAPACITOR, CAPACITOR, CAPACITOR, PLAIN, CHARGED),
+        (CHARGED, PLAIN, CAPACITOR, PLAIN, CAPACITOR, PLAIN, CHARGED),
+        (CHARGED, PLAIN, (0.001, -0.12, 0.05), PLAIN, CHARGED),
+    ],
+)
+def test_every_mode_is_a_zero_of_the_admittance(lines):
+    system = psmr.build(chain(*lines), dynamic=psmr.Region("all"))
+    assert (
+        max(np.abs(system.f(system.x0, system.y0)).max(), np.abs(system.g(system.x0, system.y0)).max()) < 1e-9
+    )
+    modes = np.linalg.eigvals(system.linearise().state_matrix())
+    for mode in modes:
+        # A pair is one mode of the circuit: which of the two depends on the direction of its rotation.
+        least = min(np.linalg.svd(admittance(lines, s), compute_uv=False)[-1] for s in (mode, np.conj(mode)))
+        scale = np.abs(np.diff([admittance(lines, mode + d) for d in (-1, 1)], axis=0)).max()
+        assert least < 1e-6 * max(scale, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ((CHARGED, CAPACITOR, CHARGED), "line2: a series capacitor without resistance between bus2 and bus3"),
+        ((CHARGED, CAPACITOR, CAPACITOR, CHARGED), "line3 closes a ring of series capacitors"),
+    ],
+)
+def test_capacitors_that_leave_no_current_are_refused_by_name(lines, words):
+    with pytest.raises(InputError, match=words):
+        psmr.build(chain(*lines), dynamic=psmr.Region("all"))
+
+
+def test_the_phasor_network_takes_a_capacitor_outside_the_region():
+    lines = (CHARGED, PLAIN, CAPACITOR, PLAIN, CHARGED)
+    system = psmr.build(chain(*lines), dynamic=psmr.Region(1))
+    assert "line3.v_re" not in system.names_x
