@@ -26,7 +26,7 @@ from psmr.figures.chart import (
 )
 from psmr.figures.scales import Log, SymLog
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
-from psmr.pencil.deformation.reported import Reported
+from psmr.pencil.deformation.report import Deformation
 from psmr.pencil.modes.damping import DampingLimit
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
 
@@ -57,7 +57,7 @@ SIDES: tuple[Any, ...] = (
 USUAL = DampingLimit()
 
 
-def eigenvalue_map(report: Reported, ax: Axes | None = None, limit: DampingLimit = USUAL) -> Figure:
+def eigenvalue_map(report: Deformation, ax: Axes | None = None, limit: DampingLimit = USUAL) -> Figure:
     """Draw the modes s and what the scheme makes of them, with arrows between them and damping rays.
 
     Only the upper half plane is drawn. Modes that are not represented are squares. What the scheme damps too
@@ -83,7 +83,7 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None, limit: DampingLimit
     return to_matplotlib(Drawing(panels, 10.5, 4.9, across=True, ratios=(1.2, 1.0), legend=True))
 
 
-def deformation_dots(report: Reported, ax: Axes | None = None, limit: DampingLimit = USUAL) -> Figure:
+def deformation_dots(report: Deformation, ax: Axes | None = None, limit: DampingLimit = USUAL) -> Figure:
     """Draw the relative deformation of every mode as a dot on a logarithmic scale, fastest mode on top.
 
     Red for an oscillation whose damping ratio the scheme changes by more than the limit, in either direction,
@@ -112,7 +112,7 @@ def height_of(panel: Panel) -> float:
     return 1.2 + 0.24 * max(len(panel.y.ticks or ()), 4)
 
 
-def oscillations(report: Reported, limit: DampingLimit = USUAL) -> Panel:
+def oscillations(report: Deformation, limit: DampingLimit = USUAL) -> Panel:
     """Return the oscillatory modes on linear scales, and the real ones that fall into the same window."""
     s, s_hat = _modes(report)
     oscillating = (s.imag > 0.0) & (report.columns["damping_ratio"] < OVERDAMPED)
@@ -137,7 +137,7 @@ def oscillations(report: Reported, limit: DampingLimit = USUAL) -> Panel:
     )
 
 
-def whole_spectrum(report: Reported, limit: DampingLimit = USUAL) -> Panel:
+def whole_spectrum(report: Deformation, limit: DampingLimit = USUAL) -> Panel:
     """Return every mode, on scales that are linear near 0 and logarithmic beyond."""
     s, s_hat = _modes(report)
     oscillating = s[s.imag > 0]
@@ -158,7 +158,7 @@ def whole_spectrum(report: Reported, limit: DampingLimit = USUAL) -> Panel:
     )
 
 
-def deformations(report: Reported, limit: DampingLimit = USUAL, most: int | None = None) -> Panel:
+def deformations(report: Deformation, limit: DampingLimit = USUAL, most: int | None = None) -> Panel:
     """Return the deformation of each mode as a dot; of `most` the largest, and what is off limits."""
     wrong, counts = _judged(report, limit)
     rows, left_out = _drawn(report, most, wrong)
@@ -225,7 +225,7 @@ def _least_damped(mode: complex, others: np.ndarray, x: Point, y: Point) -> Word
     return Words("least damped", at, shift=shift, ha=ha, va=va, size=8.5, colour=EXACT, paper=True)
 
 
-def _points(report: Reported, x: Point, limit: DampingLimit) -> list[Mark]:
+def _points(report: Deformation, x: Point, limit: DampingLimit) -> list[Mark]:
     """Return system, scheme, arrows between them where there is room for one, and what has no partner."""
     s, s_hat = _modes(report)
     wrong, _ = _judged(report, limit)
@@ -256,14 +256,14 @@ def _points(report: Reported, x: Point, limit: DampingLimit) -> list[Mark]:
     return marks
 
 
-def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
+def _modes(report: Deformation) -> tuple[np.ndarray, np.ndarray]:
     """Return the modes of the system and of the scheme, (rows,) each, in the upper half plane."""
     columns = report.columns
     s = columns["real"] + 1j * columns["imag"]
     return s, columns["real_numerical"] + 1j * np.abs(columns["imag_numerical"])
 
 
-def _judged(report: Reported, limit: DampingLimit) -> tuple[np.ndarray, np.ndarray]:
+def _judged(report: Deformation, limit: DampingLimit) -> tuple[np.ndarray, np.ndarray]:
     """Return (rows,) whether the damping of each mode is wrong, and whether it counts at all.
 
     Too much damping is as wrong as too little: a real oscillation lasts longer than the simulated one.
@@ -275,7 +275,7 @@ def _judged(report: Reported, limit: DampingLimit) -> tuple[np.ndarray, np.ndarr
     return wrong, limit.counts(s, s_hat) | turned
 
 
-def _drawn(report: Reported, most: int | None, wrong: np.ndarray) -> tuple[np.ndarray, int]:
+def _drawn(report: Deformation, most: int | None, wrong: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the rows of the modes that get a dot, slowest first, and how many are left out."""
     columns = report.columns
     rows = np.flatnonzero(columns["status"] != ZERO_MODE)

@@ -15,7 +15,7 @@ from psmr.figures.chart import Drawing
 from psmr.figures.modes.figures import USUAL, deformations, height_of, oscillations, whole_spectrum
 from psmr.figures.modes.render import complex_text, render
 from psmr.figures.svg.writer import svg
-from psmr.pencil.deformation.reported import Reported
+from psmr.pencil.deformation.report import Deformation
 from psmr.pencil.modes.damping import DampingLimit, changed_most, sentences_on
 from psmr.pencil.modes.matching import REPRESENTED
 
@@ -45,7 +45,7 @@ class Picture:
     words: str
 
 
-def page(report: Reported) -> str:
+def page(report: Deformation) -> str:
     """Return the page: scheme, partition, verdict, warnings, figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
     changed = [mode for mode in changed_most(report.columns, USUAL) if mode[0] not in report.hidden]
@@ -65,7 +65,7 @@ def page(report: Reported) -> str:
 
 
 def parts(
-    report: Reported,
+    report: Deformation,
     dominant_states: Mapping[complex, str] | None = None,
     limit: DampingLimit = USUAL,
 ) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def parts(
     }
 
 
-def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Row:
+def _row(report: Deformation, k: int, dominant_states: Mapping[complex, str]) -> Row:
     row = SimpleNamespace(**{name: values[k] for name, values in report.columns.items()})
     dominant = k == report.dominant_at
     numerical = complex_text(row.real_numerical, row.imag_numerical)
@@ -116,7 +116,7 @@ def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Ro
     return Row((*cells, status), "dominant" if dominant else "")
 
 
-def _spurious(report: Reported) -> list[Row]:
+def _spurious(report: Deformation) -> list[Row]:
     columns = report.spurious_columns
     return [
         Row((complex_text(real, imag), f"{size:.4g}", name))

@@ -14,10 +14,24 @@ from partitioning.matching import pairings
 from psmr.base.errors import SchemeError, SingularError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.linear import LinearDae
-from psmr.dae.system.system import System
 from psmr.integrate.solve.block import Block, column_indices
 
 Places = NDArray[Any]
+
+
+class DaeNames(Protocol):
+    """What a partition is held against: a system, or a DAE linearised."""
+
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def m(self) -> int: ...  # noqa: D102
+    @property
+    def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_g(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +54,12 @@ class Sides:
             return rows[rows >= algebraic_from], variables[variables >= algebraic_from]
         return rows, variables
 
+    def beyond(self, side: str) -> Places:
+        """Return the variables of the other side; none beside both."""
+        return {"fast": self.slow, "slow": self.fast, "all": self.fast[:0]}[side]
 
-def sides_of(system: System, split: Partition | None) -> Sides:
+
+def sides_of(system: DaeNames, split: Partition | None) -> Sides:
     """Return the sides of a partition; without one every variable is slow.
 
     Raises
@@ -58,18 +76,7 @@ def sides_of(system: System, split: Partition | None) -> Sides:
     return Sides(*(np.flatnonzero(mask) for mask in (variables, ~variables, rows, ~rows)))
 
 
-class Named(Protocol):
-    """What a partition is held against: a system, or a DAE linearised."""
-
-    @property
-    def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def names_g(self) -> tuple[str, ...]: ...  # noqa: D102
-
-
-def require_same_system(split: Partition, system: Named) -> None:
+def require_same_system(split: Partition, system: DaeNames) -> None:
     """Raise SchemeError for the partition of another system."""
     if (split.names_x, split.names_y, split.names_g) != (system.names_x, system.names_y, system.names_g):
         raise SchemeError(

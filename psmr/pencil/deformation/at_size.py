@@ -8,9 +8,14 @@ from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.refine import ACCEPTED, Pair, Refinement
-from psmr.pencil.deformation.report import Columns, Deformation, dominant_position
+from psmr.pencil.deformation.report import Deformation
+from psmr.pencil.deformation.table import (
+    Columns,
+    deformation_columns,
+    dominant_position,
+    spurious_columns,
+)
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
 from psmr.pencil.modes.search import along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +92,7 @@ def critical_step(
     """Return the largest step for which a scheme stays stable, by bracketing on the multipliers.
 
     The step grows by 15 % at a time from `first` until a multiplier leaves the unit circle, then the bracket
-    is halved to 1e-6 of the step.
+    is halved to 1e-6 of the step; a ratio grows likewise, by one at least, and is found exactly.
 
     Parameters
     ----------
@@ -144,26 +143,22 @@ def critical_step(
         modes = modes_of(linear)
         refuse_unstable(modes)
         judge = StepJudge(linear, modes, scheme, vary)
-    return _by_ratio(judge, first, last) if vary == "ratio" else _by_step(judge, first, last)
+    if vary == "ratio":
+        most = math.floor(last / judge.h_fast * (1.0 + 1e-9))
+        first, last = float(max(1, round(first / judge.h_fast))), float(max(1, most))
+    return _search(judge, first, last)
 
 
-def _by_step(judge: StepJudge, first: float, last: float) -> CriticalStep:
-    good, bad = _first_unstable(judge, lambda k: min(first * judge.factor**k, last), first, last)
-    while math.isfinite(bad) and bad - good > judge.relative * good:
-        middle = math.sqrt(good * bad)
+def _search(judge: StepJudge, first: float, last: float) -> CriticalStep:
+    """Return the end of stability between two steps, or two ratios."""
+    good, bad = _first_unstable(judge, first, last)
+    while math.isfinite(bad) and (middle := judge.between(good, bad)) is not None:
         good, bad = (middle, bad) if judge.stable(middle) else (good, middle)
-    return _result(judge, good, bad, (first, last))
+    unit = judge.h_fast if judge.vary == "ratio" else 1.0
+    return _result(judge, good, bad, (first * unit, last * unit))
 
 
-def _by_ratio(judge: StepJudge, first: float, last: float) -> CriticalStep:
-    begin, end = max(1, round(first / judge.h_fast)), max(1, math.floor(last / judge.h_fast * (1.0 + 1e-9)))
-    good, bad = _first_unstable(judge, lambda k: float(min(begin + k, end)), float(begin), float(end))
-    return _result(judge, good, bad, (begin * judge.h_fast, end * judge.h_fast))
-
-
-def _first_unstable(
-    judge: StepJudge, step: Callable[[int], float], first: float, last: float
-) -> tuple[float, float]:
+def _first_unstable(judge: StepJudge, first: float, last: float) -> tuple[float, float]:
     """Return the last stable and the first unstable step going up, infinite where there is none."""
     if not judge.stable(first):
         bad = _result(judge, first, first, (first, first))
@@ -179,7 +174,7 @@ def _first_unstable(
     good, k = first, 0
     while good < last:
         k += 1
-        tried = step(k)
+        tried = min(judge.upward(first, k), last)
         if not judge.stable(tried):
             return good, tried
         good = tried

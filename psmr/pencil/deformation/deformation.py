@@ -14,9 +14,14 @@ from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.deformation.prediction import objection
-from psmr.pencil.deformation.report import Columns, Deformation, Pencil, dominant_position
+from psmr.pencil.deformation.report import Deformation, Pencil
+from psmr.pencil.deformation.table import (
+    Columns,
+    deformation_columns,
+    dominant_position,
+    spurious_columns,
+)
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import Match, match
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, judge, stable_and_radius

@@ -23,15 +23,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
-from scipy.sparse.linalg import SuperLU, splu
+from scipy.sparse.linalg import splu
 
 from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.solve.sides import sides_of
 from psmr.pencil.operator.equation import NEW, STATE, Equation
 from psmr.pencil.operator.equations import StepEquations, step_equations
-from psmr.pencil.operator.rows import Rows
-from psmr.pencil.operator.step_operator import factorised
+from psmr.pencil.operator.step_operator import Substitution
 
 Reals = NDArray[np.float64]
 
@@ -124,13 +124,13 @@ class _Loop:
 
     def __init__(self, linear: LinearDae, scheme: Scheme, implicit: Scheme) -> None:
         self.linear, self.passes = linear, scheme.passes
-        rows = Rows.of_partition(linear, scheme.split)
-        read = np.unique(linear.jacobian().tocsr()[rows.fast].indices)
-        self.read = np.intersect1d(read, rows.sigma)
-        self.slow, self.states = rows.sigma, rows.phi[rows.phi < linear.n]
-        self._lu: dict[int, SuperLU] = {}
+        sides = sides_of(linear, scheme.split)
+        read = np.unique(linear.jacobian().tocsr()[sides.fast_rows].indices)
+        self.read = np.intersect1d(read, sides.slow)
+        self.slow, self.states = sides.slow, sides.fast[sides.fast < linear.n]
         # Given the prediction, one pass is the step that is corrected until it agrees.
-        self.step = step_equations(linear, scheme.converged())
+        self.corrected = Substitution(step_equations(linear, scheme.converged()))
+        self.step = self.corrected.step
         self.fast = [e for e in self.step.equations if e.unknown.startswith("fast point ")]
         self.predictions = [_prediction(step_equations(linear, each)) for each in (scheme, implicit)]
         try:
@@ -164,7 +164,7 @@ class _Loop:
         blocks = self._known(jump) | {NEW: jump}
         found = np.zeros_like(jump)
         for i, equation in enumerate(self.fast, 1):
-            blocks[equation.unknown] = self._solved(equation, blocks)
+            blocks[equation.unknown] = self.corrected.solve(equation, blocks)
             for column in (k for k, at in enumerate(self.at) if at == i):
                 found[self.states, column] = blocks[equation.unknown][self.states, column]
         if self.algebraic is not None:
@@ -174,16 +174,13 @@ class _Loop:
 
     def _predicted(self, excited: Reals) -> Reals:
         """Return the error of the slow variables that the last pass interpolates."""
-        explicit, implicit = (self._solved(e, {STATE: excited}) for e in self.predictions)
+        explicit, implicit = (step.solve(equation, {STATE: excited}) for step, equation in self.predictions)
         errors = np.zeros_like(excited)
         errors[self.slow] = (explicit - implicit)[self.slow]
         for _ in range(self.passes - 1):
-            blocks = self._known(np.zeros_like(errors)) | {NEW: errors}
-            for equation in self.step.equations:
-                if equation.unknown not in self.step.successors[1:]:
-                    blocks[equation.unknown] = self._solved(equation, blocks)
+            known = self._known(np.zeros_like(errors)) | {NEW: errors}
             errors = np.zeros_like(errors)
-            errors[self.slow] = blocks[NEW][self.slow]
+            errors[self.slow] = self.corrected.solve_all(known)[NEW][self.slow]
         return errors
 
     def _known(self, w: Reals) -> dict[str, Reals]:
@@ -196,8 +193,8 @@ class _Loop:
         weight = np.zeros_like(errors)
         weight[self.read] = errors[self.read]
         back = np.zeros_like(errors)
-        for sign, equation in zip((1.0, -1.0), self.predictions, strict=True):
-            adjoint = self._factors(equation).solve(weight, trans="T")
+        for sign, (step, equation) in zip((1.0, -1.0), self.predictions, strict=True):
+            adjoint = step.factors(equation).solve(weight, trans="T")
             back += sign * sum(np.asarray(term.T @ adjoint) for _, term in equation.terms)
         if self.algebraic is not None:  # a state is excited together with what follows it at once
             n = self.linear.n
@@ -205,16 +202,6 @@ class _Loop:
         share = np.abs(back * excited)[self.states]
         return self.linear.names_x[int(self.states[share.argmax()])]
 
-    def _solved(self, equation: Equation, blocks: dict[str, Reals]) -> Reals:
-        right = sum(term @ blocks[block] for block, term in equation.terms)
-        return np.asarray(self._factors(equation).solve(np.ascontiguousarray(right)))
 
-    def _factors(self, equation: Equation) -> SuperLU:
-        # The fast points share one matrix object.
-        if id(equation.matrix) not in self._lu:
-            self._lu[id(equation.matrix)] = factorised(equation)
-        return self._lu[id(equation.matrix)]
-
-
-def _prediction(step: StepEquations) -> Equation:
-    return next(equation for equation in step.equations if equation.unknown == "predicted")
+def _prediction(step: StepEquations) -> tuple[Substitution, Equation]:
+    return Substitution(step), next(e for e in step.equations if e.unknown == "predicted")

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import SuperLU
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.rows import implicit, matrices
+from psmr.pencil.operator.matrices import implicit, matrices
 from psmr.pencil.operator.step_map import StepMap
 
 # Largest search space; a mode that has not converged by then is restarted from its best vector.

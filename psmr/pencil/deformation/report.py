@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -15,8 +15,10 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.drawing import draw
 from psmr.base.files import PAGES, TABLES, require_suffix, write_texts
+from psmr.base.printable import percent_text
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.deformation.text import terminal_report
+from psmr.pencil.deformation.table import Columns
+from psmr.pencil.modes.matching import REPRESENTED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Pencil = Literal["exact", "published"]
-Columns = Mapping[str, np.ndarray]
+
+# Characters in a line of the report in a terminal.
+WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ class Deformation:
         return figure
 
     def __str__(self) -> str:
-        return terminal_report(self)
+        return _terminal_text(self)
 
     def __repr__(self) -> str:
         return f"Deformation({self.verdict!r}, {len(self.multipliers)} modes, {self.pencil} pencil)"
@@ -197,9 +201,56 @@ def _frame(columns: Columns) -> pd.DataFrame:
     return pd.DataFrame(dict(columns))
 
 
-def dominant_position(columns: Columns) -> int | None:
-    """Return the position of the least damped oscillatory mode, None where nothing oscillates."""
-    oscillating = np.flatnonzero(columns["imag"] > 0.0)
-    if not len(oscillating):
-        return None
-    return int(oscillating[np.argmin(columns["damping_ratio"][oscillating])])
+def _terminal_text(report: Deformation) -> str:
+    """Return scheme, verdict, the modes with their deformation, and what to know besides."""
+    lines = [f"Mode deformation, {report.pencil} pencil", *_wrapped(str(report.scheme))]
+    split = getattr(report.scheme, "split", None)
+    if split is not None:
+        lines.append(str(split))
+    lines += [*_wrapped(report.verdict), ""]
+    lines.append(
+        f"{'mode [1/s, rad/s]':^23} {'f [Hz]':>8} {'damping':>8}  {'as simulated':^23} "
+        f"{'deformation':>11} {'damping':>10} {'frequency':>10}"
+    )
+    for position, row in report.table.iterrows():
+        mark = "*" if report.dominant is not None and position == report.dominant.name else " "
+        hertz = f"{row.frequency_hz:.3f}" if row.imag else ""
+        head = f"{_complex(row.real, row.imag)} {hertz:>8} {_percent(row.damping_ratio, 8)} {mark}"
+        if row.status == REPRESENTED:
+            tail = (
+                f"{_complex(row.real_numerical, row.imag_numerical)} "
+                f"{_percent(row.relative_deformation, 11)} "
+                f"{_percent(row.damping_error, 10, sign=True, unit='pp')} "
+                f"{_percent(row.frequency_error, 10, sign=True)}"
+            )
+        else:
+            tail = f"  {row.status}"
+        lines.append((head + tail).rstrip())
+    if report.dominant is not None:
+        lines += ["", "* least damped oscillation; pp: percentage points of the damping ratio"]
+    count = len(report.spurious)
+    if count:
+        largest = report.spurious.iloc[0]
+        lines.append(
+            f"{count} spurious numerical mode{'s' if count > 1 else ''}, largest |z| = "
+            f"{largest.magnitude:.3g} (mostly in {largest.dominant_variable})"
+        )
+    for warning in report.warnings:
+        lines += _wrapped(warning)
+    return "\n".join(lines)
+
+
+def _complex(real: float, imag: float) -> str:
+    if np.isnan(real):
+        return " " * 23
+    return f"{real:11.4f}{f' ± j{abs(imag):.4f}' if imag else '':<12}"
+
+
+def _percent(fraction: float, width: int, sign: bool = False, unit: str = "%") -> str:
+    """Three significant digits are enough to tell schemes apart; the CSV has them all."""
+    text = percent_text(fraction, "+" if sign else "", unit).replace("\N{NO-BREAK SPACE}", " ")
+    return f"{text:>{width}}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH)

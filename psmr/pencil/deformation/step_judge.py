@@ -83,6 +83,17 @@ class StepJudge:
             return self.scheme.with_ratio(round(step))
         return self.scheme.with_step(step)
 
+    def upward(self, first: float, k: int) -> float:
+        """Return the k-th step that is tried on the way up; a ratio is a whole number."""
+        step = first * self.factor**k
+        return max(first + k, math.floor(step)) if self.vary == "ratio" else step
+
+    def between(self, good: float, bad: float) -> float | None:
+        """Return the step that halves a bracket; None where that is narrow enough."""
+        if self.vary == "ratio":
+            return (good + bad) // 2 if bad - good > 1 else None
+        return math.sqrt(good * bad) if bad - good > self.relative * good else None
+
     def spectrum(self, step: float) -> tuple[Multipliers, Match, np.ndarray]:
         """Return the multipliers, their modes, and |z| - 1 beyond rounding."""
         scheme = self.at(step)

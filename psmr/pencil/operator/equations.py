@@ -7,6 +7,7 @@ list; `psmr.pencil.operator.step_operator` stacks it into the pencil or substitu
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.solve.sides import Sides, sides_of
 from psmr.integrate.step.program import (
     NOW,
     OLDER,
@@ -32,8 +34,8 @@ from psmr.integrate.step.program import (
 from psmr.integrate.step.response_matrix import response_matrix
 from psmr.pencil.operator.equation import KEPT, NEW, NEW_KEPT, STATE, Equation, Term, merged
 from psmr.pencil.operator.loops import OneSide, closed, uniform
+from psmr.pencil.operator.matrices import implicit, matrices
 from psmr.pencil.operator.past import require_readable, with_past
-from psmr.pencil.operator.rows import Rows, implicit, matrices
 
 # From so many steps in a row on their power is cheaper than each by itself.
 CLOSED_FROM = 8
@@ -64,6 +66,12 @@ class StepEquations:
     remembered: np.ndarray
     slow: np.ndarray | None = None
 
+    @functools.cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Lengths of the blocks of the state."""
+        lengths = {equation.unknown: equation.matrix.shape[0] for equation in self.equations}
+        return tuple(lengths[name] for name in self.successors)
+
 
 def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> StepEquations:
     """Turn the program of one step into equations on the linear DAE.
@@ -92,9 +100,9 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
         require_readable(linear, scheme)
         dense = False  # the closed form of many steps has no inputs
     program = scheme.steady_program()
-    rows = Rows.of_partition(linear, scheme.split)
-    remembered = rows.variables(program.remembered) if program.memory else np.zeros(0, dtype=int)
-    writer = _Writer(linear, rows, scheme.step, remembered, dense)
+    sides = sides_of(linear, scheme.split)
+    remembered = sides.of(program.remembered)[1] if program.memory else np.zeros(0, dtype=int)
+    writer = _Writer(linear, sides, scheme.step, remembered, dense)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
@@ -112,7 +120,7 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
         equations, shifted = with_past(equations, linear, scheme)
         state, successors = (*state, *shifted.state), (*successors, *shifted.successors)
     return StepEquations(
-        tuple(equations), state, successors, remembered, rows.sigma if writer.iterated else None
+        tuple(equations), state, successors, remembered, sides.slow if writer.iterated else None
     )
 
 
@@ -153,10 +161,13 @@ class _Writer:
         Whether a prediction is corrected until it agrees with the result.
     """
 
-    def __init__(self, linear: LinearDae, rows: Rows, h: float, remembered: np.ndarray, dense: bool) -> None:
-        self.linear, self.rows, self.h, self.dense = linear, rows, h, dense
+    def __init__(
+        self, linear: LinearDae, sides: Sides, h: float, remembered: np.ndarray, dense: bool
+    ) -> None:
+        self.linear, self.sides, self.h, self.dense = linear, sides, h, dense
+        self.identity = sp.eye_array(linear.n + linear.m, format="csr")
         # What takes the remembered variables to their places in w.
-        self.place = sp.eye_array(linear.n + linear.m, format="csr")[remembered].T.tocsr()
+        self.place = self.identity[remembered].T.tocsr()
         self.matrices = self.mass, self.rates_matrix, _ = matrices(linear)
         self.points: dict[str, str] = {NOW: STATE, OLDER[0]: KEPT[0], OLDER[1]: KEPT[1]}
         self.rates: dict[str, str] = {}
@@ -219,19 +230,19 @@ class _Writer:
         parts = self._parts_of(loop.stage.rows, loop.stage.with_response) if loop is not None else None
         if loop is None or parts is None or (parts.others.shape[0] and not loop.stage.outside):
             return False
-        variables = self.rows.variables(loop.stage.rows)
+        variables = self.sides.of(loop.stage.rows)[1]
         side = OneSide(parts.own, variables, parts.others, parts.mass, parts.rates)
-        begin, identity = self.present, sp.eye_array(self.mass.shape[1], format="csr")
+        begin = self.present
         for k, made in enumerate(closed(loop, side, self._left_of(loop.stage, parts), self.h)):
             terms: list[Term] = [(begin, made.of_start)]
             if made.adds:
-                terms.append((self.points[made.to], identity))
+                terms.append((self.points[made.to], self.identity))
             for name, matrix in made.of_others:
                 read = matrix @ parts.others
                 terms.append((self.points[name], read @ self.place if name in OLDER else read))
             unknown = f"{made.to} {repeat.times - 1}{label}"
             self.times[unknown] = loop.time
-            self._equations.append(Equation(unknown, identity, merged(terms), "steps in a row"))
+            self._equations.append(Equation(unknown, self.identity, merged(terms), "steps in a row"))
             self.points[made.to] = unknown
             if k == 0:
                 self.present = unknown
@@ -248,46 +259,44 @@ class _Writer:
             self.points[until.predicted] = self.present
 
     def _combine(self, combine: Combine, label: str) -> None:
-        _, variables, others = self.rows.of(combine.rows)
-        identity = sp.eye_array(self.mass.shape[1], format="csr")
-        own = identity[variables]
+        own, others = (
+            self.identity[self.sides.of(combine.rows)[1]],
+            self.identity[self.sides.beyond(combine.rows)],
+        )
         terms: list[Term] = [(self.present, others.T @ others)] if others.shape[0] else []
         for name, weight in combine.terms:
             read = weight * (own @ self.place if name in OLDER else own)
             terms.append((self.points[name], (own.T @ read).tocsr()))
         unknown = f"{combine.to}{label}"
         self.times[unknown] = self.times[self.present]
-        self._equations.append(Equation(unknown, identity, merged(terms), "extrapolation"))
+        self._equations.append(Equation(unknown, self.identity, merged(terms), "extrapolation"))
         self.present = self.points[combine.to] = unknown
 
     def _add(self, add: Add, label: str, i: int) -> None:
-        identity = sp.eye_array(self.mass.shape[1], format="csr")
-        own = identity[self.rows.variables(add.rows)]
+        own = self.identity[self.sides.of(add.rows)[1]]
         terms: list[Term] = [(self.present, value(add.weights, i) * (own.T @ own).tocsr())]
         if not add.anew:
-            terms.append((self.points[add.to], identity))
+            terms.append((self.points[add.to], self.identity))
         unknown = f"{add.to}{label}{' begun' if add.anew else ''}"
         self.times[unknown] = self.times[self.present]
-        self._equations.append(Equation(unknown, identity, merged(terms), "sum"))
+        self._equations.append(Equation(unknown, self.identity, merged(terms), "sum"))
         self.points[add.to] = unknown
 
     def _responding(self) -> sp.csr_array:
         """Return what takes the slow variables out of w, the responding ones less their response."""
-        n, rows = self.linear.n, self.rows
+        n, sides = self.linear.n, self.sides
         jacobian = sp.csr_array(self.linear.jacobian_at_once())
-        read = np.unique(jacobian[rows.fast].indices)
-        read = np.intersect1d(read[read >= n], rows.sigma)
-        algebraic_rows, algebraic = (places[places >= n] for places in (rows.slow, rows.sigma))
-        gains = response_matrix(jacobian, algebraic_rows, algebraic, rows.phi, read)
-        spread = sp.eye_array(rows.sigma.size, format="csr")[np.searchsorted(rows.sigma, read)]
-        return (rows.pick_slow - spread.T @ gains @ rows.pick_fast).tocsr()
+        read = np.unique(jacobian[sides.fast_rows].indices)
+        read = np.intersect1d(read[read >= n], sides.slow)
+        gains = response_matrix(jacobian, *sides.of("slow", algebraic_from=n), sides.fast, read)
+        spread = sp.eye_array(sides.slow.size, format="csr")[np.searchsorted(sides.slow, read)]
+        return (self.identity[sides.slow] - spread.T @ gains @ self.identity[sides.fast]).tocsr()
 
     def _parts_of(self, side: Side, with_response: bool) -> _Parts:
         """Return what the stages of a side are made of; the same for each of its fast steps."""
         if (side, with_response) not in self._parts:
-            own, _, others = self.rows.of(side)
-            if with_response:
-                others = self._responding()
+            own = self.sides.of(side)[0]
+            others = self._responding() if with_response else self.identity[self.sides.beyond(side)]
             size, older = self.mass.shape[1], others @ self.place
             below = sp.csr_array((others.shape[0], size))
             self._parts[side, with_response] = _Parts(

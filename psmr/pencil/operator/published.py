@@ -20,9 +20,10 @@ from psmr.base.errors import SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.solve.sides import sides_of
 from psmr.integrate.tableaux.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
-from psmr.pencil.operator.rows import Rows, implicit, matrices
+from psmr.pencil.operator.matrices import implicit, matrices
 
 WARNING = (
     "The published pencil describes one fast step, not the macro step: its figures do not change with h_slow "
@@ -96,9 +97,10 @@ def published_multipliers(linear: LinearDae, scheme: Scheme) -> Multipliers:
 def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[sp.sparray], list[sp.sparray]]:
     """Z_i, B_i and C_i for i = 1..r, equations (B.12) and (B.13)."""
     scheme = _checked(scheme)
-    rows = Rows.of_partition(linear, scheme.split)
+    sides = sides_of(linear, scheme.split)
     parts = mass, rates, _ = matrices(linear)
     n, m, r = linear.n, linear.m, scheme.ratio
+    pick_slow = sp.eye_array(n + m, format="csr")[sides.slow]
     a, a_star = (scheme.h_slow * x for x in COEFFICIENTS[scheme.predictor])
     b, b_star = (scheme.h_fast * x for x in COEFFICIENTS[scheme.solution])
     c, c_star = (scheme.h_slow * x for x in COEFFICIENTS[scheme.solution])
@@ -106,22 +108,22 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
     follow = np.zeros((m, n))  # y^P = -gy^-1 gx x^P
     if m:
         follow = _solve(-linear.gy, linear.gx)
-    onto_slow = sp.csr_array(np.vstack([np.eye(n), follow]))[rows.sigma]
+    onto_slow = sp.csr_array(np.vstack([np.eye(n), follow]))[sides.slow]
     from_now = (onto_slow @ (mass + a * rates)[:n]).tocsr()  # slow rows of P_t
     from_next = (onto_slow @ (a_star * rates)[:n]).tocsr()  # slow rows of P_s
 
-    fast_left = implicit(parts, b_star)[rows.fast]
-    fast_right = (mass + b * rates).tocsr()[rows.fast]
-    no_fast = sp.csr_array((len(rows.fast), n + m))
-    no_slow = sp.csr_array((len(rows.slow), n + m))
-    z = [sp.vstack([fast_left, rows.pick_slow], format="csr")] * (r - 1)
+    fast_left = implicit(parts, b_star)[sides.fast_rows]
+    fast_right = (mass + b * rates).tocsr()[sides.fast_rows]
+    no_fast = sp.csr_array((len(sides.fast_rows), n + m))
+    no_slow = sp.csr_array((len(sides.slow_rows), n + m))
+    z = [sp.vstack([fast_left, pick_slow], format="csr")] * (r - 1)
     right, coupling = [], []
     for i in range(1, r):
-        right.append(sp.vstack([fast_right, (1 - i / r) * rows.pick_slow + (i / r) * from_now], format="csr"))
+        right.append(sp.vstack([fast_right, (1 - i / r) * pick_slow + (i / r) * from_now], format="csr"))
         coupling.append(sp.vstack([no_fast, (i / r) * from_next], format="csr"))
-    z.append(sp.vstack([fast_left, implicit(parts, c_star)[rows.slow]], format="csr"))
+    z.append(sp.vstack([fast_left, implicit(parts, c_star)[sides.slow_rows]], format="csr"))
     right.append(sp.vstack([fast_right, no_slow], format="csr"))
-    coupling.append(sp.vstack([no_fast, (mass + c * rates).tocsr()[rows.slow]], format="csr"))
+    coupling.append(sp.vstack([no_fast, (mass + c * rates).tocsr()[sides.slow_rows]], format="csr"))
     return z, right, coupling
 
 

@@ -28,7 +28,7 @@ from psmr.dae.system.state_space import StateSpace
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import STATE, Equation
 from psmr.pencil.operator.equations import StepEquations, step_equations
-from psmr.pencil.operator.rows import matrices
+from psmr.pencil.operator.matrices import matrices
 from psmr.pencil.operator.step_operator import stacked
 
 SAMPLED, LINEAR, HELD = "sampled", "linear", "held"

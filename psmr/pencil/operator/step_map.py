@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
-from scipy.sparse.linalg import LinearOperator, SuperLU
+from scipy.sparse.linalg import LinearOperator
 
 from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import NEW
-from psmr.pencil.operator.equations import StepEquations, step_equations
-from psmr.pencil.operator.step_operator import factorised
+from psmr.pencil.operator.equations import step_equations
+from psmr.pencil.operator.step_operator import Substitution
 
 # Corrections to convergence stop when one of them changes the slow values by less than this share: above the
 # rounding of a few solves, far below the residual asked of a mode.
@@ -59,15 +57,6 @@ class StepMap:
         return np.concatenate([w, *(w[self.remembered] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
 
 
-class _Row(NamedTuple):
-    """A block row: its unknown, the known terms side by side, the blocks they are of, and its factors."""
-
-    unknown: str
-    terms: csr_matrix
-    of: list[str]
-    factors: SuperLU
-
-
 def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
     """Return the map of one step; its matrix is `psmr.step_operator`.
 
@@ -79,26 +68,14 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
         When an equation of the step has no unique solution.
     """
     step = step_equations(linear, scheme)
-    size = linear.n + linear.m
-    sizes = (
-        size,
-        *(e.matrix.shape[0] for name in step.successors[1:] for e in step.equations if e.unknown == name),
-    )
-    factors: dict[int, SuperLU] = {}  # the r fast points share one matrix object
+    substitution = Substitution(step)
     for equation in step.equations:
-        if id(equation.matrix) not in factors:
-            factors[id(equation.matrix)] = factorised(equation)
-    rows = [
-        _Row(
-            e.unknown, hstack([t for _, t in e.terms], "csr"), [b for b, _ in e.terms], factors[id(e.matrix)]
-        )
-        for e in step.equations
-    ]
-    ends = np.cumsum(sizes)[:-1]
+        substitution.factors(equation)  # a singular one is named here
+    ends = np.cumsum(step.sizes)[:-1]
 
     def real(columns: np.ndarray) -> np.ndarray:
         blocks = dict(zip(step.state, np.split(columns, ends), strict=True))
-        return _advance(step, rows, blocks) if step.slow is None else _converged(step, rows, blocks)
+        return substitution.advance(blocks) if step.slow is None else _converged(substitution, blocks)
 
     def apply(state: np.ndarray) -> np.ndarray:
         if np.iscomplexobj(state):
@@ -106,24 +83,16 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
             return both[:, 0] + 1j * both[:, 1]
         return real(np.asarray(state, dtype=float).reshape(-1))
 
-    return StepMap(size, sizes, step.remembered, apply)
+    return StepMap(step.sizes[0], step.sizes, step.remembered, apply)
 
 
-def _advance(step: StepEquations, rows: list[_Row], known: dict[str, np.ndarray]) -> np.ndarray:
-    """Solve the block rows one after another."""
-    blocks = dict(known)
-    for row in rows:
-        right = row.terms @ np.concatenate([blocks[block] for block in row.of])
-        blocks[row.unknown] = row.factors.solve(right)
-    return np.concatenate([blocks[name] for name in step.successors])
-
-
-def _converged(step: StepEquations, rows: list[_Row], known: dict[str, np.ndarray]) -> np.ndarray:
+def _converged(substitution: Substitution, known: dict[str, np.ndarray]) -> np.ndarray:
     """Correct until the predicted and the solved slow values agree, as the simulator does."""
+    step = substitution.step
     guess = known[step.state[0]]
     last = np.inf
     for _ in range(MOST_CORRECTIONS):
-        after = _advance(step, rows, known | {NEW: guess})
+        after = substitution.advance(known | {NEW: guess})
         w = after[: len(guess)]
         change = float(np.abs(w[step.slow] - guess[step.slow]).max(initial=0.0))
         guess = w

@@ -6,6 +6,8 @@ equation (18), stacked without overlap of the points within the macro step.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import SuperLU, splu
@@ -98,8 +100,8 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
         return closed
     step = step_equations(linear, scheme, dense=True)
     if step.slow is None:
-        return _substituted(step, _state_columns(step, linear))
-    direct, feedback = _one_correction(step, linear)
+        return Substitution(step).advance(_state_columns(step))
+    direct, feedback = _one_correction(step)
     here = feedback[step.slow]  # slow(t+h) = direct + here slow(t+h)
     closed = _dense_solve(np.eye(len(step.slow)) - here, direct[step.slow], "fixed point of the corrections")
     return direct + feedback @ closed
@@ -120,41 +122,68 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
     step = step_equations(linear, scheme.converged(), dense=True)
     if step.slow is None or len(step.slow) == 0:  # one side alone: nothing is predicted
         return 0.0
-    _, feedback = _one_correction(step, linear)
+    _, feedback = _one_correction(step)
     return float(np.abs(np.linalg.eigvals(feedback[step.slow])).max())
 
 
-def _one_correction(step: StepEquations, linear: LinearDae) -> tuple[np.ndarray, np.ndarray]:
+def _one_correction(step: StepEquations) -> tuple[np.ndarray, np.ndarray]:
     """Return state(t+h) as (direct, feedback): from the state at t and from the predicted slow values."""
     assert step.slow is not None
-    columns = _state_columns(step, linear)
+    columns = _state_columns(step)
     width, slow = next(iter(columns.values())).shape[1], len(step.slow)
     inputs = {name: np.hstack([block, np.zeros((len(block), slow))]) for name, block in columns.items()}
-    guess = np.zeros((linear.n + linear.m, width + slow))
+    guess = np.zeros((step.sizes[0], width + slow))
     guess[step.slow, width + np.arange(slow)] = 1.0
-    both = _substituted(step, inputs | {NEW: guess})
+    both = Substitution(step).advance(inputs | {NEW: guess})
     return both[:, :width], both[:, width:]
 
 
-def _state_columns(step: StepEquations, linear: LinearDae) -> dict[str, np.ndarray]:
+def _state_columns(step: StepEquations) -> dict[str, np.ndarray]:
     """Return the blocks of the state at t as functions of the state: rows of the identity."""
-    sizes = [linear.n + linear.m]
-    sizes += [e.matrix.shape[0] for name in step.successors[1:] for e in step.equations if e.unknown == name]
-    blocks = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1])
+    blocks = np.split(np.eye(sum(step.sizes)), np.cumsum(step.sizes)[:-1])
     return dict(zip(step.state, blocks, strict=True))
 
 
-def _substituted(step: StepEquations, known: dict[str, np.ndarray]) -> np.ndarray:
-    """Solve the block rows one after another, each for all columns at once."""
-    blocks = dict(known)
-    factors: dict[int, SuperLU] = {}  # the r fast points share one matrix object
-    for equation in step.equations:
-        lu = factors.get(id(equation.matrix))
-        if lu is None:
-            lu = factors[id(equation.matrix)] = factorised(equation)
-        right = sum(term @ blocks[block] for block, term in equation.terms)
-        blocks[equation.unknown] = lu.solve(np.ascontiguousarray(right))
-    return np.vstack([blocks[name] for name in step.successors])
+class Substitution:
+    """The equations of a step, solved one after another with every matrix factorised once.
+
+    Attributes
+    ----------
+    step
+        The equations.
+    """
+
+    def __init__(self, step: StepEquations) -> None:
+        self.step = step
+        self._factors: dict[int, SuperLU] = {}  # the r fast points share one matrix object
+        self._terms: dict[str, tuple[sp.csr_matrix, list[str]]] = {}
+
+    def factors(self, equation: Equation) -> SuperLU:
+        """Return the factors of an equation's matrix; raises SingularError as `factorised`."""
+        if id(equation.matrix) not in self._factors:
+            self._factors[id(equation.matrix)] = factorised(equation)
+        return self._factors[id(equation.matrix)]
+
+    def solve(self, equation: Equation, blocks: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the unknown of an equation, a vector or columns like the blocks that it reads."""
+        if equation.unknown not in self._terms:
+            names = [name for name, _ in equation.terms]
+            self._terms[equation.unknown] = sp.hstack([term for _, term in equation.terms], "csr"), names
+        terms, names = self._terms[equation.unknown]
+        right = terms @ np.concatenate([blocks[name] for name in names])
+        return np.asarray(self.factors(equation).solve(np.ascontiguousarray(right)))
+
+    def solve_all(self, known: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return all blocks, from those that are known at t."""
+        blocks = dict(known)
+        for equation in self.step.equations:
+            blocks[equation.unknown] = self.solve(equation, blocks)
+        return blocks
+
+    def advance(self, known: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the state at t + h, from the blocks that are known at t."""
+        blocks = self.solve_all(known)
+        return np.concatenate([blocks[name] for name in self.step.successors])
 
 
 def factorised(equation: Equation) -> SuperLU:

@@ -11,8 +11,8 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.pencil.deformation.deformation import LARGEST, deformation
+from psmr.pencil.deformation.table import deformation_columns
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED
 from psmr.pencil.modes.ringdown import fit_mode
 from psmr.pencil.modes.search import find

@@ -18,8 +18,8 @@ from psmr.integrate.tableaux.tableaux import TABLEAUX
 from psmr.pencil.deformation.one_step import stability_function
 from psmr.pencil.deformation.refine import ACCEPTED, Refinement
 from psmr.pencil.deformation.step_judge import refuse_unstable, refuse_unstable_at_size
+from psmr.pencil.deformation.table import deformation_columns
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED, Match, match, status_of, unwrapped_logarithm
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, ShiftInvert

@@ -1,10 +1,12 @@
-"""The columns of a deformation table, from modes and what a scheme makes of them."""
+"""The columns of the tables of a deformation report; the relative deformation is defined here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+Columns = Mapping[str, np.ndarray]
 
 
 def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str]) -> dict[str, np.ndarray]:
@@ -78,3 +80,11 @@ def spurious_columns(
         "imag_numerical": s_hat.imag,
         "dominant_variable": np.array([names[k] for k in largest], dtype=object),
     }
+
+
+def dominant_position(columns: Columns) -> int | None:
+    """Return the position of the least damped oscillatory mode, None where nothing oscillates."""
+    oscillating = np.flatnonzero(columns["imag"] > 0.0)
+    if not len(oscillating):
+        return None
+    return int(oscillating[np.argmin(columns["damping_ratio"][oscillating])])
