@@ -56,6 +56,7 @@ ALSO |= {
     "WT4G1": {"brkpt": 0.5, "lvpl1": 9.0, "rrpwr": 99.0, "v_olim": 9.0, "t_g": 0.02, "iqrmin": -99.0},
     "WT4E1": {"i_td": 99.0, "ip_hl": 9.0, "iq_hl": 9.0, "i_p_max": 9.0, "q_max": 9.0},
     "WT3G1": {"p_llmax": 9.0},
+    "REGFMC1": {"v_min": 0.5, "db_l": -9.0, "db_h": 9.0, "v_ref0": 0.0},
     "REGFMB1": {"i_ss": 3.0, "i_fault": 9.0, "v_frz": 0.0},
     "WT3E1": {"rp_max": 9.0, "rp_min": -9.0, "i_p_max": 9.0, "p_min": 0.1, "p_full": 0.74},
     "WT3P1": {"rate_max": 99.0, "theta_max": 99.0, "k_pp": 1.5, "p_set": 99.0},
