@@ -15,6 +15,13 @@ from psmr.devices.dynamic_network.branch import DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
+from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
+from psmr.devices.dynamic_network.three_phase_line import ThreePhaseLine
+from psmr.devices.dynamic_network.zero_sequence import (
+    ZeroSequenceAdmittance,
+    ZeroSequenceBranch,
+    ZeroSequenceBus,
+)
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
@@ -107,6 +114,7 @@ NETWORK: tuple[type[Component], ...] = (
 DYNAMIC: tuple[type[Component], ...] = (
     *(DynamicBus, JunctionBus, DynamicLine, DynamicSeriesCapacitor, DynamicTransformer),
     *(DynamicCapacitor, DynamicReactor, DynamicLoad),
+    *(ThreePhaseBus, ThreePhaseLine, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
 )
 """Components that the tables of a case stand for in a region with dynamics of the network."""
 

@@ -48,8 +48,9 @@ def stored(system, storage, devices=None):
 REGIONS = (
     psmr.Region("all"),
     psmr.Region("all", stator_speed=False, sections=3),
+    psmr.Region("all", zero_sequence=True),
     psmr.Region((3, 9)),
-    psmr.Region(3, within=2),
+    psmr.Region(3, within=2, zero_sequence=True),
     psmr.Region(4, loads=False, stators=False, sections=2),
     psmr.Region(devices=("G1", "load5", "line4-5")),
 )
@@ -180,7 +181,7 @@ def test_a_generator_trip_at_a_junction_ends_the_transformers_current(full):
         (psmr.Fault(5, 0.1, 0.2), "r = 0.001, x = 0"),
         (psmr.Fault(3, 0.1, 0.2, r=0.01, x=0.0), "bus3 has no capacitance"),
         (psmr.LineTrip("3-9", 0.1), "transformer3-9 is at bus3"),
-        (psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="ag"), "has no zero sequence"),
+        (psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="ag"), "without a zero sequence"),
         (psmr.Fault(5, 0.1, 0.2, phases="bc"), "r = 0.001, x = 0"),
         (psmr.Fault(line="4-5", at=0.5, start=0.1, clear=0.2), "line4-5 has its own dynamics"),
     ],

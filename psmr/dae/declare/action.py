@@ -52,6 +52,8 @@ class Action:
         Whether it is listed as protection that acted; what trips is.
     again
         Whether it acts again after the same delay where the condition goes on holding.
+    at_zero
+        Whether it acts at the zero of its condition itself, not just after it.
     words
         ``words(p, acts_on)`` returns what is listed in place of the name, of a device with parameters p.
     """
@@ -64,4 +66,5 @@ class Action:
     trips: bool = False
     protects: bool = False
     again: bool = False
+    at_zero: bool = False
     words: Callable[[Any, str], str] | None = None

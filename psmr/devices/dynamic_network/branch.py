@@ -17,7 +17,7 @@ import cmath
 import functools
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonzero, positive, rows_of, whole
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
@@ -86,7 +86,7 @@ class DynamicLine(Component):
 
     structural = ("end_i", "end_j", "sections")
     states = ("i_re", "i_im")
-    inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j", "b_i", "b_j")
     together = (("i_re", "i_im"),)
 
@@ -104,7 +104,7 @@ class DynamicLine(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, and currents and susceptances at both buses."""
-        return _line(v, p, CHARGED, CHARGED, 1)
+        return line_equations(v, p, CHARGED, CHARGED, 1)
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
@@ -113,7 +113,7 @@ class DynamicLine(Component):
 
         def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
             """Return the equations of a line between such ends."""
-            return _line(v, p, end_i, end_j, sections)
+            return line_equations(v, p, end_i, end_j, sections)
 
         found = dict(_ports(end_i, end_j))
         found["outputs"] += tuple(f"b_{e}" for e, k in (("i", end_i), ("j", end_j)) if k == CHARGED)
@@ -197,11 +197,16 @@ def _transformer(m: Any, v: Any, p: Any, end_i: int, end_j: int) -> tuple[Terms,
     return derivatives, residuals, (*into_i, on * v.i_re, on * v.i_im, *rates)
 
 
-def _line(v: Any, p: Any, end_i: int, end_j: int, sections: int) -> tuple[Terms, Terms, Terms]:
+def line_equations(
+    v: Any, p: Any, end_i: int, end_j: int, sections: int, poles: Terms = ()
+) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a line; `poles` are both parts of the voltage across an open breaker."""
     last = "" if sections == 1 else f"_{sections}"
     on = p.status
     if sections == 1:
         e_i, e_j = (v.v_re_i, v.v_im_i), (v.v_re_j, v.v_im_j)
+        if poles:
+            e_i = v.v_re_i - poles[0], v.v_im_i - poles[1]
         derivatives, residuals, d = _series(v, p, (end_i, end_j), e_i, e_j, (1, 0))
     else:
         derivatives, residuals, d = _ladder(v, p, sections), (), (0, 0)

@@ -8,7 +8,7 @@ Analysis of Electric Machinery and Drive Systems (2002), chapter 3.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class DynamicBus(Bus):
     rows = ("i_re", "i_im", "b")
     together = (("v_re", "v_im"), ("i_re", "i_im"))
 
-    ramps = PAIRS
+    ramps: ClassVar[tuple[str, ...]] = PAIRS
 
     f_n = F_N
     g_ab = Parameter("pu", "conductance between the phases a and b", nonnegative, default=0.0)

@@ -30,6 +30,9 @@ PAST = 1e-3
 NEAR_ZERO = 1e-2
 """Ratio of a condition's values around its zero at which the line through them is near enough."""
 
+AT_ZERO = 1e-5
+"""The same for what acts at the zero itself."""
+
 
 class _Named:
     """Values by name, each taken when it is asked for: a condition reads a few of a device's many."""
@@ -67,6 +70,8 @@ class Timers:
         (D,) whether the condition holds; when the timer has run out, inf for never.
     since
         (D,) from when on the condition holds, which may be ahead of the last point that counts.
+    at_zero
+        Whether what acts at once does so at the zero of its condition itself.
     """
 
     def __init__(self, count: int) -> None:
@@ -75,6 +80,7 @@ class Timers:
         self.due: Reals = np.full(count, np.inf)
         self.since: Reals = np.full(count, -np.inf)
         self.last: Reals = np.zeros(count)
+        self.at_zero = False
 
     def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
         """Return (K, D) values of the conditions at (K, n + m + k + 1) rows: above zero where they hold."""
@@ -139,13 +145,14 @@ class Timers:
             if last[device] > 0 and self.due[device] <= t + small:
                 continue
             sizes = sorted((abs(last[device]), abs(value[device])))
-            far = sizes[0] > NEAR_ZERO * sizes[1] and small < min(t - before, now - t)
+            near = AT_ZERO if self.at_zero else NEAR_ZERO
+            far = sizes[0] > near * sizes[1] and small < min(t - before, now - t)
             if holds[device] and far:
                 sought = min(sought, t)
                 continue
             delay = float(self.delays(parameters)[device])
             # What acts at once acts where its condition holds, on the far side of the line's zero.
-            late = PAST * (now - before) if delay <= small else 0.0
+            late = PAST * (now - before) if delay <= small and not self.at_zero else 0.0
             self.turn(device, bool(holds[device]), min(t + late, now), delay)
         return sought
 
@@ -157,6 +164,7 @@ class ActionTimers(Timers):
         group = system.groups[place]
         super().__init__(len(group.names))
         self.place, self.action, self.names = place, action, group.names
+        self.at_zero = action.at_zero
         acts_on = {device.name: device.acts_on for device in system.devices}
         self.acts_on = tuple(acts_on[name] for name in group.names)
         component = group.compiled.component

@@ -31,10 +31,13 @@ from psmr.devices.dynamic_network.rates import with_current_rates
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.stator import with_stator
+from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
+from psmr.devices.dynamic_network.three_phase_line import ThreePhaseLine
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.dynamic.junctions import dependent_ends, reads_voltage, require_determined
 from psmr.network.dynamic.region import Region, can_be_dynamic, region_devices
+from psmr.network.dynamic.zero_circuit import ZeroCircuit, zero_circuit, zero_name
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
 
 
@@ -52,17 +55,16 @@ def with_dynamics(system: System, region: Region, frequency: float) -> System:
     names = region_devices(system, region)
     conversion = _Conversion(system, region, names, frequency)
     devices = [conversion.device(d) for d in system.devices]
+    devices += conversion.zero.with_poles(
+        {d.name for d in devices if issubclass(d.component, ThreePhaseLine)}
+    )
     _warn_of_loads(conversion)
     known = {f"{d.name}.{n}" for d in devices for n in (*d.component.states, *d.component.algebraic)}
     known |= {f"{d.name}.{n}" for d in devices for n in d.component.inputs if n not in d.connections}
-    start = conversion.values | conversion.start
+    start = {**conversion.values, **conversion.start, **conversion.zero.start}
     found = assemble(devices, {n: x for n, x in start.items() if n in known}, name=system.name)
-    own = [
-        found.index(f"{d.name}.{state}")
-        for d, old in zip(devices, system.devices, strict=True)
-        for state in d.component.states
-        if state not in old.component.states
-    ]
+    before = set(system.names_x)
+    own = [found.index(name) for name in found.names_x if name not in before]
     return _settled(found, np.array(own, dtype=np.intp))
 
 
@@ -115,6 +117,9 @@ class _Conversion:
             [b for b in branches_in_service(system) if b.name in names],
             sorted(self.capacitors),
         )
+        self.zero = ZeroCircuit()
+        if region.zero_sequence:
+            self.zero = zero_circuit(system, self.charged, frequency)
 
     def voltage(self, bus: str) -> complex:
         return complex(self.values[f"{bus}.v_re"], self.values[f"{bus}.v_im"])
@@ -171,6 +176,10 @@ class _Conversion:
             i = 1j * self.charge[name] * self.voltage(name)
             self.start |= _pair(f"{name}.i", i) | {f"{name}.b": self.charge[name]}
             values = {**device.parameters, "f_n": self.frequency}
+            if self.zero.kinds.get(name) in (CHARGED, PHASOR):
+                node = zero_name(name)
+                wires = {"v_0": f"{node}.v", "i_0": f"{node}.i"}
+                return replace(device, component=ThreePhaseBus, parameters=values, connections=wires)
             return replace(device, component=DynamicBus, parameters=values)
         return replace(device, component=JunctionBus) if name in self.junctions else device
 
@@ -207,6 +216,14 @@ class _Conversion:
             n = self.region.sections if p["b"] > 0 else 1
             component, own = DynamicLine, section_values(p["r"], p["x"], p["b"], p["g"], n)
             values |= own | {"sections": float(n)}
+            phases = (
+                self.zero.of_line(device.name)
+                if n == 1 and set(kinds.values()) <= {PHASOR, CHARGED}
+                else None
+            )
+            if phases is not None:
+                component = ThreePhaseLine
+                values |= {f"{name}_0": phases.parameters[name] for name in ("r", "x")}
             self._line_start(device.name, own, n, p["status"], *v)
         else:
             component = DynamicTransformer
@@ -214,6 +231,9 @@ class _Conversion:
             i = p["status"] * (v[0] / cmath.rect(p["tap"], p["shift"]) - v[1]) / complex(p["r"], p["x"])
             self.start |= _pair(f"{device.name}.i", i)
         wires = dict(device.connections)
+        if component is ThreePhaseLine:
+            wires |= {f"v_0_{e}": f"{zero_name(bus)}.v" for e, bus in zip("ij", ends, strict=True)}
+            wires["i_0"] = f"{zero_name(device.name)}.i"
         for e, bus in zip("ij", ends, strict=True):
             if kinds[e] in (JUNCTION, DEPENDENT):
                 wires |= {f"d_{part}_{e}": f"{bus}.d_{part}" for part in ("re", "im")}

@@ -46,6 +46,9 @@ class Region:
     sections
         Number of pi sections of each line with charging in the region. Together they are the line's pi at
         nominal frequency.
+    zero_sequence
+        Whether the region has its phases: the zero sequence is states of its own, each phase may have a fault
+        to ground or be open, and breakers open at the zeros of their currents.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class Region:
     stators: bool = True
     stator_speed: bool = True
     sections: int = 1
+    zero_sequence: bool = False
 
     def __post_init__(self) -> None:
         for name in ("buses", "devices"):

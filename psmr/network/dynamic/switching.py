@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicReactor
+from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
+from psmr.devices.network import OPEN
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.zero_circuit import PART_OF
 from psmr.network.topology.network import branches, buses
 from psmr.network.topology.remembered import of_devices
 
@@ -33,19 +37,54 @@ def dynamic_elements(system: System) -> Mapping[str, Device]:
     }
 
 
+@of_devices
+def zero_elements(system: System) -> Mapping[str, tuple[Device, ...]]:
+    """Return the zero-sequence elements of each device that has any; those of buses left out."""
+    found: dict[str, tuple[Device, ...]] = {}
+    for d in system.devices:
+        if PART_OF in d.data and not issubclass(d.component, ZeroSequenceBus):
+            of = str(d.data[PART_OF])
+            found[of] = (*found.get(of, ()), d)
+    return found
+
+
 def with_switched_currents(system: System, change: Change) -> Change:
-    """Return a change with the states of the elements that it opens or closes set to zero.
+    """Return a change with what it does to the states and the zero sequence of what it opens or closes.
 
     The current of an element that opens ends at once, and what was charged between its sections is gone; one
     that closes starts without current.
     """
+    zero = zero_elements(system)
+    status = [(name, value) for name, parameter, value in change.parameters if parameter == "status"]
+    status += [(name, 0.0) for name in change.out] + [(name, 1.0) for name in change.back]
+    zeros = [(d, value) for name, value in status for d in zero.get(name, ())]
+    parameters = tuple((d.name, "status", value) for d, value in zeros)
     elements = dynamic_elements(system)
     switched = [
-        elements[name] for name, parameter, _ in change.parameters
-        if parameter == "status" and name in elements and issubclass(elements[name].component, SWITCHED)
+        elements[name] for name, _ in status
+        if name in elements and issubclass(elements[name].component, SWITCHED)
     ]  # fmt: skip
+    switched += [d for d, _ in zeros]
     states = tuple((f"{d.name}.{state}", 0.0) for d in switched for state in d.component.states)
-    return replace(change, states=(*change.states, *states)) if states else change
+    if not states and not parameters:
+        return change
+    return replace(change, parameters=(*change.parameters, *parameters), states=(*change.states, *states))
+
+
+def zero_statuses(system: System, out: Collection[str] = ()) -> tuple[tuple[str, str, float], ...]:
+    """Return the statuses of zero-sequence elements that are not those of their devices."""
+    zero = zero_elements(system)
+    found = []
+    for device in system.devices if zero else ():
+        switch = "status" in parameters_of(device.component)
+        status = system.parameter(device.name, "status") if switch else 1.0
+        wanted = 0.0 if device.name in out else status
+        found += [
+            (d.name, "status", wanted)
+            for d in zero.get(device.name, ())
+            if system.parameter(d.name, "status") != wanted
+        ]
+    return tuple(found)
 
 
 def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> None:
@@ -58,9 +97,11 @@ def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> No
     elements = dynamic_elements(system)
     if not elements:
         return
-    capacitance = _Capacitances(system)
+    zero, capacitance = zero_elements(system), _Capacitances(system)
     for change in changes:
         for name, parameter, value in change.parameters:
+            if name in zero:
+                _refuse_in_zero_sequence(change, name, parameter, zero[name])
             if name in elements:
                 _refuse(system, change, elements[name], parameter, value)
             elif parameter in ("fault", "open_phases") and value > 1:
@@ -130,26 +171,50 @@ def _remedy(bus: str) -> str:
     return f"give {bus} a capacitance (a [[shunt]] with b_mvar > 0)"
 
 
+def _refuse_in_zero_sequence(change: Change, name: str, parameter: str, zero: Sequence[Device]) -> None:
+    """Raise EventError for what the zero sequence of a device cannot do."""
+    at = f"{change.label or change} at t = {change.t:g} s"
+    if parameter in ("p", "q", "p_rate", "q_rate", "shed"):
+        raise EventError(
+            f"{at}: {name} has a grounded neutral, and its zero sequence keeps its size; give it"
+            ' connection = "Y" under [[sequence]], or take a shunt and a trip of that'
+        )
+    for d in zero if parameter == "status" else ():
+        for e in "ij":
+            if d.parameters.get(f"end_{e}") in (JUNCTION, DEPENDENT):
+                bus = d.connections[f"v_{e}"].rpartition(".")[0].removesuffix("_zero")
+                raise EventError(
+                    f"{at}: {name} is at {bus}, which has no capacitance in the zero sequence: the currents"
+                    " of the other elements there, which are states, would have to change at once; give a"
+                    " line or shunt there a b0 > 0 under [[sequence]]"
+                )
+
+
 class _Capacitances:
     """The susceptance to ground of each dynamic bus, as changes leave it."""
 
     def __init__(self, system: System) -> None:
         self.shares: dict[str, dict[str, float]] = {}
         self.status: dict[str, float] = {}
-        elements = dynamic_elements(system)
+        elements = {
+            *dynamic_elements(system),
+            *(d.name for d in system.devices if issubclass(d.component, ZeroSequenceBus)),
+        }
         for device in system.devices:
+            halves = issubclass(device.component, DynamicLine | DynamicSeriesCapacitor | ZeroSequenceBranch)
             for port, target in device.connections.items():
                 bus, _, row = target.rpartition(".")
                 if row == "b" and port in device.component.outputs and bus in elements:
-                    part = device.parameters["b"] / (
-                        2 if issubclass(device.component, DynamicLine | DynamicSeriesCapacitor) else 1
-                    )
+                    part = device.parameters["b"] / (2 if halves else 1)
                     self.shares.setdefault(bus, {})[device.name] = part
                     self.status[device.name] = system.parameter(device.name, "status")
 
     def after(self, change: Change) -> None:
         """Take a change; raise EventError where it leaves a bus without capacitance."""
-        switched = {n: value for n, p, value in change.parameters if p == "status" and n in self.status}
+        switched = {
+            n: value if p == "status" else 0.0 for n, p, value in change.parameters
+            if n in self.status and (p == "status" or (p == "trip" and value == OPEN.index("abc")))
+        }  # fmt: skip
         self.status |= switched
         for bus, shares in self.shares.items():
             if switched.keys() & shares.keys() and not any(b * self.status[n] for n, b in shares.items()):

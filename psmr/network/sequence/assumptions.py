@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 from psmr.base.errors import PsmrWarning
 from psmr.dae.system.system import System
@@ -19,13 +20,16 @@ def warn_of_assumptions(system: System) -> None:
         for _ in impedances.elements(sequence, ()):
             pass
     if impedances.assumed:
-        parts = [f"{words} ({_listed(names)})" for words, names in impedances.assumed.items()]
-        warnings.warn(
-            "unbalanced faults need sequence data that the case does not have; assumed are "
-            f"{'; '.join(parts)}; give them as [[sequence]] or in a SEQ file",
-            PsmrWarning,
-            stacklevel=2,
-        )
+        warnings.warn(assumed_words(impedances.assumed), PsmrWarning, stacklevel=2)
+
+
+def assumed_words(assumed: Mapping[str, list[str]]) -> str:
+    """Return the sentence on ratios that are taken in place of data, with the devices of each."""
+    parts = [f"{words} ({_listed(names)})" for words, names in assumed.items()]
+    return (
+        "unbalanced faults need sequence data that the case does not have; assumed are "
+        f"{'; '.join(parts)}; give them as [[sequence]] or in a SEQ file"
+    )
 
 
 def _listed(names: list[str]) -> str:

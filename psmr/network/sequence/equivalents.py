@@ -15,8 +15,9 @@ from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
+from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND, ThreePhaseBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
-from psmr.network.sequence.interconnection import fault_admittance, gap_admittance
+from psmr.network.sequence.interconnection import fault_admittance, gap_admittance, phase_conductances
 from psmr.network.sequence.networks import Place, SequenceNetworks, connected, place_of, sequence_networks
 from psmr.network.sequence.two_port import Complexes, Sections, with_fault, with_gap
 
@@ -100,7 +101,7 @@ def _of_device(
     component = system.device(device).component
     p = SimpleNamespace(**system.parameters_at(device))
     if issubclass(component, DynamicBus):
-        yield from ((device, name, value) for name, value in _between_phases(device, p).items())
+        yield from ((device, name, value) for name, value in _of_phases(device, component, p).items())
         return
     z2, z0 = (networks.negative.impedance, networks.zero.impedance) if networks else (0j, 0j)
     if issubclass(component, Bus):
@@ -112,32 +113,37 @@ def _of_device(
     yield from ((device, name, float(value)) for name, value in zip(CHANGED, entries, strict=True))
 
 
-def _between_phases(device: str, p: SimpleNamespace) -> dict[str, float]:
+def _of_phases(device: str, component: type[Bus], p: SimpleNamespace) -> dict[str, float]:
     """Return the fault admittances of a bus whose phases are simulated.
 
     Raises
     ------
     EventError
-        For a fault that joins phases with the ground, whose zero sequence a dynamic region does not have, or
-        one between phases that is no resistance.
+        For a fault that joins phases with the ground where there is no zero sequence, and one that is no
+        resistance.
     """
     phases = FAULTS[int(p.fault)]
     found = dict.fromkeys(("g_fault", "b_fault", *PAIRS), 0.0)
+    with_ground = issubclass(component, ThreePhaseBus)
+    found |= dict.fromkeys(TO_GROUND, 0.0) if with_ground else {}
+    if phases == "abc" and with_ground and p.clearing and not p.x_fault:
+        return found | dict.fromkeys(TO_GROUND, 1.0 / p.r_fault)  # the same in single phases
     if phases in ("", "abc"):
         y = to_ground(p, 0j, 0j)
         return found | {"g_fault": y.real, "b_fault": y.imag}
-    if f"g_{phases}" not in PAIRS:
+    if "g" in phases and not with_ground:
         raise EventError(
-            f"{phases} fault at {device}: {device} has its own dynamics, and a dynamic region has no zero"
-            " sequence, in which a part of this fault's current flows; take a fault between phases (ab, bc,"
-            f" ca), or leave {device} out of the region"
+            f"{phases} fault at {device}: {device} has its own dynamics without a zero sequence, in which a"
+            " part of this fault's current flows; build the system with psmr.Region(...,"
+            " zero_sequence=True), and where that is done give a line or shunt at the bus a b0 > 0 under"
+            f" [[sequence]]; or take a fault between phases, or leave {device} out of the region"
         )
     if p.x_fault or p.r_fault <= 0:
         raise EventError(
-            f"{phases} fault at {device}: r + jx = {p.r_fault:g} + j{p.x_fault:g} pu: between phases of a bus"
-            " with its own dynamics it must be a resistance, for instance r = 0.001, x = 0"
+            f"{phases} fault at {device}: r + jx = {p.r_fault:g} + j{p.x_fault:g} pu: in single phases of a"
+            " bus with its own dynamics it must be a resistance, for instance r = 0.001, x = 0"
         )
-    return found | {f"g_{phases}": 1.0 / p.r_fault}
+    return found | phase_conductances(phases, p.r_fault)
 
 
 def without_fault(p: SimpleNamespace) -> Complexes:

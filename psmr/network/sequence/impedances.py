@@ -19,6 +19,7 @@ from psmr.dae.system.system import System
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import Line, Shunt, Transformer
 from psmr.network.sequence.two_port import Complexes
+from psmr.network.sequence.zero_sequence import NOTHING, Path, ZeroSequence, grounded
 from psmr.network.topology.network import branches
 from psmr.network.topology.plants import plants
 
@@ -77,20 +78,46 @@ class Impedances:
     def elements(self, sequence: int, without: Sequence[str]) -> Iterator[Element]:
         """Yield what the devices are to a sequence; those in `without` are not there."""
         for device in self.system.devices:
-            if device.name in without:
-                continue
-            p = self.parameters(device)
             bus = device.connections.get("i_re", "").rpartition(".")[0]
-            if device.name in self._ends:
-                ends = self._ends[device.name]
-                yield Element(device.name, ends, self._branch(device, p, ends, sequence))
-            elif issubclass(device.component, Shunt):
-                yield self._to_ground(device, bus, self._grounded(device, complex(p.g, p.b), sequence, "YN"))
-            elif issubclass(device.component, StaticLoad):
-                y = (1 - p.shed) * complex(p.p, -p.q) / getattr(p, "v_0", 1.0) ** 2
-                yield self._to_ground(device, bus, self._grounded(device, y, sequence, "Y"))
-            elif (bus and device.name in self._sources) or device.component.role == "motor":
-                yield self._to_ground(device, bus, self._rotating(device, p, sequence))
+            ends = self._ends.get(device.name, (bus,))
+            if device.name in without or not any(ends):
+                continue
+            if sequence == ZERO:
+                yield Element(device.name, ends, self.zero_sequence(device).admittance(ends))
+            elif (admittance := self._negative(device, self.parameters(device))) is not None:
+                yield Element(device.name, ends, admittance)
+
+    def zero_sequence(self, device: Device) -> ZeroSequence:
+        """Return the impedances and admittances of a device in the zero sequence."""
+        p, component = self.parameters(device), device.component
+        bus = device.connections.get("i_re", "").rpartition(".")[0]
+        if device.name in self._ends:
+            return self._zero_of_branch(device, p, self._ends[device.name])
+        if issubclass(component, Shunt):
+            return grounded(bus, self._grounded(device, complex(p.g, p.b), "YN"), lossless=True)
+        if issubclass(component, StaticLoad):
+            return grounded(bus, self._grounded(device, _impedance_load(p), "Y"))
+        if self._rotates(device):
+            z = self._zero_of_source(device, p)
+            return NOTHING if z is None else ZeroSequence((Path(bus, "", z),))
+        return NOTHING
+
+    def _negative(self, device: Device, p: SimpleNamespace) -> Complexes | None:
+        """Return the admittances of a device in the negative sequence, None where it has none."""
+        component = device.component
+        if device.name in self._ends:
+            return self._negative_of_branch(device, p)
+        if issubclass(component, Shunt):
+            return np.array([[complex(p.g, p.b)]])
+        if issubclass(component, StaticLoad):
+            return np.array([[_impedance_load(p)]])
+        if not self._rotates(device):
+            return None
+        z = self._negative_impedance(device, p)
+        return np.array([[0j if z is None else 1.0 / z]])
+
+    def _rotates(self, device: Device) -> bool:
+        return device.name in self._sources or device.component.role == "motor"
 
     def parameters(self, device: Device) -> SimpleNamespace:
         """Return the parameters of a device as the system has them now."""
@@ -113,33 +140,39 @@ class Impedances:
                 self._assume(f"charging: b0 = {LINE_CHARGING:g} b1", device)
         return LineData(z0, y0)
 
-    def _branch(self, device: Device, p: SimpleNamespace, ends: tuple[str, str], sequence: int) -> Complexes:
+    def _negative_of_branch(self, device: Device, p: SimpleNamespace) -> Complexes:
+        """Return the admittances of a branch; the phase shift of a transformer turns the other way."""
         if issubclass(device.component, Transformer):
-            return self._transformer(device, p, ends, sequence)
+            a, y = cmath.rect(p.tap, -p.shift), 1.0 / complex(p.r, p.x)
+            own = (y + complex(p.g, p.b)) / p.tap**2
+            return np.array([[own, -y / a.conjugate()], [-y / a, y]])
         if not issubclass(device.component, Line):
-            self._assume("no path in the negative- and zero-sequence networks", device)
-            return np.zeros((2, 2), dtype=complex)
-        data = self.line(device, p, sequence)
+            return self._no_path(device).admittance(self._ends[device.name])
+        data = self.line(device, p, NEGATIVE)
         series, end = 1.0 / data.z, data.y / 2
         return np.array([[series + end, -series], [-series, series + end]])
 
-    def _transformer(
-        self, device: Device, p: SimpleNamespace, ends: tuple[str, str], sequence: int
-    ) -> Complexes:
-        """Return the admittances of a transformer.
+    def _zero_of_branch(self, device: Device, p: SimpleNamespace, ends: tuple[str, str]) -> ZeroSequence:
+        if issubclass(device.component, Transformer):
+            return self._zero_of_transformer(device, p, ends)
+        if not issubclass(device.component, Line):
+            return self._no_path(device)
+        data = self.line(device, p, ZERO)
+        return ZeroSequence((Path(*ends, data.z),), tuple((end, data.y / 2) for end in ends if data.y))
 
-        In the negative sequence the phase shift turns the other way; in the zero sequence current flows where
-        a neutral is grounded, and through where both are.
+    def _no_path(self, device: Device) -> ZeroSequence:
+        self._assume("no path in the negative- and zero-sequence networks", device)
+        return NOTHING
+
+    def _zero_of_transformer(self, device: Device, p: SimpleNamespace, ends: tuple[str, str]) -> ZeroSequence:
+        """Return the paths of a transformer.
+
+        Zero-sequence current flows where a neutral is grounded, and through where both are.
         """
-        z = complex(p.r, p.x)
-        if sequence == NEGATIVE:
-            a, y = cmath.rect(p.tap, -p.shift), 1.0 / z
-            own = (y + complex(p.g, p.b)) / p.tap**2
-            return np.array([[own, -y / a.conjugate()], [-y / a, y]])
         data = device.data
         z0 = _complex(data, "r0", "x0")
         if z0 is None:
-            z0 = z
+            z0 = complex(p.r, p.x)
             self._assume("transformers: z0 = z1", device)
         connection = str(data.get("connection", ""))
         if not connection:
@@ -151,20 +184,16 @@ class Impedances:
             3 * complex(float(data.get(f"r_ground{end}", 0.0)), float(data.get(f"x_ground{end}", 0.0)))
             for end in ("", "_to")
         ]
-        block = np.zeros((2, 2), dtype=complex)
         if first and second:
-            series = 1.0 / (z0 + neutral[0] / p.tap**2 + neutral[1])
-            block += series * np.array([[1 / p.tap**2, -1 / p.tap], [-1 / p.tap, 1]])
-        elif first and connection.endswith("d"):
-            block[0, 0] = 1.0 / (p.tap**2 * z0 + neutral[0])
-        elif second and connection.startswith("D"):
-            block[1, 1] = 1.0 / (z0 + neutral[1])
-        return block
+            return ZeroSequence((Path(*ends, z0 + neutral[0] / p.tap**2 + neutral[1], p.tap),))
+        if first and connection.endswith("d"):
+            return ZeroSequence((Path(ends[0], "", p.tap**2 * z0 + neutral[0]),))
+        if second and connection.startswith("D"):
+            return ZeroSequence((Path(ends[1], "", z0 + neutral[1]),))
+        return NOTHING
 
-    def _grounded(self, device: Device, y: complex, sequence: int, usual: str) -> complex:
-        """Return the admittance of a shunt or load: in the zero sequence where its neutral is grounded."""
-        if sequence == NEGATIVE:
-            return y
+    def _grounded(self, device: Device, y: complex, usual: str) -> complex:
+        """Return the zero-sequence admittance of a shunt or load: y where its neutral is grounded."""
         given = _complex(device.data, "g0", "b0")
         if given is not None:
             return given
@@ -174,31 +203,33 @@ class Impedances:
             self._assume(f"{'shunts' if usual == 'YN' else 'loads'}: {words}", device)
         return y if (connection or usual) == "YN" else 0j
 
-    def _rotating(self, device: Device, p: SimpleNamespace, sequence: int) -> complex:
-        """Return the admittance of a machine, motor or converter."""
-        z2, data = _complex(device.data, "r2", "x2"), device.data
+    def _negative_impedance(self, device: Device, p: SimpleNamespace) -> complex | None:
+        """Return the negative-sequence impedance of a machine, motor or converter, None where none flows."""
+        z2 = _complex(device.data, "r2", "x2")
+        if z2 is not None:
+            return z2
         base = p.s_base / p.s_n if getattr(p, "s_n", 0.0) else 0.0
-        if z2 is None:
-            reactance = _negative_reactance(p)
-            if reactance is None or not base:
-                self._assume("converters and others: no negative- and zero-sequence current", device)
-                return 0j
-            words, x = reactance
-            z2 = base * complex(getattr(p, "r_a", getattr(p, "r_s", 0.0)), x)
-            self._assume(words, device)
-        if sequence == NEGATIVE:
-            return 1.0 / z2
+        reactance = _negative_reactance(p)
+        if reactance is None or not base:
+            self._assume("converters and others: no negative- and zero-sequence current", device)
+            return None
+        words, x = reactance
+        self._assume(words, device)
+        return base * complex(getattr(p, "r_a", getattr(p, "r_s", 0.0)), x)
+
+    def _zero_of_source(self, device: Device, p: SimpleNamespace) -> complex | None:
+        """Return the impedance of a source to ground, None where no current flows."""
+        data = device.data
         if device.component.role == "motor" or data.get("connection", "YN") != "YN":
-            return 0j
+            return None
         z0 = _complex(data, "r0", "x0")
         if z0 is None:
+            z2 = self._negative_impedance(device, p)
+            if z2 is None:
+                return None
             z0 = complex(z2.real, MACHINE_ZERO * z2.imag)
             self._assume(f"machines: x0 = {MACHINE_ZERO:g} x2, neutral grounded", device)
-        neutral = complex(float(data.get("r_ground", 0.0)), float(data.get("x_ground", 0.0)))
-        return 1.0 / (z0 + 3 * neutral)
-
-    def _to_ground(self, device: Device, bus: str, y: complex) -> Element:
-        return Element(device.name, (bus,), np.array([[y]]))
+        return z0 + 3 * complex(float(data.get("r_ground", 0.0)), float(data.get("x_ground", 0.0)))
 
     def _assume(self, words: str, device: Device) -> None:
         names = self.assumed.setdefault(words, [])
@@ -211,6 +242,11 @@ def _complex(data: Mapping[str, float | str], re: str, im: str) -> complex | Non
     if re not in data and im not in data:
         return None
     return complex(float(data.get(re, 0.0)), float(data.get(im, 0.0)))
+
+
+def _impedance_load(p: SimpleNamespace) -> complex:
+    """Return the admittance of a load that is left of it."""
+    return (1 - p.shed) * complex(p.p, -p.q) / getattr(p, "v_0", 1.0) ** 2
 
 
 def _negative_reactance(p: SimpleNamespace) -> tuple[str, float] | None:

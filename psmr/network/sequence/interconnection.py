@@ -15,6 +15,24 @@ from psmr.devices.network import FAULTS, OPEN
 A = cmath.rect(1.0, 2 * math.pi / 3)
 """The operator that turns by 120 degrees."""
 
+JOINT = 1e-3
+"""Resistance in pu of each phase up to where two phases and the ground meet, where phases are simulated."""
+
+
+def phase_conductances(phases: str, r: float) -> dict[str, float]:
+    """Return the conductances between phases, and to ground, of an unbalanced fault through r in pu.
+
+    Two phases and the ground are a star whose point has r to ground and `JOINT` to each of the phases:
+    phases that are joined without a resistance would change the voltages of their capacitances at once.
+    """
+    own = phases.removesuffix("g")
+    if len(own) == 1 or own == phases:
+        return {f"g_{own}": 1.0 / r}
+    sum_ = 2.0 / JOINT + 1.0 / r
+    return {f"g_{own}": 1.0 / JOINT**2 / sum_} | dict.fromkeys(
+        [f"g_{k}" for k in own], 1.0 / (JOINT * r * sum_)
+    )
+
 
 def fault_admittance(phases: str, z: complex, z2: complex, z0: complex) -> complex:
     """Return the admittance of a fault through z, seen by the positive sequence.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS
+from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
 from psmr.devices.network import Bus
 from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import bus_voltages, buses
@@ -22,6 +23,9 @@ from psmr.study.detectors.sources import Speeds
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
+
+FAULTED = ("g_fault", "b_fault", *PAIRS, *TO_GROUND)
+"""Admittances of a bus that a fault sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +155,6 @@ def _faults_of(system: System) -> tuple[tuple[int, list[int], NDArray[np.intp]],
         component = group.compiled.component
         if issubclass(component, Bus):
             declared = tuple(parameters_of(component))
-            columns = [declared.index(name) for name in ("g_fault", "b_fault", *PAIRS) if name in declared]
+            columns = [declared.index(name) for name in FAULTED if name in declared]
             found.append((number, columns, np.array([at[name] for name in group.names], dtype=np.intp)))
     return tuple(found)

@@ -10,6 +10,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
 from psmr.devices.dynamic_network.branch import DynamicLine
+from psmr.devices.dynamic_network.three_phase_line import CLOSED, ThreePhaseLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.run.trajectory import Change
 from psmr.network.sequence.equivalents import Values, with_admittances
@@ -32,7 +33,10 @@ class LineTrip:
     start
         Time of the trip in s.
     reclose
-        Time in s at which it is in service again; None: never.
+        Time in s at which it is in service again, in all phases at once; None: never.
+    at_zero
+        Whether each phase opens at the first zero of its current after `start`; None: where the line has its
+        phases, in a region with `zero_sequence`. False: all at once.
 
     Raises
     ------
@@ -45,6 +49,7 @@ class LineTrip:
     line: str
     start: float
     reclose: float | None = None
+    at_zero: bool | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
@@ -69,10 +74,41 @@ class LineTrip:
             When the branch is not there or is out of service already.
         """
         line = in_service(system, find_branch(system, self.line, str(self)), str(self)).name
-        first = Change(self.start, parameters=((line, "status", 0.0),), label=f"{line} tripped")
+        opened = opening(system, line, self.at_zero, str(self))
+        first = Change(self.start, parameters=opened, label=f"{line} tripped")
         if self.reclose is None:
             return (first,)
-        return first, Change(self.reclose, parameters=((line, "status", 1.0),), label=f"{line} reclosed")
+        return first, Change(self.reclose, parameters=closing(system, line), label=f"{line} reclosed")
+
+
+def has_poles(system: System, line: str) -> bool:
+    """Return whether each phase of a branch may be open by itself."""
+    return issubclass(system.device(line).component, ThreePhaseLine)
+
+
+def opening(system: System, line: str, at_zero: bool | None, what: str) -> Values:
+    """Return the parameters by which a branch opens: each phase at the zero of its current, or all at once.
+
+    Raises
+    ------
+    EventError
+        Where it is to open at zeros of currents that it does not have.
+    """
+    poles = has_poles(system, line)
+    if at_zero and not poles:
+        raise EventError(
+            f"{what}: at_zero = True: {line} has no phases of its own; lines of one section between buses"
+            " with capacitance have them in psmr.Region(..., zero_sequence=True)"
+        )
+    if poles and at_zero is not False:
+        return ((line, "trip", float(OPEN.index("abc"))),)
+    return ((line, "status", 0.0),)
+
+
+def closing(system: System, line: str) -> Values:
+    """Return the parameters by which a branch is in service with all its phases."""
+    poles = CLOSED if has_poles(system, line) else {}
+    return ((line, "status", 1.0), *((line, name, value) for name, value in poles.items()))
 
 
 def line_words(line: str) -> str:
@@ -129,7 +165,8 @@ class OpenPhases:
     line
         Line by its buses, ``"5-7"``, or by name, ``"line5-7"``.
     start
-        Time in s at which they open.
+        Time in s at which they open; in a region with `zero_sequence` each at the first zero of its current
+        after it.
     phases
         Which, as ``"a"`` or ``"bc"``.
     close
@@ -176,15 +213,28 @@ class OpenPhases:
         EventError
             When the line is not there, is out of service or is a transformer.
         """
-        line = find_line(system, self.line, str(self))
-        backwards = reversed_ends(system, self.line, line)
-        at = 0.0 if self.at is None else self.at
         code = float(OPEN.index(self.phases))
-        opened: Values = ((line, "open_phases", code), (line, "at", 1.0 - at if backwards else at))
+        line = find_branch(system, self.line, str(self)).name
+        if has_poles(system, line):
+            if self.at is not None:
+                raise EventError(
+                    f"{self}: at = {self.at:g}: {line} has its own dynamics and opens at an end; leave at out"
+                )
+            in_service(system, find_branch(system, self.line, str(self)), str(self))
+            opened: Values = ((line, "trip", code),)
+            closed: Values = tuple((line, name, value) for name, value in CLOSED.items())
+        else:
+            line = find_line(system, self.line, str(self))
+            at = 0.0 if self.at is None else self.at
+            backwards = reversed_ends(system, self.line, line)
+            opened = ((line, "open_phases", code), (line, "at", 1.0 - at if backwards else at))
+            closed = ((line, "open_phases", 0.0), (line, "at", 0.0))
         words = f"phase{'s' if len(self.phases) > 1 else ''} {self.phases} of {line}"
         stages = [(self.start, f"{words} open", opened)]
         if self.close is not None:
-            stages.append((self.close, f"{words} closed", ((line, "open_phases", 0.0), (line, "at", 0.0))))
+            stages.append((self.close, f"{words} closed", closed))
+        if has_poles(system, line):
+            return tuple(Change(t, parameters=values, label=label) for t, label, values in stages)
         return changes_at(system, line, stages)
 
 

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
 from psmr.base.slips import explains_slips
+from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
+from psmr.devices.dynamic_network.zero_crossing import SIGNS
 from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
 from psmr.network.sequence.equivalents import Values
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
 from psmr.network.topology.plants import Plant, plants
-from psmr.study.events.branch import changes_at, find_line, in_service, line_words
+from psmr.study.events.branch import (
+    changes_at,
+    closing,
+    find_line,
+    in_service,
+    line_words,
+    opening,
+)
 from psmr.study.events.event import (
     bus_words,
     check_after,
@@ -70,6 +79,10 @@ class Fault:
         The phases that are joined, g the ground: ``"abc"``, ``"ag"`` and so on for one phase to ground,
         ``"bc"`` for two phases, ``"bcg"`` for two phases to ground. The impedance is to ground, or between
         the two phases. See `psmr.network.sequence`.
+    at_zero
+        Whether each phase of the fault, and of the lines that its clearing takes out, is interrupted at the
+        first zero of its current after `clear`; None: where the bus, or the line, has its phases, in a region
+        with `zero_sequence`. False: all at once.
 
     Raises
     ------
@@ -94,6 +107,7 @@ class Fault:
     permanent: bool = False
     clear_again: float | None = None
     phases: Annotated[str, FAULTS[1:]] = "abc"
+    at_zero: bool | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
@@ -231,6 +245,9 @@ class Fault:
             (place, "x_fault", self.x),
         )
         off: Values = ((place, "fault", 0.0), (place, "r_fault", 0.0), (place, "x_fault", 0.0))
+        if self._at_zero(system, place):
+            on = (*on, (place, "clearing", 0.0), *((place, sign, 0.0) for sign in SIGNS))
+            off = ((place, "clearing", 1.0),)
         what = "fault" if self.phases == "abc" else f"{self.phases} fault"
         where = f"{what} at {place}"
         if self.line is not None:
@@ -250,16 +267,28 @@ class Fault:
             yield self.cleared, f"{where} cleared", off
             return
         names = ", ".join(trip)
-        label, off = f"{where} cleared, {names} tripped", (*off, *((name, "status", 0.0) for name in trip))
+        label, off = f"{where} cleared, {names} tripped", off
+        for name in trip:
+            off = (*off, *opening(system, name, self.at_zero, str(self)))
         yield self.cleared, label, off
         if self.reclose is None:
             return
-        back = tuple((name, "status", 1.0) for name in trip)
+        back = tuple(value for name in trip for value in closing(system, name))
         if self.clear_again is None:
             yield self.reclose, f"{names} reclosed", back
             return
         yield self.reclose, f"{names} reclosed onto the {where}", (*on, *back)
         yield self.clear_again, f"{label} for good", off
+
+    def _at_zero(self, system: System, place: str) -> bool:
+        """Return whether the fault ends at zeros of its currents; raise EventError where it cannot."""
+        phases = issubclass(system.device(place).component, ThreePhaseBus)
+        if self.at_zero and not phases:
+            raise EventError(
+                f"{self}: at_zero = True: {place} has no phases of its own; buses with capacitance have them"
+                " in psmr.Region(..., zero_sequence=True)"
+            )
+        return phases and self.at_zero is not False
 
     def _first_end(self, system: System, line: str, t_from: float, t_to: float) -> tuple[float, str, Values]:
         """Return what happens where the first end of the line opens."""

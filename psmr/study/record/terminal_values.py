@@ -29,15 +29,15 @@ def terminal_values(
     assert base is not None
     found: dict[tuple[str, str], tuple[NDArray[np.complex128], NDArray[np.complex128]]] = {}
     names = {terminal.device for terminal in wanted}
-    currents = _injections(system, spans, names, t, x, y)
+    currents = injections(system, spans, names, t, x, y)
     for terminal in wanted:
-        re, im = (_column(system, f"{terminal.bus}.v_{part}", x, y) for part in ("re", "im"))
+        re, im = (column(system, f"{terminal.bus}.v_{part}", x, y) for part in ("re", "im"))
         i_re, i_im = (currents[terminal.device, f"i_{part}{terminal.port}"] for part in ("re", "im"))
         current = i_re + 1j * i_im
         if (terminal.device, f"b{terminal.port}") in currents:
             # Charging at a bus with its own dynamics has its part of the current of the bus's capacitance.
             whole, re_c, im_c = (
-                _column(system, f"{terminal.bus}.{name}", x, y) for name in ("b", "i_re", "i_im")
+                column(system, f"{terminal.bus}.{name}", x, y) for name in ("b", "i_re", "i_im")
             )
             current = current - currents[terminal.device, f"b{terminal.port}"] / whole * (re_c + 1j * im_c)
         current = (terminal.sign * current).astype(np.complex128)
@@ -46,12 +46,13 @@ def terminal_values(
     return found
 
 
-def _column(system: System, name: str, x: Reals, y: Reals) -> Reals:
+def column(system: System, name: str, x: Reals, y: Reals) -> Reals:
+    """Return (K,) values of a state or algebraic variable."""
     place = system.index(name)
     return x[:, place] if place < system.n else y[:, place - system.n]
 
 
-def _injections(
+def injections(
     system: System, spans: Sequence[Span], names: set[str], t: Reals, x: Reals, y: Reals
 ) -> dict[tuple[str, str], Reals]:
     """Return (K,) values of each output of the named devices by (device, output)."""

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage, quantity
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.dead_parts import islands
-from psmr.network.topology.network import buses, nominal_frequency, voltage_places
+from psmr.network.topology.network import bus_voltages, buses, nominal_frequency
 from psmr.network.topology.sources import centre_of_inertia, island_of, leading, sources_of
 from psmr.study.detectors.sources import Speeds, angles_of
 from psmr.study.events.spans import Span
 from psmr.study.record.frequency import frequencies
+from psmr.study.record.phase_values import phase_values
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.terminal_values import terminal_values
 
@@ -84,20 +86,24 @@ def sequence_values(
 ) -> dict[str, Reals]:
     """Return the magnitudes in pu, (K,) each, of ``bus5.v_a``, ``line5-7.i_0`` and so on.
 
-    A branch's currents are those into it at its from bus; `terminals` has these.
+    A branch's currents are those into it at its from bus; `terminals` has these. At buses and branches with
+    their own dynamics they are the values at each instant.
     """
+    dynamic = [name for name in names if name.rpartition(".")[0] in dynamic_elements(system)]
+    instantaneous = phase_values(system, spans, dynamic, terminals, t, x, y)
+    names = [name for name in names if name not in instantaneous]
     found = {name: np.zeros(len(t)) for name in names}
     if not names:
-        return found
+        return instantaneous
     wanted = {name.rpartition(".")[0] for name in names}
     ends = [end for end in terminals if end.end == "_from" and end.device in wanted]
     positive = terminal_values(system, spans, ends, t, x, y)
-    re, im = (part - system.n for part in voltage_places(system))
     places = {bus: k for k, bus in enumerate(buses(system))}
     for span in spans:
         rows = span.rows
         now = replace(system, parameters=tuple(matrix.copy() for matrix in span.parameters))
-        v = y[rows][:, re] + 1j * y[rows][:, im]
+        re, im = bus_voltages(system, x[rows], y[rows])
+        v = re + 1j * im
         solution = SequenceSolution.of(now, v, span.out)
         for name in names:
             device, _, quantity = name.rpartition(".")
@@ -106,7 +112,7 @@ def sequence_values(
             else:
                 parts = solution.current_into(device, positive[device, "_from"][1][rows])
             found[name][rows] = np.abs(_of(quantity[-1], parts))
-    return found
+    return found | instantaneous
 
 
 def _of(which: str, parts: NDArray[np.complex128]) -> NDArray[np.complex128]:

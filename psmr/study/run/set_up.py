@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +18,14 @@ from psmr.base.slips import sentence
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
-from psmr.network.dynamic.switching import dynamic_elements, events_outside
+from psmr.network.dynamic.switching import (
+    dynamic_elements,
+    events_outside,
+    zero_elements,
+    zero_statuses,
+)
 from psmr.network.sequence.assumptions import warn_of_assumptions
-from psmr.network.sequence.equivalents import dependent_admittances
+from psmr.network.sequence.equivalents import Values, dependent_admittances
 from psmr.network.topology.plants import plants
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.criteria import USUAL, Criteria
@@ -35,6 +40,8 @@ from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
 from psmr.study.run.planned import planned
 from psmr.study.run.synchronise import Synchroniser
+
+Following = Callable[[System, Collection[str]], Values]
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
 _END = "t_end={value!r} is the length of the run in s"
@@ -213,7 +220,9 @@ def set_up(
     along = any(
         name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
     )
-    respond = dependent_admittances if unbalanced or opening or along else None
+    respond: Following | None = dependent_admittances if unbalanced or opening or along else None
+    if zero_elements(system):
+        respond = _with_zero_sequence(respond)
     lost_with, found = partial(_lost_with, system), Synchroniser(system)
     actions = Actions(system, lost_with, respond, conditional, returns, found) or None
     wanted = Record.of(record, every)
@@ -241,6 +250,15 @@ def set_up(
         recording=recording,
         certify=certify,
     )
+
+
+def _with_zero_sequence(following: Following | None) -> Following:
+    """Return what follows from the parameters of a system, the statuses of its zero sequence among them."""
+
+    def found(system: System, out: Collection[str]) -> Values:
+        return (*(following(system, out) if following else ()), *zero_statuses(system, out))
+
+    return found
 
 
 def _lost_with(system: System, name: str) -> tuple[str, ...]:
