@@ -134,6 +134,24 @@ def test_motors(read):
     assert np.abs(system.f(system.x0, system.y0)).max() < 1e-8
 
 
+def test_the_torque_of_a_motor_is_one_at_its_speed_at_the_start(read):
+    """CIMW is CIM6 with the constant part that makes the parts 1 there."""
+    case = read(f"103 'CIMWBL' '2' {FAN} 0 0 0 0.5 0.2 0.4 1.5 /\n")
+    (motor,) = (load.motor for load in case.loads if load.motor)
+    assert (motor.type, motor.parameters["e"]) == ("CIMW", 1.5)
+    system = psmr.build(case)
+    w = system.parameter("load103-2", "w_0")
+    assert 1 - w == pytest.approx(system.w0[system.index("load103-2.slip")], abs=1e-10)
+    c_0 = 1 - 0.5 * w**2 - 0.2 * w - 0.4 * w**1.5
+    other = psmr.build(read(f"103 'CIM6BL' '2' {FAN} 0 0 0 0.5 0.2 0.4 1.5 {c_0!r} 0 /\n"))
+    fault, scheme = psmr.Fault(bus=103, start=0.1, clear=0.2, x=0.1), psmr.SingleRate("TM", h=0.005)
+    mine, theirs = (
+        psmr.simulate(s, scheme, 0.5, [fault], certify=False)["load103-2.slip"] for s in (system, other)
+    )
+    assert np.abs(mine - theirs).max() < 1e-8
+    assert mine.max() > 2 * mine.iloc[0]
+
+
 def test_a_motor_drops_at_a_low_voltage(read):
     case = read(f"103 'CIM6BL' '2' {FAN} 0.6 6 3 1 0 0 0 0 0 /\n")
     fault = psmr.Fault(bus=103, start=0.1, clear=0.25)

@@ -248,7 +248,7 @@ WRONG = {
     "motor of no type": (
         'model = "impedance"',
         'model = "motor"\n\n[load.motor]\ns_n = 60.0',
-        ":38 [load.motor]: type is missing; a motor can be: CIM5, CIM6, InductionMotor",
+        ":38 [load.motor]: type is missing; a motor can be: CIM5, CIM6, CIMW, InductionMotor",
     ),
     "parameter of a motor": (
         'model = "impedance"',

@@ -161,6 +161,10 @@ COMPOSITE = {
 LOADS = {
     models.CMLD: COMPOSITE,
     models.CIM5: {**CAGES, "cages": 2.0, "circuit": 2.0, "d": 1.4},
+    models.CIMW: {
+        **CAGES,
+        **{"cages": 2.0, "a": 0.6, "b": 0.2, "d": 0.1, "e": 1.7, "v_0": 1.0, "p_0": 0.3, "w_0": 0.98},
+    },
     models.CIM6: {**CAGES, "cages": 2.0, "a": 0.6, "b": 0.2, "d": 0.1, "e": 1.7, "c_0": 0.1},
     models.LoadCharacteristic: CHARACTERISTIC,
     models.FrequencyCharacteristic: {**CHARACTERISTIC, "a_7": 1.5, "a_8": -2.0, "t_f": 0.05, "f_n": 60.0},

@@ -18,6 +18,7 @@ FAN = "1 0.01 0.1 3 0.005 0.08 0.15 0.175 0 0 0 0 80 0 0.4 0 0 0 1 0.2 0.3 1.5 0
 RECORDS = {
     "CMLD": text(vtr1_a=0, vtr2_a=0, vtr1_b=0, vtr2_b=0, vtr1_c=0, vtr2_c=0, f_uvr=0, ltc=0),
     "CIM6": f"102 'CIM6BL' 1 {FAN} /\n",
+    "CIMW": f"102 'CIMWBL' 1 {FAN.rsplit(' ', 2)[0]} /\n",
     "IEEL with frequency": "102 'IEELBL' 1 1 0 0 1 0 0 1.5 -2 1 0 0 2 0 0 /\n",
     "relays": (
         "102 'LDS3BL' 1 0 '1' 0 40 0.1 0.05 0.2" + " 0" * 16 + " 0 /\n"

@@ -21,7 +21,7 @@ The subtransient form of the PSS/E models, with the transient and subtransient r
 of these circuits, is the same motor. With one cage there is no second one. The reactive power that the motor
 does not take itself is a susceptance at its bus, `b_shunt`, as that of `InductionMotor`.
 
-Source: PSS/E, Model Library, CIM5 and CIM6; circuits and constants after the models of OpenIPSL and STEPS,
+Source: PSS/E, Model Library, CIM5, CIM6 and CIMW; circuits and constants after the models of OpenIPSL and STEPS,
 which differ for type 2, where the circuit decides; P. Kundur, Power System Stability and Control (1994),
 chapter 7, for the equations of the induction machine.
 """
@@ -150,6 +150,49 @@ class CIM6(CageMotor):
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the steady state on the running branch."""
         return running(terminal, p, lambda w: p.a * w**2 + p.b * w + p.c_0 + p.d * w**p.e)
+
+
+class CIMW(CageMotor):
+    """Induction motor whose load torque is 1 at its speed w_0 at the start, and has powers of its speed w.
+
+    ::
+
+        t_load = t_0 (a w^2 + b w + c_0 + d w^e),    c_0 = 1 - a w_0^2 - b w_0 - d w_0^e
+
+    t_0 is the torque at the start. Source: module text; for the torque PowerWorld, CIMW; the record is that
+    of CIM6 without its last two values.
+    """
+
+    role = "motor"
+    memory = ("w_0",)
+
+    a = Parameter("1", "part of the load torque with the square of the speed", default=0.0)
+    b = Parameter("1", "part of the load torque with the speed", default=0.0)
+    d = Parameter("1", "part of the load torque with the power e of the speed", default=0.0)
+    e = Parameter("1", "exponent of the part d", default=0.0)
+    v_0 = Parameter("pu", "voltage of the power flow")
+    p_0 = Parameter("pu", "power of the power flow, on the system base")
+    w_0 = Parameter("pu", "speed at the start", positive, default=1.0)
+
+    @staticmethod
+    def prepared(p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the speed at which the motor takes the power of the power flow."""
+        one = SimpleNamespace(**p)
+        wanted = p["p_0"] * p["s_base"] / p["s_n"]
+        taken = running_branch.slip_at(lambda slip: p["v_0"] ** 2 * (1 / impedance(one, slip)).real, wanted)
+        return {"w_0": 1 - taken}
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of slip and fluxes, and the current into the bus."""
+        speed = 1 - v.slip
+        power = m.max(speed, LEAST_SPEED) ** p.e - p.w_0**p.e
+        return turning(m, v, p, 1 + p.a * (speed**2 - p.w_0**2) + p.b * (speed - p.w_0) + p.d * power)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the steady state on the running branch."""
+        return running(terminal, p, lambda _: 1.0)
 
 
 def _linked(p: Any, double: bool) -> tuple[Any, Any, Any, Any, Any, Any]:

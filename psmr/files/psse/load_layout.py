@@ -32,6 +32,7 @@ RECORDS: Mapping[str, str] = {
     "IEEL*": _PARTS,
     "CIM5*": f"{_CAGES} d -Tnom",
     "CIM6*": f"{_CAGES} a b d e c_0 -Tnom",
+    "CIMW*": f"{_CAGES} a b d e",
     "CMLD*U2": _COMPOSITE,
 }
 """Model with a star for whom it is for, to the names of its values after number, name and identifier."""
@@ -40,6 +41,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "IEEL*": ("LoadCharacteristic", "FrequencyCharacteristic"),
     "CIM5*": ("CIM5",),
     "CIM6*": ("CIM6",),
+    "CIMW*": ("CIMW",),
     "CMLD*U2": ("CMLD",),
 }
 """Model with a star to the component that it becomes; IEEL to the second one where it reads the frequency."""
