@@ -21,9 +21,9 @@ The subtransient form of the PSS/E models, with the transient and subtransient r
 of these circuits, is the same motor. With one cage there is no second one. The reactive power that the motor
 does not take itself is a susceptance at its bus, `b_shunt`, as that of `InductionMotor`.
 
-Source: PSS/E, Model Library, CIM5, CIM6 and CIMW; circuits and constants after the models of OpenIPSL and STEPS,
-which differ for type 2, where the circuit decides; P. Kundur, Power System Stability and Control (1994),
-chapter 7, for the equations of the induction machine.
+Source: PSS/E, Model Library, CIM5, CIM6 and CIMW; circuits and constants after the models of OpenIPSL and
+STEPS, which differ for type 2, where the circuit decides; P. Kundur, Power System Stability and Control
+(1994), chapter 7, for the equations of the induction machine.
 """
 
 from __future__ import annotations
