@@ -50,6 +50,7 @@ psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
 psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters
 psmr.devices.dynamic_network.branch: CHARGED
+psmr.devices.dynamic_network.travelling_wave: own_waves wave_values
 psmr.devices.exciters.compensator: compensated
 psmr.devices.loads.composite.air_conditioner: air_conditioner_module
 psmr.devices.loads.composite.start: start>start_of_composite

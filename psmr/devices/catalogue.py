@@ -22,6 +22,7 @@ from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceBranch,
     ZeroSequenceBus,
 )
+from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
@@ -113,6 +114,7 @@ NETWORK: tuple[type[Component], ...] = (
 
 DYNAMIC: tuple[type[Component], ...] = (
     *(DynamicBus, JunctionBus, DynamicLine, DynamicSeriesCapacitor, DynamicTransformer),
+    TravellingWaveLine,
     *(DynamicCapacitor, DynamicReactor, DynamicLoad),
     *(ThreePhaseBus, ThreePhaseLine, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
 )

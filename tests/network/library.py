@@ -53,6 +53,7 @@ PARAMETERS = {
         **{"f_n": 60.0, "r": 0.01, "x": 0.085, "g": 0.02, "b": -0.1, "tap": 0.95, "shift": 0.3},
         **{"end_i": 0.0, "end_j": 0.0},
     },
+    models.TravellingWaveLine: {"f_n": 60.0, "z_c": 0.7, "tau": 1e-3, "r": 0.03, "g": 0.01},
     models.DynamicCapacitor: {"g": 0.1, "b": 0.5},
     models.DynamicReactor: {"f_n": 60.0, "g": 0.1, "b": -0.5},
     models.DynamicLoad: {

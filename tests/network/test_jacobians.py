@@ -125,6 +125,7 @@ def compare(component, parameters, branches):
         low, high = values[state] <= system.lower[i], values[state] >= system.upper[i]
         expected[i, (high & (value[i] > 0)) | (low & (value[i] < 0))] = 0.0
     block = np.ix_(rows, columns)
+    points = np.array([system.with_constant_signals(w) for w in points])  # what is late is what is there
     found = np.array([system.jacobian(w).toarray()[block] for w in points])
     residual = np.array([system.residual(w)[rows] for w in points])
     # The row of a signal holds -s beside what the device adds; row and variable have one number.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import cmath
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PsmrWarning
+from psmr.base.errors import InputError, PsmrWarning, nearest
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.structure import structure_for
@@ -33,6 +33,12 @@ from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, D
 from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.three_phase_line import ThreePhaseLine
+from psmr.devices.dynamic_network.travelling_wave import (
+    TravellingWaveLine,
+    own_waves,
+    wave_values,
+    waves_at_rest,
+)
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.dynamic.junctions import dependent_ends, reads_voltage, require_determined
@@ -108,7 +114,8 @@ class _Conversion:
         everything = (*system.names_x, *system.names_y, *system.names_u)
         self.values: dict[str, float] = dict(zip(everything, map(float, system.w0[:-1]), strict=True))
         self.start: dict[str, float] = {}
-        self.charge = _charge(system)
+        self._require_lines(region.travelling_waves)
+        self.charge = _charge(system, region.travelling_waves)
         self.charged = {bus for bus in buses(system) if bus in names and self.charge[bus] > 0}
         self.junctions = self._junctions()
         self.capacitors = {d.name for d in system.devices if d.name in names and is_series_capacitor(d)}
@@ -124,14 +131,27 @@ class _Conversion:
     def voltage(self, bus: str) -> complex:
         return complex(self.values[f"{bus}.v_re"], self.values[f"{bus}.v_im"])
 
+    def _require_lines(self, waves: tuple[str, ...]) -> None:
+        lines = [
+            d.name for d in self.system.devices if issubclass(d.component, Line) and d.name in self.names
+        ]
+        for name in waves:
+            if name not in lines:
+                raise InputError(
+                    f"Region: travelling_waves: {name!r} is no line in the region{nearest(name, lines)}"
+                )
+
     def _junctions(self) -> set[str]:
         found = set()
+        waves = set(self.region.travelling_waves)
+        fed = {end for branch in branches(self.system) if branch.name in waves for end in branch.ends}
         magnetising = {
             d.name for d in self.system.devices
             if issubclass(d.component, Transformer) and (d.parameters["g"] or d.parameters["b"])
         }  # fmt: skip
         for bus, devices in at_buses(self.system).items():
-            if bus not in self.names or bus in self.charged:
+            # Behind its characteristic impedance a travelling wave leaves the voltage to the currents' sum.
+            if bus not in self.names or bus in self.charged or bus in fed:
                 continue
             static = [d for d in devices if reads_voltage(self.component(d))]
             feeding = [b.name for b in branches(self.system) if b.ends[0] == bus and b.name in magnetising]
@@ -201,6 +221,8 @@ class _Conversion:
         values |= {f"end_{e}": float(kind) for e, kind in kinds.items()}
         v = [self.voltage(bus) for bus in ends]
         component: type[Component]
+        if device.name in self.region.travelling_waves:
+            return self._wave_line(device, (v[0], v[1]))
         if device.name in self.capacitors:
             if CHARGED == kinds["i"] == kinds["j"] and not p["r"] > 0:
                 raise InputError(
@@ -241,6 +263,19 @@ class _Conversion:
                 wires[f"b_{e}"] = f"{bus}.b"
         if issubclass(device.component, MonitoredLine | MonitoredTransformer):
             component = with_read_currents(structure_for(component, values))  # type: ignore[arg-type]  # a class is hashable
+        return replace(device, component=component, parameters=values, connections=wires)
+
+    def _wave_line(self, device: Device, v: tuple[complex, complex]) -> Device:
+        name, p = device.name, device.parameters
+        own = wave_values(name, p["r"], p["x"], p["b"], p["g"], self.frequency)
+        rest = waves_at_rest(own, v, self.frequency)
+        for quantity, end, value in zip("iibb", "ijij", rest, strict=True):
+            self.start |= _pair(f"{name}.{quantity}", p["status"] * value, f"_{end}")
+        component: type[Component] = TravellingWaveLine
+        if issubclass(device.component, MonitoredLine):
+            component = with_read_currents(component)  # type: ignore[arg-type]  # a class is hashable
+        values = own | {"f_n": self.frequency, "status": p["status"]}
+        wires = {**device.connections, **own_waves(name)}
         return replace(device, component=component, parameters=values, connections=wires)
 
     def _kind(self, branch: str, bus: str) -> int:
@@ -311,11 +346,16 @@ class _Conversion:
         return self.values[device.connections.get(variable, f"{device.name}.{variable}")]
 
 
-def _charge(system: System) -> dict[str, float]:
-    """Return the susceptance to ground that is in service at each bus: charging and capacitors, in pu."""
+def _charge(system: System, waves: Collection[str]) -> dict[str, float]:
+    """Return the susceptance to ground that is in service at each bus: charging and capacitors, in pu.
+
+    That of lines on which `waves` travel is no part of their buses.
+    """
     found = dict.fromkeys(buses(system), 0.0)
     for device in system.devices:
         p = device.parameters
+        if device.name in waves:
+            continue
         if issubclass(device.component, Line):
             for e in "ij":
                 found[device.connections[f"v_re_{e}"].rpartition(".")[0]] += p["status"] * p["b"] / 2

@@ -49,6 +49,8 @@ class Region:
     zero_sequence
         Whether the region has its phases: the zero sequence is states of its own, each phase may have a fault
         to ground or be open, and breakers open at the zeros of their currents.
+    travelling_waves
+        Names of lines in the region on which waves travel in place of pi sections.
 
     Raises
     ------
@@ -64,9 +66,10 @@ class Region:
     stator_speed: bool = True
     sections: int = 1
     zero_sequence: bool = False
+    travelling_waves: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("buses", "devices"):
+        for name in ("buses", "devices", "travelling_waves"):
             given = getattr(self, name)
             if isinstance(given, str | int) and not isinstance(given, bool):
                 object.__setattr__(self, name, (given,))

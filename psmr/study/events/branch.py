@@ -11,6 +11,7 @@ from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
 from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.dynamic_network.three_phase_line import CLOSED, ThreePhaseLine
+from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.run.trajectory import Change
 from psmr.network.sequence.equivalents import Values, with_admittances
@@ -126,7 +127,7 @@ def find_line(system: System, line: str, what: str) -> str:
     """
     branch = in_service(system, find_branch(system, line, what), what)
     component = system.device(branch.name).component
-    if issubclass(component, DynamicLine):
+    if issubclass(component, DynamicLine | TravellingWaveLine):
         raise EventError(
             f"{what}: {branch.name} has its own dynamics, along which no fault can be; take one of its "
             f"buses, {' or '.join(branch.ends)}"
