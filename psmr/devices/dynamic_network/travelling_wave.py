@@ -33,10 +33,9 @@ class TravellingWaveLine(Component):
     resistance H = 1. Each end has a conductance g / 2 to ground as well. Out of service it has no current.
     """
 
-    algebraic = ("i_re_i", "i_im_i", "i_re_j", "i_im_j", *_WAVES)
+    algebraic = ("current_re_i", "current_im_i", "current_re_j", "current_im_j", *_WAVES)
     inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j", *(f"{wave}_late" for wave in _WAVES))
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
-    rows = ("current_re_i", "current_im_i", "current_re_j", "current_im_j", *_WAVES)
     delays = {f"{wave}_late": "tau" for wave in _WAVES}
 
     f_n = F_N
@@ -56,7 +55,7 @@ class TravellingWaveLine(Component):
         waves: list[Any] = []
         injections: list[Any] = []
         for k, other in (("i", "j"), ("j", "i")):
-            v_k, i_k, b_k = (_of(v, name, k) for name in ("v", "i", "b"))
+            v_k, i_k, b_k = (_of(v, name, k) for name in ("v", "current", "b"))
             far, near = _of(v, "b", other, "_late"), _of(v, "b", k, "_late")
             b_re, b_im = ((1 + h) / 2 * far[n] + (1 - h) / 2 * near[n] for n in (0, 1))
             arrives = c * b_re + s * b_im, c * b_im - s * b_re

@@ -269,7 +269,7 @@ class _Conversion:
         name, p = device.name, device.parameters
         own = wave_values(name, p["r"], p["x"], p["b"], p["g"], self.frequency)
         rest = waves_at_rest(own, v, self.frequency)
-        for quantity, end, value in zip("iibb", "ijij", rest, strict=True):
+        for quantity, end, value in zip(("current", "current", "b", "b"), "ijij", rest, strict=True):
             self.start |= _pair(f"{name}.{quantity}", p["status"] * value, f"_{end}")
         component: type[Component] = TravellingWaveLine
         if issubclass(device.component, MonitoredLine):
