@@ -17,12 +17,12 @@ from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.three_phase_line import ThreePhaseLine
+from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceAdmittance,
     ZeroSequenceBranch,
     ZeroSequenceBus,
 )
-from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer

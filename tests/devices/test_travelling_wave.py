@@ -129,3 +129,5 @@ def test_wscc9_has_the_same_equilibrium_and_fault_with_travelling_waves():
 def test_lines_that_are_not_in_the_region_are_refused():
     with pytest.raises(InputError, match=r"travelling_waves: 'line5-8' is no line in the region.*line"):
         psmr.build(psmr.case("wscc9"), dynamic=psmr.Region("all", travelling_waves=("line5-8",)))
+    with pytest.raises(InputError, match="a travelling wave has no zero sequence here"):
+        psmr.Region("all", travelling_waves=("line5-7",), zero_sequence=True)
