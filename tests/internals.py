@@ -102,7 +102,7 @@ psmr.integrate.control.time_grid: missed
 psmr.integrate.run.changes: autonomous objection>objection_to_change
 psmr.integrate.run.counters: Counters
 psmr.integrate.run.integrate: integrate integrate_module
-psmr.integrate.run.memory: memory_module
+psmr.integrate.run.available_memory: available_memory_module
 psmr.integrate.run.span: span_module
 psmr.integrate.run.trajectory: Change
 psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
@@ -124,10 +124,11 @@ psmr.integrate.solve.status: DONE
 psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.step.description: words
 psmr.integrate.step.extrapolation: extrapolate
-psmr.integrate.step.machine: VALID_OF
-psmr.integrate.step.past: CONTINUED DEPTH HERE REPEATED forget keep learn no_past start>start_from_past
-    taken_back
-psmr.integrate.step.program: Combine NOW Program Repeat Stage Until
+psmr.integrate.step.interpreter: VALID_OF
+psmr.integrate.step.stage_history: CONTINUED DEPTH HERE REPEATED forget keep learn no_stage_history
+    start>start_from_history
+    restore
+psmr.integrate.step.program: Combine NOW Program Repeat Stage Iterate
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
 psmr.integrate.step.response_matrix: response_matrix response_matrix_module some_of_solution
 psmr.integrate.step.run_program: WHOLE run_program

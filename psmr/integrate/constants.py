@@ -290,7 +290,7 @@ class Constants:
         "reads the time nothing begins but what grows out of rounding, which no long step follows: a span "
         "that would move no state by more than a negligible part of the tolerance is one step",
     )
-    memory: float = _constant(
+    mean_over: float = _constant(
         0.2,
         "s",
         "after it it is forgotten where angles were: a swing of 1 Hz deviates by 0.8 of its amplitude, a "

@@ -13,7 +13,7 @@ from partitioning import Partition
 from psmr.base.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.solve.sides import require_same_system
+from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.step.description import words
 from psmr.integrate.step.program import Side
 from psmr.integrate.step.work import matrices

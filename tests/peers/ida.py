@@ -43,7 +43,7 @@ PACE = 1e4
 @lean
 def limited_residual(block, w, rate, out):  # type: ignore[no-untyped-def]
     """Write the residual at w and the rates; see `IdaRun`."""
-    newton_state_of(block).memory[VALID] = 0.0
+    newton_state_of(block).scalars[VALID] = 0.0
     evaluate(block, w)
     move_limits(block, w)
     limits, F, states = limits_of(block), matrix_of(block).F, work_of(block).known.size
@@ -155,7 +155,7 @@ class IdaRun:
             max_num_steps=200_000,
             calc_initcond=None,
         )
-        block.records.newton.memory[VALID] = 0.0
+        block.records.newton.scalars[VALID] = 0.0
         w[-1] = begin
         start, rates = w[: self.size].copy(), np.zeros(self.size)
         project(address, w, rates)

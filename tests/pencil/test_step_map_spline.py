@@ -48,7 +48,7 @@ def test_an_extrapolation_remembers_what_it_reads(interpolation, corrections, pr
         interface="held",
     )
     there, T = step_map(linear, scheme), step_operator(linear, scheme)
-    size, kept = linear.n + linear.m, len(there.remembered)
+    size, kept = linear.n + linear.m, len(there.history_of)
     assert kept == (size if predict == "all" else (~split.fast_x).sum() + (~split.fast_y).sum())
     assert there.sizes == (size, kept, kept)[: 2 if interpolation == "linear" else 3]
     columns = np.column_stack([there.apply(e) for e in np.eye(there.order)])
@@ -71,7 +71,7 @@ def test_the_memory_holds_the_slow_parts_of_the_last_two_steps():
     rng = np.random.default_rng(1)
     state = rng.standard_normal(there.order)
     after = there.apply(state)
-    assert np.array_equal(after[size : size + slow], state[:size][there.remembered])
+    assert np.array_equal(after[size : size + slow], state[:size][there.history_of])
     assert np.array_equal(after[size + slow :], state[size : size + slow])
     # The memory is read: the same w with another past goes elsewhere.
     other = state.copy()

@@ -130,7 +130,7 @@ def test_files_appear_together_or_not_at_all(tmp_path):
 
 
 def test_memory_that_runs_out_ends_a_run_with_its_part(system, monkeypatch):
-    from tests.internals import memory_module as memory
+    from tests.internals import available_memory_module as memory
 
     scheme = psmr.VariableStep(h_max=1e-4)
     monkeypatch.setattr(memory, "SMALL", 0)

@@ -137,7 +137,7 @@ def look_anew(corners):  # type: ignore[no-untyped-def]
 
 
 @lean
-def see(machine, corners, point, w):  # type: ignore[no-untyped-def]
+def see(interpreter, corners, point, w):  # type: ignore[no-untyped-def]
     """Evaluate the margins at a point of the step, the present one in w, unless they are known."""
     if corners.seen[point] == 0:
         residual(corners.margins, w, corners.values[point])

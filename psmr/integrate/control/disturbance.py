@@ -3,7 +3,7 @@
 The size is the largest deviation of any variable from where it was when the span began, before its events,
 relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an imaginary part in the frame
 of the network, turn with the common angle, by an amount that grows with time however small the disturbance
-is: they deviate from their own mean over the last `Constants.memory` seconds, with exponential weights, so
+is: they deviate from their own mean over the last `Constants.mean_over` seconds, with exponential weights, so
 that they count as far as they swing, jump, or turn in that time.
 """
 
@@ -65,7 +65,7 @@ def size_with(disturbance, w):  # type: ignore[no-untyped-def]
 def follow_disturbance(disturbance, size, h, w):  # type: ignore[no-untyped-def]
     """Go on to the accepted point in w, h in s behind the last one, with which the size is as given."""
     disturbance.size[SO_FAR] = size
-    part = 1.0 - math.exp(-h / TUNED.memory)
+    part = 1.0 - math.exp(-h / TUNED.mean_over)
     reference = disturbance.reference
     for at in disturbance.turning:
         reference[at] += part * (w[at] - reference[at])

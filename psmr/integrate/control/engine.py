@@ -62,7 +62,7 @@ class FixedSteps:
         self._before: tuple[float, ...] = ()
         none = np.zeros(1, np.int64)  # the loop is compiled, or loaded, before the clock of a run begins
         empty = np.zeros((1, system.n + system.m))
-        advance(self.stepper.machine, None, 1.0, np.zeros(1), none, 0, 0, w, empty)
+        advance(self.stepper.interpreter, None, 1.0, np.zeros(1), none, 0, 0, w, empty)
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`."""
@@ -78,22 +78,22 @@ class FixedSteps:
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
     ) -> tuple[int, int]:
         """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
-        stepper, memory = self.stepper, self.stepper.memory
+        stepper, history = self.stepper, self.stepper.history
         stepper.ready(w)
         stepper.note_parts(grid.parts)
         status = DONE
         while first < last and status == DONE:
             h = float(grid.steps[first])
             stop = first + 1
-            if self._before == uniform(h, memory):
+            if self._before == uniform(h, history):
                 same = np.flatnonzero(grid.steps[first:last] != h)
                 stop = first + int(same[0]) if same.size else last
             inner = int(ends[first + 1] - ends[first])
-            within = np.empty((inner, record.shape[1])) if self.every else NO_POINTS
-            machine = stepper.at(h, self._before)._replace(within=within)
-            done, status = advance(machine, None, h, grid.times, ends, first, stop, w, record)
-            for _ in range(min(done - first, memory)):
-                self._before = (h, *(h + back for back in self._before))[:memory]
+            points = np.empty((inner, record.shape[1])) if self.every else NO_POINTS
+            interpreter = stepper.at(h, self._before)._replace(inner_points=points)
+            done, status = advance(interpreter, None, h, grid.times, ends, first, stop, w, record)
+            for _ in range(min(done - first, history)):
+                self._before = (h, *(h + back for back in self._before))[:history]
             first = done
             if status == STALE:
                 stepper.form_response(w)
@@ -172,7 +172,7 @@ class ControlledSteps:
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`: the first step of a span follows from the rates at its start."""
         stepper = self.stepper
-        stepper.machine.points[self.control.outliving[:, 1], -1] = np.nan
+        stepper.interpreter.points[self.control.outliving[:, 1], -1] = np.nan
         self.control = begin_control(
             self.control, self.blocks[0], self._before(float(w[-1])), end, w, stops, stepper.autonomous
         )
@@ -182,8 +182,8 @@ class ControlledSteps:
         """See `Engine`."""
         times, rows, ends = np.empty(most + 1), np.empty((most + 1, self._size)), np.arange(most + 1)
         times[0], rows[0] = w[-1], w[: self._size]
-        machine = self.stepper.ready(w)
-        done, status = advance(machine, self.control, 0.0, times, ends, 0, most, w, rows)
+        interpreter = self.stepper.ready(w)
+        done, status = advance(interpreter, self.control, 0.0, times, ends, 0, most, w, rows)
         self._last = times[: done + 1], rows[: done + 1]
         return Piece.of_points(times[1 : done + 1], rows[1 : done + 1]), int(status)
 

@@ -66,7 +66,7 @@ def control_for(
     longest, most
         Longest step in s, and steps after which a run that has not reached its end fails.
     system, encoded, corners
-        The DAE, the method's program for the machine, and what sees the corners of the equations.
+        The DAE, the method's program for the interpreter, and what sees the corners of the equations.
     w
         Buffer at the start.
     """
@@ -115,7 +115,7 @@ def begin_control(
     ahead = end - float(w[-1])
     if not autonomous or pace * ahead > TUNED.negligible * control.tolerance:
         ahead *= TUNED.first_part
-    size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.memory * pace))
+    size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.mean_over * pace))
     move = TUNED.first_move * size * control.tolerance ** (1.0 / control.order)
     first = min(ahead, move / pace) if pace > 0.0 else ahead
     control.steps[:] = first, NONE_BEFORE, 0.0

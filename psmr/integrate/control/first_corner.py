@@ -29,12 +29,12 @@ from psmr.integrate.step.program_table import AT_START
 
 
 @lean
-def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _made_of(interpreter, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return what the first `count` corners listed make of the step, in units of the tolerance.
 
     `room` holds the point. With `of_limits` it is what they make of the limits that states leave.
     """
-    block = machine.blocks[0]
+    block = interpreter.blocks[0]
     values, rows, room = corners.values, corners.rows, corners.room
     first = w.size
     for k in range(values.shape[1]):
@@ -66,17 +66,17 @@ def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # typ
                     defect[limits.bounded[b]] = 0.0
         solve(lu_of(block), defect, update)
         if of_limits:
-            return _moved_at_limits(machine, corners, True, tolerance, w)
+            return _moved_at_limits(interpreter, corners, True, tolerance, w)
     return largest_error(block, w, tolerance)
 
 
 @lean
-def _moved_at_limits(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
+def _moved_at_limits(interpreter, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
     """Return how far a state at a limit that moves moves in the step, in units of its tolerance.
 
     Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
     """
-    block, start, largest = machine.blocks[0], machine.points[AT_START], 0.0
+    block, start, largest = interpreter.blocks[0], interpreter.points[AT_START], 0.0
     matrix, limits, update = matrix_of(block), limits_of(block), work_of(block).update
     for k in range(limits.moving.shape[0]):
         row = limits.moving[k]
@@ -93,17 +93,17 @@ def _moved_at_limits(machine, corners, changed, tolerance, w):  # type: ignore[n
 
 
 @lean
-def _first_that_matter(machine, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _first_that_matter(interpreter, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return the fewest of the corners listed that matter together, and what they make of the step.
 
     They are in their order in time; none where all of them do not matter.
     """
-    source = w if point == corners.end else machine.points[corners.stages[point]]
+    source = w if point == corners.end else interpreter.points[corners.stages[point]]
     for i in range(w.size):
         corners.room[i] = source[i]
     below, middle, made = 0, count, 0.0
     while count > 0:
-        found = _made_of(machine, corners, point, middle, of_limits, tolerance, h, w)
+        found = _made_of(interpreter, corners, point, middle, of_limits, tolerance, h, w)
         if found > TUNED.matters:
             count, made = middle, found
         elif middle == count:
@@ -117,7 +117,7 @@ def _first_that_matter(machine, corners, point, count, of_limits, tolerance, h, 
 
 
 @lean
-def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _first_at(interpreter, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return where the step should end for the corners before a point, 1 where they do not matter.
 
     A corner next to the start is passed as it is, unless the step before was to end there and was too short.
@@ -128,7 +128,7 @@ def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-unty
     if count == 0 or (corners.seen[corners.end] == 0 and count <= corners.listed[0]):
         return 1.0
     corners.listed[0] = count
-    count, made = _first_that_matter(machine, corners, point, count, False, tolerance, h, w)
+    count, made = _first_that_matter(interpreter, corners, point, count, False, tolerance, h, w)
     if count == 0:
         return 1.0
     part, parts = corners.at[count - 1], corners.parts
@@ -147,7 +147,7 @@ def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-unty
 
 
 @lean
-def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _first_release(interpreter, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return where the step should end for the corner of a limit that lets a state go, 1 for none.
 
     A limit that moves holds the state up to there, and the step lets it go at its start, or holds it to its
@@ -155,10 +155,10 @@ def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untype
     limit still holds the state; a limit that jumps is met ahead of it, until what the state moves in the step
     that leads over it is below the tolerance.
     """
-    if _moved_at_limits(machine, corners, False, tolerance, w) == 0.0:
+    if _moved_at_limits(interpreter, corners, False, tolerance, w) == 0.0:
         return 1.0
     count = changed(corners, corners.end, 0.0)
-    count, made = _first_that_matter(machine, corners, corners.end, count, True, tolerance, h, w)
+    count, made = _first_that_matter(interpreter, corners, corners.end, count, True, tolerance, h, w)
     if count == 0:
         return 1.0
     part = corners.at[count - 1]
@@ -180,7 +180,7 @@ def _may_turn(corners, middle):  # type: ignore[no-untyped-def]
 
 
 @lean
-def first_switch(machine, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+def first_switch(interpreter, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step it should end for a corner before a point of it, 1 if none matters.
 
     The point is in w, and was solved last. At the end the margins at all stages decide; they are asked for
@@ -189,15 +189,15 @@ def first_switch(machine, corners, point, tolerance, h, w):  # type: ignore[no-u
     part, points, middle = 1.0, corners.parts.size, corners.middle
     if corners.values.shape[1] == 0:
         return part
-    see(machine, corners, 0, machine.points[AT_START])
-    see(machine, corners, point, w)
+    see(interpreter, corners, 0, interpreter.points[AT_START])
+    see(interpreter, corners, point, w)
     if point != corners.end:
-        return _first_at(machine, corners, point, tolerance, h, w)
-    see(machine, corners, middle, machine.points[corners.stages[middle]])
+        return _first_at(interpreter, corners, point, tolerance, h, w)
+    see(interpreter, corners, middle, interpreter.points[corners.stages[middle]])
     if not _may_turn(corners, middle):
         return part
     for j in range(points):
-        see(machine, corners, j, machine.points[corners.stages[j]])
+        see(interpreter, corners, j, interpreter.points[corners.stages[j]])
     for j in range(1, points):
-        part = min(part, _first_at(machine, corners, j, tolerance, h, w))
-    return min(part, _first_release(machine, corners, tolerance, h, w))
+        part = min(part, _first_at(interpreter, corners, j, tolerance, h, w))
+    return min(part, _first_release(interpreter, corners, tolerance, h, w))

@@ -52,22 +52,22 @@ def _left(first, last, leaves, least):  # type: ignore[no-untyped-def]
 @lean
 def _raw_rates(block, raw, start, w):  # type: ignore[no-untyped-def]
     """Evaluate the raw rates at the start, into `raw`, and at the point in w, into the block."""
-    newton_state_of(block).memory[VALID] = 0.0
+    newton_state_of(block).scalars[VALID] = 0.0
     evaluate(block, start)
     copy(matrix_of(block).F, raw)
-    newton_state_of(block).memory[VALID] = 0.0
+    newton_state_of(block).scalars[VALID] = 0.0
     evaluate(block, w)
 
 
 @lean
-def _part_at(machine, control, corners, point, b, row, known, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return (part at which bounded state b meets or leaves its limit, 1 for none; whether rates are known).
 
     `row` is that of `Limits.moving`, -1 where none of its limits moves; the rates are those of `_raw_rates`.
     See `first_limit`.
     """
-    block = machine.blocks[0]
-    matrix, limits, start = matrix_of(block), limits_of(block), machine.points[AT_START]
+    block = interpreter.blocks[0]
+    matrix, limits, start = matrix_of(block), limits_of(block), interpreter.points[AT_START]
     i, side = limits.bounded[b], limits.held[b]
     at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
     low, high = -1, -1
@@ -86,7 +86,7 @@ def _part_at(machine, control, corners, point, b, row, known, tolerance, h, w): 
     if limits.held[b] == 0 and not leaves:
         return 1.0, known
     evaluate(block, w)
-    middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
+    middle, near = corners.parts[corners.middle], interpreter.points[corners.stages[corners.middle]]
     middle, further = middle / corners.parts[point], point != corners.middle
     # How far the limit moves, and would at its first pace; its last pace follows.
     drift, moved = (limit - begin) * side, high if side > 0 else low
@@ -103,11 +103,11 @@ def _part_at(machine, control, corners, point, b, row, known, tolerance, h, w): 
     if not meets:
         part = _left(h * control.raw[i] * side - ahead, last, leaves, least)
         return part if part >= soon else 1.0, True
-    slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
+    slope, gap = h * interpreter.rates[0, at] * side - ahead, (begin - start[at]) * side
     bend, turn = last - slope, 0.0
     to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
     if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
-        halfway = h * machine.rates[corners.middle_stage, at] * side
+        halfway = h * interpreter.rates[corners.middle_stage, at] * side
         halfway -= ahead + 2.0 * middle * (drift - ahead)
         turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
         bend -= turn
@@ -121,7 +121,7 @@ def _part_at(machine, control, corners, point, b, row, known, tolerance, h, w): 
 
 
 @lean
-def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+def first_limit(interpreter, control, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
 
     The point is in w, and was solved last: the end, the stage near the middle or one behind that.
@@ -135,8 +135,8 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
     than a tolerance is left to the error, and what happens before a negligible part of the step
     is passed: it must not hide what happens later.
     """
-    limits, part, known, row = limits_of(machine.blocks[0]), 1.0, False, 0
-    start, variables = machine.points[AT_START], matrix_of(machine.blocks[0]).variables
+    limits, part, known, row = limits_of(interpreter.blocks[0]), 1.0, False, 0
+    start, variables = interpreter.points[AT_START], matrix_of(interpreter.blocks[0]).variables
     for b in range(limits.bounded.size):
         i = limits.bounded[b]
         moving = row if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b else -1
@@ -144,6 +144,6 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
             row += 1
         elif limits.held[b] == 0 and limits.lower[i] < start[variables[i]] < limits.upper[i]:
             continue
-        found, known = _part_at(machine, control, corners, point, b, moving, known, tolerance, h, w)
+        found, known = _part_at(interpreter, control, corners, point, b, moving, known, tolerance, h, w)
         part = min(part, found)
     return part

@@ -42,36 +42,36 @@ from psmr.integrate.solve.status import (
     VANISHED,
 )
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.integrate.step.machine import (
+from psmr.integrate.step.interpreter import (
     DIVIDED,
     EFFORT,
+    HAS_HISTORY,
     LEAST,
     PARTS,
-    REMEMBER,
     SHARPER,
     SOLVING,
     VALID_OF,
 )
-from psmr.integrate.step.past import forget
 from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
 from psmr.integrate.step.run_program import PART, WHOLE, run_program
+from psmr.integrate.step.stage_history import forget
 from psmr.integrate.step.validity import outdated
 
 
 @lean
-def _go_back(machine, w):  # type: ignore[no-untyped-def]
+def _go_back(interpreter, w):  # type: ignore[no-untyped-def]
     """Make w the point again from which the step was tried."""
-    copy(machine.points[AT_START], w)
-    machine.state[VALID_OF] = -1
+    copy(interpreter.points[AT_START], w)
+    interpreter.state[VALID_OF] = -1
 
 
 @lean
-def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
+def _in_parts(interpreter, h, w):  # type: ignore[no-untyped-def]
     """Take a step that cannot be solved as a whole in parts, as long ones as can be; return a status.
 
     Where no part leads on, AT_START is the last point that was reached.
     """
-    points, state = machine.points, machine.state
+    points, state = interpreter.points, interpreter.state
     t = points[AT_START, w.size - 1]
     copy(points[AT_START], points[AT_ORIGIN])
     part, done = 0.5, 0.0
@@ -79,7 +79,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
         w[w.size - 1] = t + done * h
         copy(w, points[AT_START])
         state[VALID_OF] = -1
-        status = run_program(machine, PART, 0, machine.part_code.shape[0], part * h, w)
+        status = run_program(interpreter, PART, 0, interpreter.part_code.shape[0], part * h, w)
         if status == DONE:
             done += part
             state[PARTS] += 1
@@ -92,7 +92,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
             copy(points[AT_ORIGIN], points[AT_START])
             return status
         if part < TUNED.least_part:
-            machine.measured[LEAST] = 2.0 * part * h
+            interpreter.measured[LEAST] = 2.0 * part * h
             return status
     w[w.size - 1] = t + h
     copy(points[AT_ORIGIN], points[AT_START])
@@ -100,35 +100,35 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _fixed_step(machine, k, h, w):  # type: ignore[no-untyped-def]
+def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
     """Take step k, of h in s, from the point in w, in parts if need be; return a status.
 
     Where it fails w is the last point that was reached, in parts too.
     """
-    points, state = machine.points, machine.state
+    points, state = interpreter.points, interpreter.state
     copy(w, points[AT_START])
-    machine.divided[k] = 0
-    status = run_program(machine, WHOLE, 0, machine.code.shape[0], h, w)
+    interpreter.divided[k] = 0
+    status = run_program(interpreter, WHOLE, 0, interpreter.code.shape[0], h, w)
     if status != DONE:
-        _go_back(machine, w)
-        machine.measured[LEAST] = h
-        forget(machine.past)
+        _go_back(interpreter, w)
+        interpreter.measured[LEAST] = h
+        forget(interpreter.stage_history)
         if status not in (NO_ROOM, NOT_AGREED, SLOW_TO_AGREE, NOT_SETTLED) and state[SOLVING] != 0:
-            status = _in_parts(machine, h, w)
-            machine.divided[k] = 1
+            status = _in_parts(interpreter, h, w)
+            interpreter.divided[k] = 1
         if status != DONE:
-            _go_back(machine, w)
+            _go_back(interpreter, w)
             return status
-        forget(machine.past)
+        forget(interpreter.stage_history)
         state[DIVIDED] += 1
-    if state[REMEMBER] != 0:
+    if state[HAS_HISTORY] != 0:
         copy(points[AT_OLDER], points[AT_OLDEST])
         copy(points[AT_START], points[AT_OLDER])
     return DONE
 
 
 @lean
-def _next_stop(machine, control, t):  # type: ignore[no-untyped-def]
+def _next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
     """Return the first time in s after t at which a step ends: a stop, or the end of the span.
 
     What follows a course follows the lines that hold before it.
@@ -137,25 +137,25 @@ def _next_stop(machine, control, t):  # type: ignore[no-untyped-def]
     while stops[passed[0]] <= t:
         passed[0] += 1
     stop = stops[passed[0]]
-    follow_until(machine.blocks[0], stop)
+    follow_until(interpreter.blocks[0], stop)
     return stop
 
 
 @lean
-def _first_corner(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
+def _first_corner(interpreter, control, corners, point, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step it should end for a limit or a corner before a point of it, or 1.
 
     The point is in w, and was solved last.
     """
     reach = corners.parts[point]
     tolerance = control.tolerance * control.disturbance.size[SO_FAR]
-    part = first_limit(machine, control, corners, point, tolerance, reach * h, w)
+    part = first_limit(interpreter, control, corners, point, tolerance, reach * h, w)
     part = reach * part if part < 1.0 - TUNED.negligible else 1.0
-    return min(part, first_switch(machine, corners, point, tolerance, h, w))
+    return min(part, first_switch(interpreter, corners, point, tolerance, h, w))
 
 
 @lean
-def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped-def]
+def _attempt(interpreter, control, corners, looks, h, w):  # type: ignore[no-untyped-def]
     """Try a step of h in s from the point in w; return (status, at which part of it it should end).
 
     Where it `looks` for corners, it is broken off behind the first stage that shows one that ends it: the
@@ -164,46 +164,46 @@ def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped
     halts, at = control.halts, 0
     look_anew(corners)
     for k in range(halts.shape[0]):
-        status = run_program(machine, WHOLE, at, halts[k, 0], h, w)
+        status = run_program(interpreter, WHOLE, at, halts[k, 0], h, w)
         if status != DONE:
             return status, 1.0
         at = halts[k, 0]
         if looks:
-            part = _first_corner(machine, control, corners, halts[k, 1], h, w)
+            part = _first_corner(interpreter, control, corners, halts[k, 1], h, w)
             if part < 1.0:
                 return DONE, part
     return DONE, 1.0
 
 
 @lean
-def _controlled_step(machine, control, corners, w):  # type: ignore[no-untyped-def]
+def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than the next stop; return a status."""
-    points, steps, counts = machine.points, control.steps, control.counts
-    disturbance, block = control.disturbance, machine.blocks[0]
+    points, steps, counts = interpreter.points, control.steps, control.counts
+    disturbance, block = control.disturbance, interpreter.blocks[0]
     refused, located, before = False, 0, 0.0
     while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return SPENT
         t = w[w.size - 1]
-        stop = _next_stop(machine, control, t)
+        stop = _next_stop(interpreter, control, t)
         h, last = within(t, min(steps[NEXT], control.longest), stop)
         steps[TRIED] = h
         if not t + h > t:
             return VANISHED
         copy(w, points[AT_START])
-        machine.state[EFFORT] = effort_for(control.solvable)
-        machine.measured[SHARPER] = disturbance.size[SO_FAR]
-        status, part = _attempt(machine, control, corners, located < TUNED.most_setbacks, h, w)
-        machine.state[EFFORT] = ALL
+        interpreter.state[EFFORT] = effort_for(control.solvable)
+        interpreter.measured[SHARPER] = disturbance.size[SO_FAR]
+        status, part = _attempt(interpreter, control, corners, located < TUNED.most_setbacks, h, w)
+        interpreter.state[EFFORT] = ALL
         if part < 1.0 and t + part * h > t:  # taken again, to the corner
-            _go_back(machine, w)
+            _go_back(interpreter, w)
             before, located = max(h, before), located + 1
             steps[NEXT] = part * h
             continue
         error, size = np.inf, 1.0
         if status == DONE:
             size = size_with(disturbance, w)
-            filtered_estimate(block, machine.rates, control.difference, h, w)
+            filtered_estimate(block, interpreter.rates, control.difference, h, w)
             error = largest_error(block, w, control.tolerance * size)
         if error <= 1.0:
             if last:
@@ -214,7 +214,7 @@ def _controlled_step(machine, control, corners, w):  # type: ignore[no-untyped-d
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
             return DONE
-        _go_back(machine, w)
+        _go_back(interpreter, w)
         if status == NO_ROOM:
             return status
         reject(control, h, error, status == DONE)
@@ -224,21 +224,21 @@ def _controlled_step(machine, control, corners, w):  # type: ignore[no-untyped-d
 
 
 @lean
-def _steps(machine, control, corners, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
+def _steps(interpreter, control, corners, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
     """See `advance`; what a scheme has no use for is not compiled for it."""
     for k in range(first, last):
         if control is None:
             w[w.size - 1] = times[k]
-            status = _fixed_step(machine, k, h, w)
+            status = _fixed_step(interpreter, k, h, w)
         else:
-            status = _controlled_step(machine, control, corners, w)
+            status = _controlled_step(interpreter, control, corners, w)
         if status != DONE:
             return k, status
         for i in range(ends[k + 1] - ends[k] - 1):
-            copy(machine.within[i], record[ends[k] + 1 + i])
+            copy(interpreter.inner_points[i], record[ends[k] + 1 + i])
         copy(w, record[ends[k + 1]])
         if control is None:
-            if outdated(machine, w):
+            if outdated(interpreter, w):
                 return k + 1, STALE
         else:
             times[k + 1] = w[w.size - 1]
@@ -249,7 +249,7 @@ def _steps(machine, control, corners, h, times, ends, first, last, w, record):  
 
 @announced("the integrator", 3)
 @lean
-def advance(machine, control, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
+def advance(interpreter, control, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1; row ends[k + 1] of `record` takes the end of step k, times[k] is its start.
 
     Without a controller (None) each step has h in s and its time; with one both are found, and the end of
@@ -258,8 +258,8 @@ def advance(machine, control, h, times, ends, first, last, w, record):  # type: 
     last point that was reached. With `STALE` the step before that number was completed, and the network's
     response does not hold after it; with `FULL` the span goes on.
     """
-    machine = by_reference(machine)
+    interpreter = by_reference(interpreter)
     if control is None:
-        return _steps(machine, None, None, h, times, ends, first, last, w, record)
+        return _steps(interpreter, None, None, h, times, ends, first, last, w, record)
     chosen = by_reference(control)
-    return _steps(machine, chosen, by_reference(control.corners), h, times, ends, first, last, w, record)
+    return _steps(interpreter, chosen, by_reference(control.corners), h, times, ends, first, last, w, record)

@@ -112,24 +112,24 @@ class TimeGrid:
             times, ends_part = marks[part] + h * within, k[-1] + 1 == last[part[-1]]
             yield cls(times, steps, float(marks[part[-1] + 1] if ends_part else times[-1] + h))
 
-    def points(self, within: Callable[[float], Reals]) -> NDArray[np.int64]:
+    def points(self, point_times: Callable[[float], Reals]) -> NDArray[np.int64]:
         """Return how many points each step has; see `rows`."""
         sizes, which = np.unique(self.steps, return_inverse=True)
-        return np.array([within(float(h)).size for h in sizes], dtype=np.int64)[which]
+        return np.array([point_times(float(h)).size for h in sizes], dtype=np.int64)[which]
 
-    def rows(self, within: Callable[[float], Reals] | None) -> tuple[Reals, NDArray[np.int64]]:
+    def rows(self, point_times: Callable[[float], Reals] | None) -> tuple[Reals, NDArray[np.int64]]:
         """Return the times of the rows that record the span, and the row that each step ends with.
 
-        Row 0 is the point before the first step. `within` returns the times of the points within a step of h
-        in s, counted from its start, the last one h; None records the ends of steps only.
+        Row 0 is the point before the first step. `point_times` returns the times of the points of a step of
+        h in s, counted from its start, the last one h; None records the ends of steps only.
         """
         ends = np.arange(len(self.steps) + 1)
-        if within is None:
+        if point_times is None:
             return np.append(self.times, self.end), ends
-        ends = np.append(0, np.cumsum(self.points(within)))
+        ends = np.append(0, np.cumsum(self.points(point_times)))
         t = np.empty(ends[-1] + 1)
         for h in np.unique(self.steps):
-            steps, own = np.flatnonzero(self.steps == h), within(float(h))
+            steps, own = np.flatnonzero(self.steps == h), point_times(float(h))
             t[ends[steps][:, None] + 1 + np.arange(own.size)] = self.times[steps][:, None] + own
         t[ends[:-1]], t[-1] = self.times, self.end
         return t, ends
@@ -146,7 +146,7 @@ class GridSteps:
     ----------
     step
         Step in s.
-    within
+    point_times
         Returns the times in s of the points within a step of h in s, counted from its start, the last one h.
     every
         Whether they are recorded.
@@ -154,13 +154,13 @@ class GridSteps:
         Number of states and algebraic variables.
     """
 
-    def __init__(self, step: float, within: Callable[[float], Reals], every: bool, size: int) -> None:
-        self.step, self.within, self.every, self.size = step, within, every, size
+    def __init__(self, step: float, point_times: Callable[[float], Reals], every: bool, size: int) -> None:
+        self.step, self.point_times, self.every, self.size = step, point_times, every, size
         self._windows: Iterator[TimeGrid] = iter(())
 
     def begin(self, t: float, end: float, stops: Reals) -> None:
         """Begin a span from t to `end` in s; a step ends at each of the `stops` within."""
-        points = self.within(self.step).size if self.every else 1
+        points = self.point_times(self.step).size if self.every else 1
         most = max(16, ROOM // (8 * self.size * points))
         self._end, self._windows = end, TimeGrid.windows(t, end, self.step, most, stops)
         self._open()
@@ -168,9 +168,9 @@ class GridSteps:
     def _open(self) -> None:
         """Go on to the next window."""
         self.grid, self._done = next(self._windows), 0
-        self._t, self._rows_end = self.grid.rows(self.within if self.every else None)
+        self._t, self._rows_end = self.grid.rows(self.point_times if self.every else None)
         self._rows = np.empty((self._t.size, self.size))
-        self._fast = self.grid.points(self.within)
+        self._fast = self.grid.points(self.point_times)
 
     @property
     def next_step(self) -> float:

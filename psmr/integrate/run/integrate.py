@@ -235,7 +235,7 @@ def with_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
 
 def _points(scheme: Scheme, every: bool) -> int:
     """Return how many points of a step are recorded."""
-    return scheme.within(scheme.step).size if every else 1
+    return scheme.point_times(scheme.step).size if every else 1
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrError, SimulationError
-from psmr.integrate.run.memory import bytes_text, room_for_more
+from psmr.integrate.run.available_memory import bytes_text, room_for_more
 
 Reals = NDArray[np.float64]
 

@@ -88,15 +88,15 @@ class Weights(dict[str, float]):
 
 # The points of a macro step and its operator are one piece of work, during which nothing is said: 6 s of the
 # spectrum of WSCC-9 at this number.
-MOST_WITHIN = 10_000
+MOST_FAST_STEPS = 10_000
 
 
-def within(ratio: int, passes: int) -> None:
+def check_fast_steps(ratio: int, passes: int) -> None:
     """Raise SchemeError for more fast steps within a macro step than are one piece of work."""
-    if ratio * passes > MOST_WITHIN:
-        which = "ratio" if ratio > MOST_WITHIN else "ratio x (1 + corrections)"
+    if ratio * passes > MOST_FAST_STEPS:
+        which = "ratio" if ratio > MOST_FAST_STEPS else "ratio x (1 + corrections)"
         raise SchemeError(
-            f"{which}: more than {MOST_WITHIN:,} fast steps within one macro step; take a shorter macro "
+            f"{which}: more than {MOST_FAST_STEPS:,} fast steps within one macro step; take a shorter macro "
             "step, longer fast steps, or corrections = 'converge'"
         )
 

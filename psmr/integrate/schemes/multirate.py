@@ -16,17 +16,17 @@ from psmr.base.errors import SchemeError
 from psmr.base.slips import explains_slips
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import (
-    MOST_WITHIN,
+    MOST_FAST_STEPS,
     NEWTON_WORDS,
     NEWTONS,
     DefaultChoice,
     Newton,
+    check_fast_steps,
     choice,
     newton_tolerance,
     partition,
     positive,
     whole,
-    within,
 )
 from psmr.integrate.schemes.interpolation import HISTORY
 from psmr.integrate.schemes.multirate_program import (
@@ -166,7 +166,7 @@ class Multirate(Scheme):
                 f"corrections = {self.corrections!r}: none with interface='schur', which predicts the level "
                 "under the network's response; take corrections = 0, or interface='held'"
             )
-        within(self.ratio, self.passes)
+        check_fast_steps(self.ratio, self.passes)
 
     @classmethod
     def from_steps(cls, split: Partition, h_slow: float, h_fast: float, **choices: object) -> Multirate:
@@ -179,8 +179,8 @@ class Multirate(Scheme):
         """
         positive("h_slow", h_slow, "s")
         positive("h_fast", h_fast, "s")
-        if h_slow > 2 * MOST_WITHIN * h_fast:
-            within(2 * MOST_WITHIN, 1)
+        if h_slow > 2 * MOST_FAST_STEPS * h_fast:
+            check_fast_steps(2 * MOST_FAST_STEPS, 1)
         ratio = round(h_slow / h_fast)
         # 1e-9 is far above the rounding of two decimal literals and far below any intended difference.
         if ratio < 1 or abs(ratio * h_fast - h_slow) > 1e-9 * h_slow:
@@ -258,7 +258,7 @@ class Multirate(Scheme):
     def with_ratio(self, ratio: int) -> Multirate:
         """See `Scheme`."""
         whole("ratio", ratio, RATIO)
-        within(ratio, self.passes)
+        check_fast_steps(ratio, self.passes)
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 
     def converged(self) -> Multirate:
@@ -275,7 +275,7 @@ class Multirate(Scheme):
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
         return max(1, math.ceil(h / self.h_fast - TUNED.rounding)) if self.has(True) else 1
 
-    def within(self, h: float) -> NDArray[np.float64]:
+    def point_times(self, h: float) -> NDArray[np.float64]:
         """See `Scheme`: the fast points."""
         count = self.fast_steps(h)
         return h * np.arange(1, count + 1) / count

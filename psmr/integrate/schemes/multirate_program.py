@@ -15,13 +15,13 @@ from psmr.integrate.step.program import (
     Combine,
     CopyRate,
     Instruction,
+    Iterate,
     Program,
     Rate,
     Repeat,
     Restore,
     Side,
     Stage,
-    Until,
 )
 from psmr.integrate.tableaux.tableaux import COEFFICIENTS
 
@@ -76,15 +76,15 @@ def multirate_program(scheme: MultirateChoices, h: float, before: tuple[float, .
         once = (*_fast_steps(scheme, h, count, before, both), *_slow_steps(scheme))
         if scheme.corrections:
             most = None if scheme.corrections == "converge" else int(scheme.corrections)
-            once = (Until(once, "predicted", most, scheme.epsilon),)
+            once = (Iterate(once, "predicted", most, scheme.epsilon),)
         instructions += once
     elif fast:
         instructions += _fast_steps(scheme, h, count, before, both)
     else:
         instructions.append(_slow_step(scheme, None))
-    memory = _memory(scheme) if fast and slow else 0
+    history = _history(scheme) if fast and slow else 0
     whole = scheme.interface == SCHUR or (scheme.predictor == EXTRAPOLATION and scheme.predict == "all")
-    return Program(tuple(instructions), memory, remembered="all" if whole else "slow")
+    return Program(tuple(instructions), history, history_of="all" if whole else "slow")
 
 
 def _old(scheme: MultirateChoices) -> float:
@@ -92,7 +92,7 @@ def _old(scheme: MultirateChoices) -> float:
     return COEFFICIENTS[scheme.solution][0]
 
 
-def _memory(scheme: MultirateChoices) -> int:
+def _history(scheme: MultirateChoices) -> int:
     """Return how many accepted points before the step it reads."""
     extrapolated = EXTRAPOLATED[scheme.interpolation] if scheme.predictor == EXTRAPOLATION else 0
     return max(HISTORY[scheme.interpolation], extrapolated)

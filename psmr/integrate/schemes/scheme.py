@@ -159,9 +159,9 @@ class Scheme:
         if not math.isfinite(self.step):
             raise SchemeError(f"{self}: chooses its own steps, so that there is no one step to show")
         program = self.program(self.step)
-        if not program.memory:
+        if not program.history:
             return program
-        return self.program(self.step, tuple((k + 1) * self.step for k in range(program.memory)))
+        return self.program(self.step, tuple((k + 1) * self.step for k in range(program.history)))
 
     @property
     def kind(self) -> Hashable:
@@ -173,7 +173,7 @@ class Scheme:
         """How often a step is done over, with every correction made."""
         return 1
 
-    def within(self, h: float) -> Reals:
+    def point_times(self, h: float) -> Reals:
         """Return the times in s of the points within a step of h in s; the last one is h."""
         return np.array([h])
 
@@ -190,7 +190,7 @@ class Scheme:
 
         choices = NewtonSettings(self.newton, self.tolerance)
         return FixedSteps(
-            system, self.program, self.step, choices, self.split, parameters, w, self.within, every
+            system, self.program, self.step, choices, self.split, parameters, w, self.point_times, every
         )
 
     def operator(self, linear: LinearDae) -> Reals | None:

@@ -153,7 +153,7 @@ def tableau_program(
     outliving = {
         name[len(BEFORE) :] for names in starts.values() for name in names if name.startswith(BEFORE)
     }
-    return Program(tuple(instructions), kept=tuple(sorted(outliving)))
+    return Program(tuple(instructions), carried=tuple(sorted(outliving)))
 
 
 def _cubes(tableau: Tableau, stage: int, points: tuple[str, ...]) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.failure import algebraic_failure
 from psmr.integrate.solve.impasse import matrix_at, singular_direction
 from psmr.integrate.solve.newton import ALL, DAMPED, HONEST
-from psmr.integrate.solve.records import KEPT
+from psmr.integrate.solve.records import HOMOTOPY
 from psmr.integrate.solve.status import DONE, NO_ROOM, SINGULAR
 
 Reals = NDArray[np.float64]
@@ -181,9 +181,9 @@ def _continued(block: Block, last: Reals, w: Reals) -> bool:
         if direction is not None:
             w += (target - kept) * direction
         block.records.work.shift[:] = shift[:-1]
-        block.records.newton.memory[KEPT] = target
+        block.records.newton.scalars[HOMOTOPY] = target
         status = _solve(block, w)
-        block.records.newton.memory[KEPT] = 0.0
+        block.records.newton.scalars[HOMOTOPY] = 0.0
         if status == DONE and target == 0.0:
             return True
         if status == DONE:

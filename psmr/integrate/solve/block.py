@@ -24,7 +24,7 @@ from psmr.integrate.solve.ordering import make_lu, order_and_room, why_singular,
 from psmr.integrate.solve.ramps import NOTHING, Following
 from psmr.integrate.solve.records import (
     CONTRACTION,
-    KEPT,
+    HOMOTOPY,
     SCALE,
     VALID,
     Limits,
@@ -131,7 +131,7 @@ class Block:
 
     def evaluate(self, w: Reals) -> None:
         """Write the raw residual at w into F."""
-        self.records.newton.memory[VALID] = 0.0
+        self.records.newton.scalars[VALID] = 0.0
         evaluate(self.address, w)
 
     def load(
@@ -181,14 +181,14 @@ class Block:
 
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
-        memory = self.records.newton.memory
-        memory[SCALE], memory[CONTRACTION], memory[VALID], memory[KEPT] = np.nan, 1.0, 0.0, 0.0
+        scalars = self.records.newton.scalars
+        scalars[SCALE], scalars[CONTRACTION], scalars[VALID], scalars[HOMOTOPY] = np.nan, 1.0, 0.0, 0.0
 
     def make_room(self) -> None:
         """Double the room for the factors; pivots are chosen at the next solve."""
         lu, search = with_room(self.records.lu)
         self._keep(self.records._replace(lu=lu, search=search))
-        self.records.newton.memory[SCALE] = np.nan
+        self.records.newton.scalars[SCALE] = np.nan
 
     def singular(self, status: int) -> SingularError:
         """Return the error for a matrix without pivots; names the variable."""

@@ -56,13 +56,13 @@ def follow_ramps(block, w):  # type: ignore[no-untyped-def]
 @lean
 def evaluate(block, w):  # type: ignore[no-untyped-def]
     """Write the raw residual at w into F, unless it is there."""
-    kept = newton_state_of(block)
-    if kept.memory[VALID] == 0.0:
+    state = newton_state_of(block)
+    if state.scalars[VALID] == 0.0:
         matrix = matrix_of(block)
         follow_ramps(block, w)
         residual(matrix.table, w, matrix.F)
-        kept.counts[RESIDUALS] += 1
-        kept.memory[VALID] = 1.0
+        state.counts[RESIDUALS] += 1
+        state.scalars[VALID] = 1.0
 
 
 @lean
@@ -173,4 +173,4 @@ def place(block, w):  # type: ignore[no-untyped-def]
         w[variables[i]] = known[i]
     follow_ramps(block, w)
     put_onto_limits(block, w)
-    newton_state_of(block).memory[VALID] = 0.0
+    newton_state_of(block).scalars[VALID] = 0.0

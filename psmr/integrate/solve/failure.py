@@ -76,7 +76,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
     if status == NOT_FINITE:
         details.append(f"It is {worst_variable(block)}.")
     if status == NOT_CONVERGED:
-        update = block.records.newton.memory[WORST]
+        update = block.records.newton.scalars[WORST]
         details.append(
             f"The largest update is still that of {worst_variable(block)}, {update:.3g} relative to"
             f" max(1, |value|)."
@@ -111,7 +111,7 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
     reason = f"{name} left the finite numbers"
     if status == NOT_CONVERGED:
         reason = (
-            f"Newton stopped at {name} (update {block.records.newton.memory[WORST]:.3g}), where neither "
+            f"Newton stopped at {name} (update {block.records.newton.scalars[WORST]:.3g}), where neither "
             "damped nor full steps make it better, and no continuation leads on"
         )
     return SimulationError(

@@ -39,9 +39,9 @@ from psmr.integrate.solve.records import (
     DAMPED_SOLVES,
     FACTORISATIONS,
     FALL,
+    HOMOTOPY,
     HONEST_SOLVES,
     ITERATIONS,
-    KEPT,
     REFRESHES,
     REPIVOTS,
     SCALE,
@@ -92,7 +92,7 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
-    matrix, lu, search, kept = matrix_of(block), lu_of(block), search_of(block), newton_state_of(block)
+    matrix, lu, search, state = matrix_of(block), lu_of(block), search_of(block), newton_state_of(block)
     J = matrix.J
     jacobian(matrix.table, matrix.constant, w, J)
     for slot in matrix.state_slots:
@@ -100,32 +100,32 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
     for slot in matrix.diagonal:
         J[slot] += 1.0
     hold_matrix(block)
-    kept.memory[SCALE] = np.nan
-    kept.counts[FACTORISATIONS] += 1
+    state.scalars[SCALE] = np.nan
+    state.counts[FACTORISATIONS] += 1
     if lu.state[READY] == 0 or not (refactor(lu, J) or suit(lu, search, J)):
-        kept.counts[REPIVOTS] += 1
+        state.counts[REPIVOTS] += 1
         status = first_factors(lu, search, J)
         if status != DONE:
             return status
-    kept.memory[SCALE] = a
+    state.scalars[SCALE] = a
     return DONE
 
 
 @lean
 def improve(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
-    work, places, kept = work_of(block), places_of(block), newton_state_of(block)
+    work, places, state = work_of(block), places_of(block), newton_state_of(block)
     update, largest = work.update, 0
     solve_factors(lu_of(block), work.defect, update)
-    kept.counts[SOLVES] += 1
+    state.counts[SOLVES] += 1
     for i in range(update.size):
         at = position(places, i)
         value = w[at] - update[i]
         w[at] = value
         largest = max(largest, whole_of(abs(update[i]) / max(1.0, abs(value))))
-    kept.memory[WORST] = real_of(largest)
-    kept.memory[VALID] = 0.0
-    return kept.memory[WORST]
+    state.scalars[WORST] = real_of(largest)
+    state.scalars[VALID] = 0.0
+    return state.scalars[WORST]
 
 
 @lean
@@ -144,10 +144,10 @@ def _done(block, w):  # type: ignore[no-untyped-def]
 @lean
 def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     """Solve one stage from the guess in w; `known` holds K, w[-1] the time of the stage; return a status."""
-    kept, defect = newton_state_of(block), work_of(block).defect
-    memory, count = kept.memory, kept.counts
-    due = memory[SCALE] != a
-    planned, last, fresh = due and memory[SCALE] != OUTWORN, 0.0, False
+    state, defect = newton_state_of(block), work_of(block).defect
+    scalars, count = state.scalars, state.counts
+    due = scalars[SCALE] != a
+    planned, last, fresh = due and scalars[SCALE] != OUTWORN, 0.0, False
     evaluate(block, w)
     changed = defect_at(block, w, a)
     before = largest_size(defect)
@@ -156,7 +156,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             status = renew(block, w, a)
             if status != DONE:
                 return status
-            memory[UNSEEN] = 0.0
+            scalars[UNSEEN] = 0.0
             if policy != HONEST:
                 if not planned:
                     count[REFRESHES] += 1
@@ -172,18 +172,18 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         if last > 0.0:
             theta = norm / last
             if theta < 1.0:
-                memory[CONTRACTION] = theta / (1.0 - theta)
-                if memory[CONTRACTION] * norm < tolerance:
+                scalars[CONTRACTION] = theta / (1.0 - theta)
+                if scalars[CONTRACTION] * norm < tolerance:
                     if policy == VERY_DISHONEST and step > TUNED.few:
-                        memory[SCALE] = OUTWORN
+                        scalars[SCALE] = OUTWORN
                     return _done(block, w)
             due = theta > TUNED.slow
         elif fresh and norm < tolerance:
             return _done(block, w)
         last = norm
-        blind = policy == VERY_DISHONEST and step == 1 and memory[UNSEEN] > 0.0
-        if blind and TUNED.care * max(memory[FALL], TUNED.least_fall) * norm < tolerance:
-            memory[UNSEEN] -= 1.0
+        blind = policy == VERY_DISHONEST and step == 1 and scalars[UNSEEN] > 0.0
+        if blind and TUNED.care * max(scalars[FALL], TUNED.least_fall) * norm < tolerance:
+            scalars[UNSEEN] -= 1.0
             return _done(block, w)
         evaluate(block, w)
         changed = defect_at(block, w, a)
@@ -191,9 +191,9 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         # A residual that hardly falls says that a kept matrix has outlived its equations.
         after = largest_size(defect)
         falls = after <= 0.5 * before or before < tolerance
-        sure = memory[CONTRACTION] ** TUNED.trust * norm < tolerance and after * norm < tolerance * before
+        sure = scalars[CONTRACTION] ** TUNED.trust * norm < tolerance and after * norm < tolerance * before
         if falls and (sure or norm < tolerance) and not changed:
-            memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, TUNED.blind
+            scalars[FALL], scalars[UNSEEN] = after / before if before > 0.0 else 1.0, TUNED.blind
             return _done(block, w)
         before = after
     return NOT_CONVERGED
@@ -204,7 +204,7 @@ def _shifted_defect(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual at w, less what a continuation keeps of its first one."""
     evaluate(block, w)
     defect_at(block, w, a)
-    share, work = newton_state_of(block).memory[KEPT], work_of(block)
+    share, work = newton_state_of(block).scalars[HOMOTOPY], work_of(block)
     if share != 0.0:
         for i in range(work.defect.size):
             work.defect[i] -= share * work.shift[i]
@@ -220,12 +220,12 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     point, but the matrix keeps those of the iterate within a search, so that a set of limits that swaps back
     and forth is damped out.
     """
-    variables, work, kept = matrix_of(block).variables, work_of(block), newton_state_of(block)
-    memory, count, start, full = kept.memory, kept.counts, work.start, work.full
+    variables, work, state = matrix_of(block).variables, work_of(block), newton_state_of(block)
+    scalars, count, start, full = state.scalars, state.counts, work.start, work.full
     count[DAMPED_SOLVES] += 1
     lapses = 0
     for _ in range(TUNED.most_iterations):
-        memory[VALID] = 0.0
+        scalars[VALID] = 0.0
         _shifted_defect(block, w, a)
         status = renew(block, w, a)
         if status != DONE:
@@ -242,7 +242,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
         while True:
             for i in range(variables.size):
                 w[variables[i]] = start[i] - damping * full[i]
-            memory[VALID] = 0.0
+            scalars[VALID] = 0.0
             _shifted_defect(block, w, a)
             after = improve(block, w)
             if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
@@ -255,32 +255,36 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
                 lapses += 1
                 damping = best_damping
                 if lapses > TUNED.most_setbacks:
-                    memory[WORST] = norm
+                    scalars[WORST] = norm
                     for i in range(variables.size):
                         w[variables[i]] = start[i]
-                    memory[VALID] = 0.0
+                    scalars[VALID] = 0.0
                     return NOT_CONVERGED
                 break
         if damping == 1.0 and after < tolerance:
             return _done(block, w)
         for i in range(variables.size):
             w[variables[i]] = start[i] - damping * full[i]
-    memory[VALID] = 0.0
+    scalars[VALID] = 0.0
     return NOT_CONVERGED
 
 
 @lean
 def _restore(block, w):  # type: ignore[no-untyped-def]
-    guess, variables, memory = work_of(block).guess, matrix_of(block).variables, newton_state_of(block).memory
+    guess, variables, scalars = (
+        work_of(block).guess,
+        matrix_of(block).variables,
+        newton_state_of(block).scalars,
+    )
     for i in range(guess.size):
         w[variables[i]] = guess[i]
-    memory[SCALE], memory[CONTRACTION], memory[VALID] = np.nan, 1.0, 0.0
+    scalars[SCALE], scalars[CONTRACTION], scalars[VALID] = np.nan, 1.0, 0.0
 
 
 @unit(_SIGNATURE, "the solver", 4)
 def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a block for its variables in w, from the guess there; return a status."""
-    w, kept = reals(w_address, size), newton_state_of(block)
+    w, state = reals(w_address, size), newton_state_of(block)
     guess, places = work_of(block).guess, places_of(block)
     for i in range(guess.size):
         guess[i] = w[position(places, i)]
@@ -289,7 +293,7 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
         status = newton(block, w, a, policy, tolerance)
         if effort != PLAIN and policy != HONEST and status not in (DONE, NO_ROOM):
             _restore(block, w)
-            kept.counts[HONEST_SOLVES] += 1
+            state.counts[HONEST_SOLVES] += 1
             status = newton(block, w, a, numba.int64(HONEST), tolerance)
     if effort != PLAIN and status not in (DONE, NO_ROOM):
         if effort != DAMPED:
@@ -297,7 +301,7 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
         status = damped_newton(block, w, a, tolerance)
     if status not in (DONE, NO_ROOM):
         find_worst(block, w)
-        kept.memory[SCALE] = np.nan
+        state.scalars[SCALE] = np.nan
     return status
 
 

@@ -11,15 +11,15 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.lu import Lu, Search
 from psmr.integrate.solve.views import integer_rows, integers, places, real_rows, reals
 
-# Places in `NewtonState.memory`.
+# Places in `NewtonState.scalars`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
 CONTRACTION = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
 VALID = 2  # 1 when F holds the residual at the present w
 WORST = 3  # last update, relative to max(1, |w|)
-KEPT = 4  # part of the residual `shift` that is taken off the equations: continuation
+HOMOTOPY = 4  # part of the residual `shift` that is taken off the equations: continuation
 FALL = 5  # part of the residual that the update of a kept matrix left when one was last looked at
 UNSEEN = 6  # so many solves need no such look
-MEMORY = 7
+SCALARS = 7
 
 # Places in `NewtonState.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
@@ -149,7 +149,7 @@ class Work(NamedTuple):
 class NewtonState(NamedTuple):
     """What Newton remembers from one solve to the next; see the names above for the places."""
 
-    memory: np.ndarray
+    scalars: np.ndarray
     counts: np.ndarray
 
 
@@ -170,9 +170,9 @@ class Records(NamedTuple):
 
 def initial_newton_state() -> NewtonState:
     """Return the state of a new block: no matrix, an unknown rate."""
-    memory = np.zeros(MEMORY)
-    memory[SCALE], memory[CONTRACTION] = np.nan, 1.0
-    return NewtonState(memory, np.zeros(COUNTS, np.int64))
+    scalars = np.zeros(SCALARS)
+    scalars[SCALE], scalars[CONTRACTION] = np.nan, 1.0
+    return NewtonState(scalars, np.zeros(COUNTS, np.int64))
 
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one

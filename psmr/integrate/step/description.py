@@ -9,12 +9,12 @@ from psmr.integrate.step.program import (
     OLDER,
     Combine,
     Instruction,
+    Iterate,
     Program,
     Rate,
     Repeat,
     Side,
     Stage,
-    Until,
     value,
 )
 from psmr.integrate.step.work import Sizes, order_of
@@ -62,7 +62,7 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
                 if isinstance(stage, Stage):
                     yield from _interpolation(stage)
                     yield _stage(stage, h, sizes, newton, instruction.times)
-        elif isinstance(instruction, Until):
+        elif isinstance(instruction, Iterate):
             yield from _entries(instruction.body, h, sizes, newton)
             yield "Correct", (_corrections(instruction),)
 
@@ -158,10 +158,10 @@ def _extrapolation(combine: Combine) -> str:
     )
 
 
-def _corrections(until: Until) -> str:
-    condition = f"the slow solution differs from the prediction by more than {until.epsilon:g}"
+def _corrections(iterate: Iterate) -> str:
+    condition = f"the slow solution differs from the prediction by more than {iterate.epsilon:g}"
     again = "it takes the prediction's place, and the steps from the interpolation on are done again"
-    if until.most is None:
+    if iterate.most is None:
         return f"As long as {condition}, {again}. The matrices below are those of one pass."
-    times = "once" if until.most == 1 else f"up to {until.most} times"
+    times = "once" if iterate.most == 1 else f"up to {iterate.most} times"
     return f"Where {condition}, {again}, {times}."

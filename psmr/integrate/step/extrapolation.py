@@ -6,7 +6,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import places_of, work_of
 from psmr.integrate.solve.vector_kernels import position
-from psmr.integrate.step.machine import VALID_OF
+from psmr.integrate.step.interpreter import VALID_OF
 from psmr.integrate.step.program_table import BLOCK, COUNT, LIST, NUMBERS
 
 
@@ -63,7 +63,7 @@ def _reach(points, row, numbers, first, t, h, share):  # type: ignore[no-untyped
 
 
 @lean
-def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+def extrapolate(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     r"""Write an extrapolation from the listed points into the variables of a block.
 
     At s = (time - t) / h a point has the value w + w' s h + w'' s^2 h^2 / 2 + cube w''' s^3 h^3 + ... A
@@ -74,8 +74,8 @@ def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     A point whose time is NaN is not there. Where the step is much longer than the last one weights are large
     and amplify what Newton left in the points: then points are left out, the first ones first.
     """
-    block = machine.blocks[row[BLOCK]]
-    points, places, size = machine.points, places_of(block), work_of(block).update.size
+    block = interpreter.blocks[row[BLOCK]]
+    points, places, size = interpreter.points, places_of(block), work_of(block).update.size
     last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
     first, s = 0, numbers[row[NUMBERS]]
     share = _share(points, row, numbers, first, t, h)
@@ -103,4 +103,4 @@ def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             at = position(places, q)
             value = weight_of_it * one[at]
             w[at] = value if anew else w[at] + value
-    machine.state[VALID_OF] = -1
+    interpreter.state[VALID_OF] = -1

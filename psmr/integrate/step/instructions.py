@@ -29,7 +29,7 @@ from psmr.integrate.solve.status import (
     SLOW_TO_AGREE,
 )
 from psmr.integrate.solve.vector_kernels import copy, position
-from psmr.integrate.step.machine import (
+from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
     DIFFERENCE,
@@ -41,7 +41,6 @@ from psmr.integrate.step.machine import (
     SOLVING,
     VALID_OF,
 )
-from psmr.integrate.step.past import HERE, keep, learn, start, taken_back
 from psmr.integrate.step.program_table import (
     ALGEBRAIC,
     ANEW,
@@ -63,6 +62,7 @@ from psmr.integrate.step.program_table import (
     STRIDE,
     TARGET,
 )
+from psmr.integrate.step.stage_history import HERE, keep, learn, restore, start
 
 
 @lean
@@ -72,8 +72,8 @@ def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-un
     Where y moves limits of x, both are repeated until they agree.
     """
     for _ in range(TUNED.most_rounds):
-        newton_state_of(block).memory[VALID] = 0.0
-        newton_state_of(algebraic).memory[VALID] = 0.0
+        newton_state_of(block).scalars[VALID] = 0.0
+        newton_state_of(algebraic).scalars[VALID] = 0.0
         if work_of(algebraic).update.size > 0:
             status = solve(algebraic, w, 0.0, policy, tolerance, effort)
             if status != DONE:
@@ -91,28 +91,28 @@ def _due(row, loops):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _tolerance(machine, a, tolerance):  # type: ignore[no-untyped-def]
+def _tolerance(interpreter, a, tolerance):  # type: ignore[no-untyped-def]
     """Return Newton's tolerance for a stage with the coefficient a = h gamma in s."""
-    if a <= machine.drifts_from:
+    if a <= interpreter.drifts_from:
         return tolerance
-    return max(tolerance * machine.drifts_from / a, min(tolerance, TUNED.least_tolerance))
+    return max(tolerance * interpreter.drifts_from / a, min(tolerance, TUNED.least_tolerance))
 
 
 @lean
-def _implicit(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
+def _implicit(interpreter, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve the block's rows together."""
-    state, number = machine.state, row[BLOCK]
+    state, number = interpreter.state, row[BLOCK]
     if state[VALID_OF] != number or state[AUTONOMOUS] == 0:
-        newton_state_of(block).memory[VALID] = 0.0
-    if machine.policy == DISHONEST and _due(row, machine.loops):
-        newton_state_of(block).memory[SCALE] = np.nan
-    status = solve(block, w, a, machine.policy, tolerance, effort)
+        newton_state_of(block).scalars[VALID] = 0.0
+    if interpreter.policy == DISHONEST and _due(row, interpreter.loops):
+        newton_state_of(block).scalars[SCALE] = np.nan
+    status = solve(block, w, a, interpreter.policy, tolerance, effort)
     state[VALID_OF] = state[FAILED] = number
     if status != DONE:
         state[SOLVING] = 1
         return status
     if row[KEEP] >= 0:
-        rate, known, places = machine.rates[row[KEEP]], work_of(block).known, places_of(block)
+        rate, known, places = interpreter.rates[row[KEEP]], work_of(block).known, places_of(block)
         for q in range(known.size):
             at = position(places, q)
             rate[at] = (w[at] - known[q]) / a
@@ -120,9 +120,9 @@ def _implicit(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-
 
 
 @lean
-def _explicit(machine, row, block, w, tolerance, effort):  # type: ignore[no-untyped-def]
+def _explicit(interpreter, row, block, w, tolerance, effort):  # type: ignore[no-untyped-def]
     """Write the states, and solve the algebraic rows."""
-    state, variables = machine.state, matrix_of(block).variables
+    state, variables = interpreter.state, matrix_of(block).variables
     place(block, w)
     state[VALID_OF] = -1
     for q in range(work_of(block).known.size):
@@ -130,39 +130,39 @@ def _explicit(machine, row, block, w, tolerance, effort):  # type: ignore[no-unt
             newton_state_of(block).counts[WORST_AT] = q
             state[FAILED], state[SOLVING] = row[BLOCK], 0
             return NOT_FINITE
-    algebraic = machine.blocks[row[ALGEBRAIC]]
-    if machine.policy == DISHONEST and _due(row, machine.loops):
-        newton_state_of(algebraic).memory[SCALE] = np.nan
-    status = close(algebraic, block, w, machine.policy, tolerance, effort)
+    algebraic = interpreter.blocks[row[ALGEBRAIC]]
+    if interpreter.policy == DISHONEST and _due(row, interpreter.loops):
+        newton_state_of(algebraic).scalars[SCALE] = np.nan
+    status = close(algebraic, block, w, interpreter.policy, tolerance, effort)
     if status != DONE:
         state[FAILED], state[SOLVING] = row[ALGEBRAIC], 1
         return status
     if row[KEEP] >= 0:
-        project(block, w, machine.rates[row[KEEP]])
+        project(block, w, interpreter.rates[row[KEEP]])
         state[VALID_OF] = row[BLOCK]
     return DONE
 
 
 @lean
-def _solved(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
+def _solved(interpreter, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a stage whose states have the known part; return a status."""
     if a != 0.0:
-        return _implicit(machine, row, block, a, w, _tolerance(machine, a, tolerance), effort)
-    return _explicit(machine, row, block, w, tolerance, effort)
+        return _implicit(interpreter, row, block, a, w, _tolerance(interpreter, a, tolerance), effort)
+    return _explicit(interpreter, row, block, w, tolerance, effort)
 
 
 @lean
-def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
+def _attempt(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
     """Solve a stage: from its last results, and where these do not serve from the present point."""
-    past, slot, state, tolerance = (
-        machine.past,
+    history, slot, state, tolerance = (
+        interpreter.stage_history,
         row[SLOT],
-        machine.state,
-        machine.tolerance * machine.measured[SHARPER],
+        interpreter.state,
+        interpreter.tolerance * interpreter.measured[SHARPER],
     )
-    kept = newton_state_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]])
-    before = kept.counts[ITERATIONS] + kept.counts[RESIDUALS]
-    kind = start(past, slot, row[PASS], block, w) if slot >= 0 else HERE
+    newton = newton_state_of(block if a != 0.0 else interpreter.blocks[row[ALGEBRAIC]])
+    before = newton.counts[ITERATIONS] + newton.counts[RESIDUALS]
+    kind = start(history, slot, row[PASS], block, w) if slot >= 0 else HERE
     first = kind != HERE
     while True:  # twice at most
         asked, effort = tolerance, state[EFFORT]
@@ -170,28 +170,28 @@ def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
             state[VALID_OF] = -1
             asked = max(TUNED.one_sign * tolerance, min(tolerance, TUNED.least_tolerance))
             effort = PLAIN
-        status = _solved(machine, row, block, a, w, asked, effort)
+        status = _solved(interpreter, row, block, a, w, asked, effort)
         if not first or status in (DONE, NO_ROOM):
             break
-        taken_back(block, w)
-        kept.memory[CONTRACTION], state[VALID_OF], first = 1.0, -1, False
+        restore(block, w)
+        newton.scalars[CONTRACTION], state[VALID_OF], first = 1.0, -1, False
     if slot >= 0 and status == DONE:
-        learn(past, slot, kind, float(kept.counts[ITERATIONS] + kept.counts[RESIDUALS] - before))
-        keep(past, slot, row[PASS], block, w)
+        learn(history, slot, kind, float(newton.counts[ITERATIONS] + newton.counts[RESIDUALS] - before))
+        keep(history, slot, row[PASS], block, w)
     return status
 
 
 @lean
-def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+def stage(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """Do a `Stage`; return a status."""
-    block = machine.blocks[row[BLOCK]]
+    block = interpreter.blocks[row[BLOCK]]
     known, places = work_of(block).known, places_of(block)
-    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
-    base = w if row[BASE] == PRESENT else machine.points[row[BASE]]
+    base = w if row[BASE] == PRESENT else interpreter.points[row[BASE]]
     j = row[COUNT] % 2
     if j == 1:
-        weight, rate = h * numbers[first + 2], machine.rates[row[LIST]]
+        weight, rate = h * numbers[first + 2], interpreter.rates[row[LIST]]
         for q in range(known.size):
             at = position(places, q)
             known[q] = base[at] + weight * rate[at]
@@ -199,7 +199,7 @@ def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
         for q in range(known.size):
             known[q] = base[position(places, q)]
     while j < row[COUNT]:  # two at a time: reading and writing is all there is to do
-        one, two = machine.rates[row[LIST + j]], machine.rates[row[LIST + j + 1]]
+        one, two = interpreter.rates[row[LIST + j]], interpreter.rates[row[LIST + j + 1]]
         u, v = h * numbers[first + 2 + j], h * numbers[first + 3 + j]
         j += 2
         for q in range(known.size):
@@ -207,23 +207,23 @@ def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             known[q] += u * one[at] + v * two[at]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
-    status = _attempt(machine, row, block, a, w)
-    if row[SHOWN] != 0 and machine.within.shape[0] > time_round:
-        copy(w, machine.within[time_round])
+    status = _attempt(interpreter, row, block, a, w)
+    if row[SHOWN] != 0 and interpreter.inner_points.shape[0] > time_round:
+        copy(w, interpreter.inner_points[time_round])
     return status
 
 
 @lean
-def mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+def mix(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
     """Write the combination of points into a set of variables."""
-    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
-    points = machine.points
-    places = machine.read
+    points = interpreter.points
+    places = interpreter.read
     if row[SIDE] == 2:
-        places = machine.slow
+        places = interpreter.slow
     elif row[SIDE] == 1:
-        places = machine.fast
+        places = interpreter.fast
     if row[POINTS] == 1 and numbers[first] == 1.0:
         for at in places:
             w[at] = points[row[LIST], at]
@@ -237,15 +237,15 @@ def mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
             for k in range(row[POINTS]):
                 value += numbers[first + k] * points[row[LIST + k], at]
             w[at] = value
-    machine.state[VALID_OF] = -1
+    interpreter.state[VALID_OF] = -1
 
 
 @lean
-def add(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+def add(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
     """Add the present point, with a weight, to another one."""
-    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
-    weight, point = numbers[row[NUMBERS] + time_round * row[STRIDE]], machine.points[row[TARGET]]
-    places = machine.fast if row[SIDE] == 1 else machine.slow
+    time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    weight, point = numbers[row[NUMBERS] + time_round * row[STRIDE]], interpreter.points[row[TARGET]]
+    places = interpreter.fast if row[SIDE] == 1 else interpreter.slow
     if row[ANEW] != 0:
         for at in places:
             point[at] = weight * w[at]
@@ -255,10 +255,14 @@ def add(machine, row, numbers, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def levels(machine, row, numbers):  # type: ignore[no-untyped-def]
+def levels(interpreter, row, numbers):  # type: ignore[no-untyped-def]
     """Write the combination of what points have of the levels of the responding variables."""
-    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
-    first, response, points = row[NUMBERS] + time_round * row[STRIDE], machine.response, machine.points
+    time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first, response, points = (
+        row[NUMBERS] + time_round * row[STRIDE],
+        interpreter.response,
+        interpreter.points,
+    )
     for j in range(response.at.size):
         level = 0.0
         for k in range(row[POINTS]):
@@ -271,13 +275,13 @@ def levels(machine, row, numbers):  # type: ignore[no-untyped-def]
 
 
 @lean
-def agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+def agree(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
     """Compare the present point with the prediction, and replace that; return (go round again, status)."""
-    loops, loop, measured = machine.loops, row[LOOP], machine.measured
+    loops, loop, measured = interpreter.loops, row[LOOP], interpreter.measured
     if loops[loop, ROUND] == row[MOST]:
         return False, DONE
-    predicted, difference = machine.points[row[KEEP]], 0.0
-    for at in machine.slow:
+    predicted, difference = interpreter.points[row[KEEP]], 0.0
+    for at in interpreter.slow:
         difference = max(difference, abs(w[at] - predicted[at]))
         predicted[at] = w[at]
     if difference <= numbers[row[NUMBERS]]:
@@ -291,5 +295,5 @@ def agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
     if row[MOST] < 0 and loops[loop, ROUND] == TUNED.most_rounds:
         return False, SLOW_TO_AGREE
     loops[loop, ROUND] += 1
-    machine.state[CORRECTIONS] += 1
+    interpreter.state[CORRECTIONS] += 1
     return True, DONE

@@ -43,7 +43,7 @@ Loaded = tuple[Sequence[Reals], Reals, Reals, Following]
 
 
 class NetworkResponse(NamedTuple):
-    """The responding variables as the machine sees them.
+    """The responding variables as the interpreter sees them.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ResponseBlock(Block):
     gains
         S; None before it is formed.
     response
-        What the machine needs.
+        What the interpreter needs.
     loaded
         Parameters, limits and courses that were last loaded; None before.
     """

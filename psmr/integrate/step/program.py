@@ -133,13 +133,13 @@ class Stage:
     guess
         Point whose values Newton starts from, or several points for an extrapolation from those that are
         there (of a stage of both sides); None for the continuation of what the stage was when it was last
-        solved (`psmr.integrate.step.past`), and where there is none, for the present point.
+        solved (`psmr.integrate.step.stage_history`), and where there is none, for the present point.
     cubes
         With several points, the third-order terms of the result and of each of them; see
         `psmr.integrate.step.extrapolation.extrapolate`.
     matrix
         What modified Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in the
-        ``"first"`` pass of the enclosing `Until`.
+        ``"first"`` pass of the enclosing `Iterate`.
     rate
         Name under which f at the result is kept; None for not at all.
     shown
@@ -172,7 +172,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class Until:
+class Iterate:
     """Do the body, then again with the result in place of the prediction until the slow variables agree.
 
     Attributes
@@ -193,7 +193,7 @@ class Until:
     epsilon: float
 
 
-Instruction = Rate | CopyRate | Restore | Combine | Add | Stage | Repeat | Until
+Instruction = Rate | CopyRate | Restore | Combine | Add | Stage | Repeat | Iterate
 
 
 @dataclass(frozen=True)
@@ -204,19 +204,19 @@ class Program:
     ----------
     instructions
         In the order in which they are done; the last point is ``"new"``.
-    memory, remembered
+    history, history_of
         Accepted points before the step that it reads: 0, 1 or 2 (`OLDER`), of the slow side or of all.
     words
         Headings for the explanation, by role.
-    kept
+    carried
         Names of points within the step that outlive it, under the name ``"older "`` and their own.
     """
 
     instructions: tuple[Instruction, ...]
-    memory: int = 0
+    history: int = 0
     words: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
-    kept: tuple[str, ...] = ()
-    remembered: Side = "slow"
+    carried: tuple[str, ...] = ()
+    history_of: Side = "slow"
 
     def flat(self) -> Iterator[tuple[Instruction, int]]:
         """Yield the instructions that are no loops, and how often each is done with a single pass."""
@@ -234,7 +234,7 @@ def _flat(instructions: tuple[Instruction, ...], times: int) -> Iterator[tuple[I
         if isinstance(instruction, Repeat):
             yield from _flat(instruction.body, times * instruction.times)
             yield from _flat(instruction.between, times * (instruction.times - 1))
-        elif isinstance(instruction, Until):
+        elif isinstance(instruction, Iterate):
             yield from _flat(instruction.body, times)
         else:
             yield instruction, times

@@ -1,4 +1,4 @@
-"""A program in the form that the compiled machine reads: one table of whole numbers, one row of real ones."""
+"""A program as the compiled interpreter reads it: one table of whole numbers, one row of real ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.integrate.step.past import DEPTH
 from psmr.integrate.step.program import (
     BEFORE,
     NOW,
@@ -19,16 +18,17 @@ from psmr.integrate.step.program import (
     CopyRate,
     Each,
     Instruction,
+    Iterate,
     Program,
     Rate,
     Repeat,
     Restore,
     Stage,
-    Until,
 )
+from psmr.integrate.step.stage_history import DEPTH
 
 # Operations, in column 0 of the code.
-RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, BEGIN_UNTIL, AGREE, EXTRAPOLATE = range(11)
+RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, ITERATE, AGREE, EXTRAPOLATE = range(11)
 ADD, LEVELS = 11, 12
 
 # Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
@@ -44,7 +44,7 @@ TIMES, JUMP = 1, 2  # REPEAT: times; AGAIN: times, first instruction of the body
 MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
 # EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time, `Stage.cubes`
 MOST_LISTED = 8
-# STAGE: where its last results are, -1 where they are not kept, and how many of them a pass of an `Until` has
+# STAGE: where its last results are, -1 where none are stored, and how many of them a pass of an `Iterate` has
 SLOT, PASS = LIST + MOST_LISTED, LIST + MOST_LISTED + 1
 WIDTH = PASS + 1
 
@@ -62,7 +62,7 @@ READ = 3
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A program for the machine.
+    """A program for the interpreter.
 
     Attributes
     ----------
@@ -71,7 +71,8 @@ class Encoded:
     points, rates, loops
         How many points, rates and loop counters it needs.
     depths
-        (slots,) how many last results are kept in each place for them; see `psmr.integrate.step.past`.
+        (slots,) how many last results are kept in each place for them; see
+        `psmr.integrate.step.stage_history`.
     outliving
         (k, 2) places of the points that outlive the step, in it and after it.
     places
@@ -104,7 +105,7 @@ def blocks_of(program: Program) -> list[tuple[str, str]]:
 
 @functools.lru_cache(maxsize=64)
 def encode(program: Program, blocks: tuple[tuple[tuple[str, str], int], ...]) -> Encoded:
-    """Return a program for the machine; the runs of a sweep share it, and none writes into it.
+    """Return a program for the interpreter; the runs of a sweep share it, and none writes into it.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def encode(program: Program, blocks: tuple[tuple[tuple[str, str], int], ...]) ->
     """
     writer = _Writer(program, dict(blocks))
     writer.write(program.instructions, None)
-    outliving = [(writer.point(name), writer.point(BEFORE + name)) for name in program.kept]
+    outliving = [(writer.point(name), writer.point(BEFORE + name)) for name in program.carried]
     code = np.array(writer.rows, dtype=np.int64).reshape(-1, WIDTH)
     return Encoded(
         code,
@@ -139,11 +140,11 @@ class _Writer:
         self.points = dict(RESERVED)
         self.rates: dict[str, int] = {}
         self.loops = 0
-        self.kept: dict[int, int] = {}
-        self.times = 0  # how often a stage that is now written is solved in a pass of an `Until`
+        self.depth_of: dict[int, int] = {}
+        self.times = 0  # how often a stage that is now written is solved in a pass of an `Iterate`
         self.present = NOW
         # A point is saved only if it is read when it is no longer the present one.
-        self.read = _read_later(program.instructions) | set(program.kept)
+        self.read = _read_later(program.instructions) | set(program.carried)
 
     def point(self, name: str) -> int:
         """Return the place of a point; it is given one where it has none."""
@@ -156,8 +157,8 @@ class _Writer:
 
     def depths(self) -> NDArray[np.int64]:
         """Return `Encoded.depths`."""
-        depths = np.zeros(max(self.kept, default=-1) + 1, np.int64)
-        depths[list(self.kept)] = list(self.kept.values())
+        depths = np.zeros(max(self.depth_of, default=-1) + 1, np.int64)
+        depths[list(self.depth_of)] = list(self.depth_of.values())
         return depths
 
     def slot(self, block: int) -> int:
@@ -167,9 +168,9 @@ class _Writer:
         them are nobody's and keep nothing.
         """
         slot = block
-        while slot in self.kept:
+        while slot in self.depth_of:
             slot += len(self.blocks)
-        self.kept[slot] = max(DEPTH, self.times + 1)
+        self.depth_of[slot] = max(DEPTH, self.times + 1)
         return slot
 
     def row(self, operation: int, **columns: int) -> list[int]:
@@ -207,7 +208,7 @@ class _Writer:
             elif isinstance(instruction, Repeat):
                 self._repeat(instruction)
             else:
-                self._until(instruction)
+                self._iterate(instruction)
 
     def _now_present(self, name: str) -> None:
         self.present = name
@@ -289,23 +290,23 @@ class _Writer:
         self.write(repeat.body, loop)
         again = self.row(AGAIN, TIMES=repeat.times, LOOP=loop)
         self.write(repeat.between, loop)
-        # After `between` the machine goes on with the body; AGAIN leaves the loop after the last time.
+        # After `between` the interpreter goes on with the body; AGAIN leaves the loop after the last time.
         jump = self.row(AGAIN, TIMES=-1, JUMP=first)
         jump[LOOP] = loop
         self.times //= repeat.times
         again[JUMP] = len(self.rows)
 
-    def _until(self, until: Until) -> None:
+    def _iterate(self, iterate: Iterate) -> None:
         loop, self.loops = self.loops, self.loops + 1
-        self.row(BEGIN_UNTIL, LOOP=loop)
+        self.row(ITERATE, LOOP=loop)
         first = len(self.rows)
         outside, self.times = self.times, 1
-        self.write(until.body, loop)
+        self.write(iterate.body, loop)
         self.times = outside
-        most = -1 if until.most is None else until.most
-        row = self.row(AGREE, JUMP=first, LOOP=loop, KEEP=self.point(until.predicted))
+        most = -1 if iterate.most is None else iterate.most
+        row = self.row(AGREE, JUMP=first, LOOP=loop, KEEP=self.point(iterate.predicted))
         row[MOST] = most
-        self._numbers(row, [(until.epsilon,)])
+        self._numbers(row, [(iterate.epsilon,)])
 
 
 def _read_later(instructions: tuple[Instruction, ...]) -> set[str]:
@@ -323,6 +324,6 @@ def _read_later(instructions: tuple[Instruction, ...]) -> set[str]:
             names |= {name for name, _ in instruction.terms}
         elif isinstance(instruction, Repeat):
             names |= _read_later(instruction.body) | _read_later(instruction.between)
-        elif isinstance(instruction, Until):
+        elif isinstance(instruction, Iterate):
             names |= _read_later(instruction.body) | {instruction.predicted}
     return names - set(RESERVED)

@@ -23,21 +23,21 @@ from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.solve.views import reals
 from psmr.integrate.step.extrapolation import extrapolate
 from psmr.integrate.step.instructions import add, agree, levels, mix, stage
-from psmr.integrate.step.machine import (
+from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     GROWTHS,
     ROUND,
     VALID_OF,
-    Machine,
+    Interpreter,
 )
 from psmr.integrate.step.program_table import (
     ADD,
     AGAIN,
     AT_START,
-    BEGIN_UNTIL,
     BLOCK,
     COPY_RATE,
     EXTRAPOLATE,
+    ITERATE,
     JUMP,
     LEVELS,
     LOOP,
@@ -52,39 +52,39 @@ from psmr.integrate.step.program_table import (
     TIMES,
 )
 
-# Which program of a machine is run: that of a whole step, or that of a part of one.
+# Which program of a interpreter is run: that of a whole step, or that of a part of one.
 WHOLE, PART = range(2)
 
 
-def _run(machine, program, first, end, h, w_address, size):  # type: ignore[no-untyped-def]
+def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[no-untyped-def]
     """See `run_program`."""
-    state, loops, w = machine.state, machine.loops, reals(w_address, size)
-    code, numbers = machine.code, machine.numbers
+    state, loops, w = interpreter.state, interpreter.loops, reals(w_address, size)
+    code, numbers = interpreter.code, interpreter.numbers
     if program == PART:
-        code, numbers = machine.part_code, machine.part_numbers
-    t = machine.points[AT_START, w.size - 1]
+        code, numbers = interpreter.part_code, interpreter.part_numbers
+    t = interpreter.points[AT_START, w.size - 1]
     at = first
     while at < end:
         row = code[at]
         operation = row[OPERATION]
         at += 1
         if operation == STAGE:
-            status = stage(machine, row, numbers, t, h, w)
+            status = stage(interpreter, row, numbers, t, h, w)
             if status != DONE:
                 return status
         elif operation == MIX:
-            mix(machine, row, numbers, w)
+            mix(interpreter, row, numbers, w)
         elif operation == ADD:
-            add(machine, row, numbers, w)
+            add(interpreter, row, numbers, w)
         elif operation == LEVELS:
-            levels(machine, row, numbers)
+            levels(interpreter, row, numbers)
         elif operation == EXTRAPOLATE:
-            extrapolate(machine, row, numbers, t, h, w)
+            extrapolate(interpreter, row, numbers, t, h, w)
         elif operation == RATE:
-            block = machine.blocks[row[BLOCK]]
+            block = interpreter.blocks[row[BLOCK]]
             if state[VALID_OF] != row[BLOCK] or state[AUTONOMOUS] == 0:
-                newton_state_of(block).memory[VALID] = 0.0
-            project(block, w, machine.rates[row[TARGET]])
+                newton_state_of(block).scalars[VALID] = 0.0
+            project(block, w, interpreter.rates[row[TARGET]])
             state[VALID_OF] = row[BLOCK]
         elif operation == AGAIN:
             if row[TIMES] < 0:
@@ -93,17 +93,17 @@ def _run(machine, program, first, end, h, w_address, size):  # type: ignore[no-u
                 loops[row[LOOP], ROUND] += 1
                 if loops[row[LOOP], ROUND] == row[TIMES]:
                     at = row[JUMP]
-        elif operation in (REPEAT, BEGIN_UNTIL):
+        elif operation in (REPEAT, ITERATE):
             loops[row[LOOP], ROUND] = loops[row[LOOP], GROWTHS] = 0
         elif operation == SAVE:
-            copy(w, machine.points[row[TARGET]])
+            copy(w, interpreter.points[row[TARGET]])
         elif operation == RESTORE:
-            copy(machine.points[row[TARGET]], w)
+            copy(interpreter.points[row[TARGET]], w)
             state[VALID_OF] = -1
         elif operation == COPY_RATE:
-            copy(machine.rates[row[BLOCK]], machine.rates[row[TARGET]])
+            copy(interpreter.rates[row[BLOCK]], interpreter.rates[row[TARGET]])
         else:
-            again, status = agree(machine, row, numbers, w)
+            again, status = agree(interpreter, row, numbers, w)
             if status != DONE:
                 return status
             if again:
@@ -114,18 +114,18 @@ def _run(machine, program, first, end, h, w_address, size):  # type: ignore[no-u
 _units: dict[Any, Unit] = {}
 
 
-def with_program(machine: Machine) -> Machine:
-    """Return a machine with the address of the machine code that runs the program of one of its type."""
-    kind = _kind(machine)
+def with_program(interpreter: Interpreter) -> Interpreter:
+    """Return a interpreter with the address of the machine code that runs the program of one of its type."""
+    kind = _kind(interpreter)
     if kind not in _units:
         arguments = (
-            Reference(numba.typeof(machine)),
+            Reference(numba.typeof(interpreter)),
             *(types.int64,) * 3,
             types.float64,
             *(types.int64,) * 2,
         )
         _units[kind] = unit(types.int64(*arguments), "the instructions of a step", 3)(_run)
-    return machine._replace(run=_units[kind].address)
+    return interpreter._replace(run=_units[kind].address)
 
 
 def _kind(value: Any) -> Any:
@@ -136,9 +136,9 @@ def _kind(value: Any) -> Any:
 
 
 @intrinsic
-def _call(typing_context, function, machine, program, first, end, h, w, size):  # type: ignore[no-untyped-def]
+def _call(typing_context, function, interpreter, program, first, end, h, w, size):  # type: ignore[no-untyped-def]
     """Call `_run` by its address."""
-    kinds = (machine, *(types.int64,) * 3, types.float64, *(types.int64,) * 2)
+    kinds = (interpreter, *(types.int64,) * 3, types.float64, *(types.int64,) * 2)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         function = ir.FunctionType(ir.IntType(64), [context.get_value_type(kind) for kind in kinds])
@@ -148,9 +148,9 @@ def _call(typing_context, function, machine, program, first, end, h, w, size):  
 
 
 @lean
-def run_program(machine, program, first, end, h, w):  # type: ignore[no-untyped-def]
-    """Do the instructions from `first` up to `end` of one of the machine's programs; return a status.
+def run_program(interpreter, program, first, end, h, w):  # type: ignore[no-untyped-def]
+    """Do the instructions from `first` up to `end` of one of the interpreter's programs; return a status.
 
     All of them advance w by one step of h in s from the point at AT_START, which it holds.
     """
-    return _call(machine.run, by_reference(machine), program, first, end, h, w.ctypes.data, w.size)
+    return _call(interpreter.run, by_reference(interpreter), program, first, end, h, w.ctypes.data, w.size)

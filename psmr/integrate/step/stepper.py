@@ -1,4 +1,4 @@
-"""The program of a scheme on a system: its blocks of equations, and the machine that runs it."""
+"""The program of a scheme on a system: its blocks of equations, and the interpreter that runs it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.solve.partition_sides import Sides, read_by, sides_in_service, sides_of
 from psmr.integrate.solve.ramps import Place
-from psmr.integrate.solve.sides import Sides, read_by, sides_of, sides_within
-from psmr.integrate.step.machine import (
+from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
     DIFFERENCE,
     DIVIDED,
     FAILED,
+    HAS_HISTORY,
     LEAST,
     PARTS,
-    REMEMBER,
     VALID_OF,
-    Machine,
+    Interpreter,
 )
 from psmr.integrate.step.network_response import (
     NetworkResponse,
@@ -37,10 +37,10 @@ from psmr.integrate.step.network_response import (
     response_at,
     response_block,
 )
-from psmr.integrate.step.past import Past, forget, no_past
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
+from psmr.integrate.step.stage_history import StageHistory, forget, no_stage_history
 from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
 
 Reals = NDArray[np.float64]
@@ -69,7 +69,7 @@ class NewtonSettings:
 
 
 class Stepper:
-    """The program of a scheme on a system: blocks, machine, and the network's response where it has one.
+    """The program of a scheme on a system: blocks, interpreter, and the network's response where it has one.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Stepper:
         self.programs, self.every = programs, every
         self._size = system.n + system.m
         program = programs(step, ())
-        steady = programs(step, uniform(step, program.memory))
+        steady = programs(step, uniform(step, program.history))
         self.sides = sides_of(system, split)
         places = [("step", "all"), *blocks_of(program), *blocks_of(steady)]
         self.places = {place: k for k, place in enumerate(dict.fromkeys(places))}
@@ -121,16 +121,16 @@ class Stepper:
         self.outdated_at: list[float] = []
         if self.with_response:
             self._form_response(w)
-        self.memory = program.memory
+        self.history = program.history
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
-        part, usual = self._program(step, ()), self._program(step, uniform(step, self.memory))
+        part, usual = self._program(step, ()), self._program(step, uniform(step, self.history))
         self.encoded = part
         self._depths = np.zeros(max(part.depths.size, usual.depths.size), np.int64)
         for encoded in (part, usual):
             depths = self._depths[: encoded.depths.size]
             np.maximum(depths, encoded.depths, out=depths)
-        self._state[REMEMBER] = int(self.memory > 0)
-        machine = Machine(
+        self._state[HAS_HISTORY] = int(self.history > 0)
+        interpreter = Interpreter(
             run=0,
             code=part.code,
             numbers=part.numbers,
@@ -145,8 +145,8 @@ class Stepper:
             read=self._read(),
             response=self._response(),
             probe=self._probe(w),
-            past=self._past(),
-            within=NO_POINTS,
+            stage_history=self._stage_history(),
+            inner_points=NO_POINTS,
             divided=np.zeros(0, np.int64),
             state=self._state,
             measured=self._measured,
@@ -154,13 +154,13 @@ class Stepper:
             tolerance=float(choices.tolerance),
             drifts_from=float(choices.drifts_from),
         )
-        self.machine = with_program(machine)
+        self.interpreter = with_program(interpreter)
         self.forget(False)
 
-    def _past(self) -> Past:
+    def _stage_history(self) -> StageHistory:
         """Return room for the last results of all stages."""
         sizes = np.array([block.records.work.update.size for block in self.blocks.values()])
-        return no_past(self._depths, sizes[np.arange(self._depths.size) % sizes.size])
+        return no_stage_history(self._depths, sizes[np.arange(self._depths.size) % sizes.size])
 
     def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
         key = (h, before)
@@ -205,7 +205,7 @@ class Stepper:
         of_fast, of_slow = (fast, self.blocks[fast]), (slow, self.blocks[slow])
         read = self._read_by_fast()
         read = read[read >= self.system.n]
-        most = TUNED.most_gain if self.memory < 2 else TUNED.most_gain_parabola
+        most = TUNED.most_gain if self.history < 2 else TUNED.most_gain_parabola
         return probe_of(self._response(), of_fast, of_slow, read, self._rounds, most, w.size)
 
     def _form_response(self, w: Reals, between: bool = False) -> bool:
@@ -222,7 +222,7 @@ class Stepper:
         if not between:
             self._state[DUE] = TUNED.trial_every
         fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
-        earlier, read = None, self.machine.response.at if between else self._responding()
+        earlier, read = None, self.interpreter.response.at if between else self._responding()
         if between and isinstance(old, ResponseBlock):
             earlier = old.gains
         found = response_at(self.system, w, whole, fast, slow, read, earlier)
@@ -256,8 +256,8 @@ class Stepper:
     def _form_anew(self, w: Reals, between: bool = False) -> None:
         """Form the network's response anew: after an event, or `between` events since it no longer holds."""
         if self._form_response(w, between):
-            self.machine = self.machine._replace(
-                response=self._response(), probe=self._probe(w), past=self._past()
+            self.interpreter = self.interpreter._replace(
+                response=self._response(), probe=self._probe(w), stage_history=self._stage_history()
             )
 
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
@@ -272,23 +272,23 @@ class Stepper:
                 return True
         return False
 
-    def ready(self, w: Reals) -> Machine:
-        """Return the machine as it is at w, with the addresses of the blocks as they are."""
+    def ready(self, w: Reals) -> Interpreter:
+        """Return the interpreter as it is at w, with the addresses of the blocks as they are."""
         if self._late:
             self._form_after_event(w)
-        self.machine.blocks[:] = [block.address for block in self.blocks.values()]
-        return self.machine
+        self.interpreter.blocks[:] = [block.address for block in self.blocks.values()]
+        return self.interpreter
 
-    def at(self, h: float, before: tuple[float, ...]) -> Machine:
-        """Return the machine for steps of h in s, `before` being the distances in s to the points before."""
+    def at(self, h: float, before: tuple[float, ...]) -> Interpreter:
+        """Return the interpreter for steps of h in s, `before` being the distances in s to earlier points."""
         encoded, plain = self._program(h, before), self._program(h, ())
-        return self.machine._replace(
+        return self.interpreter._replace(
             code=encoded.code, numbers=encoded.numbers, part_code=plain.code, part_numbers=plain.numbers
         )
 
     def note_parts(self, parts: NDArray[np.int64]) -> None:
-        """Let the machine write into `parts` which of the steps of a grid were taken in parts."""
-        self.machine = self.machine._replace(divided=parts)
+        """Let the interpreter write into `parts` which of the steps of a grid were taken in parts."""
+        self.interpreter = self.interpreter._replace(divided=parts)
 
     def form_response(self, w: Reals) -> None:
         """Form the network's response anew at w where it no longer holds."""
@@ -298,7 +298,7 @@ class Stepper:
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
         self._late = self.with_response
-        forget(self.machine.past)
+        forget(self.interpreter.stage_history)
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
     @property
@@ -312,20 +312,20 @@ class Stepper:
         if self.with_response:
             self._without_response(parameters, w)
         whole.take_out(system, parameters, w, out)
-        self.system, self._out, self.sides = system, tuple(out), sides_within(self.sides, whole, w)
+        self.system, self._out, self.sides = system, tuple(out), sides_in_service(self.sides, whole, w)
         for (role, side), number in self.places.items():
             if number:
                 places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
                 self.blocks[number].take_out(system, parameters, w, out, places)
         if self.with_response:
             self._form_response(w)
-        self.machine = self.machine._replace(
+        self.interpreter = self.interpreter._replace(
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
             response=self._response(),
             probe=self._probe(w),
-            past=self._past(),
+            stage_history=self._stage_history(),
         )
 
     def failed(self) -> tuple[Block, float, float]:
@@ -344,10 +344,10 @@ class Stepper:
         }
 
 
-def uniform(h: float, memory: int) -> tuple[float, ...]:
+def uniform(h: float, history: int) -> tuple[float, ...]:
     """Return the distances of the points before a step when the steps before it had the same size."""
     distances: tuple[float, ...] = ()
-    for _ in range(memory):
+    for _ in range(history):
         distances = (h, *(h + back for back in distances))
     return distances
 

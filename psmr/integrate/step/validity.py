@@ -33,7 +33,7 @@ from psmr.integrate.solve.pivots import READY
 from psmr.integrate.solve.records import SOLVES, VALID, lu_of, matrix_of, newton_state_of, work_of
 from psmr.integrate.solve.vector_kernels import copy
 
-# Places in `Machine.state`: macro steps since the first trial, -1 before it, and those of the next trial.
+# Places in `Interpreter.state`: macro steps since the first trial, -1 before it, and those of the next trial.
 AGE, DUE = 9, 10
 
 
@@ -84,10 +84,10 @@ def no_probe() -> Probe:
 @lean
 def _residual(block, w):  # type: ignore[no-untyped-def]
     """Write the residual of a block at a point that is not that of the run into F."""
-    memory = newton_state_of(block).memory
-    memory[VALID] = 0.0
+    scalars = newton_state_of(block).scalars
+    scalars[VALID] = 0.0
     evaluate(block, w)
-    memory[VALID] = 0.0
+    scalars[VALID] = 0.0
 
 
 @lean
@@ -170,12 +170,12 @@ def factorised(block):  # type: ignore[no-untyped-def]
 
 
 @lean
-def outdated(machine, w):  # type: ignore[no-untyped-def]
+def outdated(interpreter, w):  # type: ignore[no-untyped-def]
     """Return whether the network's response no longer holds at w; it is tried at some macro points only."""
-    state, probe = machine.state, machine.probe
+    state, probe = interpreter.state, interpreter.probe
     if probe.fast < 0:
         return False
-    fast, slow = machine.blocks[probe.fast], machine.blocks[probe.slow]
+    fast, slow = interpreter.blocks[probe.fast], interpreter.blocks[probe.slow]
     if not (factorised(fast) and factorised(slow)):
         return False
     if state[AGE] < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from psmr.integrate.step.program import Instruction, Program, Repeat, Side, Stage, Until
+from psmr.integrate.step.program import Instruction, Iterate, Program, Repeat, Side, Stage
 
 Sizes = Mapping[Side, tuple[int, int]]
 """Number of states and of algebraic variables of each side."""
@@ -28,7 +28,7 @@ def matrices(program: Program, sizes: Sizes) -> dict[int, int]:
             if isinstance(instruction, Repeat):
                 count(instruction.body, times * instruction.times, times)
                 count(instruction.between, times * (instruction.times - 1), times)
-            elif isinstance(instruction, Until):
+            elif isinstance(instruction, Iterate):
                 count(instruction.body, times * (1 + (instruction.most or 0)), times)
             elif isinstance(instruction, Stage):
                 new = {"new": times, "first": first, "kept": 0}[instruction.matrix]

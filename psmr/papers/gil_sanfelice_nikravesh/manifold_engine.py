@@ -19,8 +19,8 @@ from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.solve.records import FACTORISATIONS, SOLVES, VALID
-from psmr.integrate.solve.sides import require_same_system
 from psmr.integrate.solve.status import DONE, STALE
 from psmr.papers.gil_sanfelice_nikravesh.manifold import Manifold, eliminated, manifold, require_fit
 from psmr.papers.gil_sanfelice_nikravesh.manifold_step import (
@@ -154,7 +154,7 @@ class ManifoldEngine:
         """Make plan, matrices and store for a step of h in s from w."""
         choices, whole = self.choices, self.blocks[WHOLE]
         kernels, block = whole.kernels, whole.address
-        whole.records.newton.memory[VALID] = 0.0
+        whole.records.newton.scalars[VALID] = 0.0
         evaluate(block, w)
         held = np.array([at for at in self.watched if held_by_limit(block, w, at)], dtype=np.uint32)
         is_fast = choices.split.fast_x.copy()

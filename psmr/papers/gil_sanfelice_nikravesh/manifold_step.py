@@ -169,7 +169,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
         for i in range(fast.size):
             store.y[i] = store.rates[fast[i]]
         copy(store.w0, w)
-        newton_state_of(whole).memory[VALID] = 0.0
+        newton_state_of(whole).scalars[VALID] = 0.0
     project(whole, w, store.rates)
     for i in range(fast.size):
         store.y[i] = (store.y[i] - store.rates[fast[i]]) / h if not plan.autonomous else 0.0
@@ -188,7 +188,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
     slow, fast, k, w0 = plan.slow, plan.fast, store.k, store.w0
     copy(w0, work_of(whole).known)
     if plan.policy == DISHONEST:
-        newton_state_of(algebraic).memory[SCALE] = np.nan
+        newton_state_of(algebraic).scalars[SCALE] = np.nan
     status = _begin(whole, algebraic, plan, matrices, store, h, w)
     if status != DONE:
         return status
@@ -274,14 +274,14 @@ def run_manifold(blocks, plan, matrices, store, times, steps, first, last, w, re
     for k in range(first, last):
         w[-1] = times[k]
         copy(w, store.w0)
-        newton_state_of(whole).memory[VALID] = 0.0
+        newton_state_of(whole).scalars[VALID] = 0.0
         status = STALE
         if steps[k] == plan.h:
             status = manifold_step(whole, algebraic, plan, matrices, store, steps[k], w)
         if status != DONE:
             copy(store.w0, w)
-            newton_state_of(whole).memory[VALID] = 0.0
-            newton_state_of(algebraic).memory[VALID] = 0.0
+            newton_state_of(whole).scalars[VALID] = 0.0
+            newton_state_of(algebraic).scalars[VALID] = 0.0
             return k, status
         store.state[0] = 0
         copy(w, record[k + 1])

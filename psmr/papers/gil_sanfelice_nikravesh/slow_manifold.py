@@ -114,7 +114,7 @@ class SlowManifold(Scheme):
             For a partition of another system, or fast states without a quasi-steady state.
         """
         from psmr.integrate.schemes.stability import with_algebraic
-        from psmr.integrate.solve.sides import require_same_system
+        from psmr.integrate.solve.partition_sides import require_same_system
         from psmr.papers.gil_sanfelice_nikravesh.manifold import require_fit, slow_manifold_map
 
         require_same_system(self.split, linear)

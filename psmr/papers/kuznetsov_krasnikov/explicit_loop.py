@@ -60,7 +60,7 @@ def run_explicit(blocks, method, history, end, w, rules, progress, times, rows):
             if history is None:
                 copy(method.stages[method.b.size], progress.rate)
             else:
-                newton_state_of(whole).memory[VALID] = 0.0
+                newton_state_of(whole).scalars[VALID] = 0.0
                 follow(whole, w, rules, progress.rate)
                 progress.counts[EVALUATED] += 1
             arrive(whole, w, rules, progress, h, times, rows, filled)

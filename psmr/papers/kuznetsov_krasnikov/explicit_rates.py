@@ -101,7 +101,7 @@ def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def
     place(whole, w)
     w[-1] = z[n]
     if rules.policy == DISHONEST:
-        newton_state_of(algebraic).memory[SCALE] = np.nan
+        newton_state_of(algebraic).scalars[SCALE] = np.nan
     status = close(algebraic, whole, w, rules.policy, rules.tolerance, ALL)
     progress.counts[FAILED] = ALGEBRAIC
     return status
@@ -143,7 +143,7 @@ def begin(blocks, w, rules, progress):  # type: ignore[no-untyped-def]
     for i in range(n + 1):
         progress.direction[i] = 0.0
     progress.h[1] = 0.0
-    newton_state_of(whole).memory[VALID] = 0.0
+    newton_state_of(whole).scalars[VALID] = 0.0
     follow(whole, w, rules, progress.rate)
     progress.counts[EVALUATED] += 1
 

@@ -126,5 +126,5 @@ def arrive(whole, w, rules, progress, h, times, rows, filled):  # type: ignore[n
 def go_back(blocks, progress, w):  # type: ignore[no-untyped-def]
     """Make w what it was before the step."""
     copy(progress.before, w)
-    newton_state_of(blocks[WHOLE]).memory[VALID] = 0.0
-    newton_state_of(blocks[ALGEBRAIC]).memory[VALID] = 0.0
+    newton_state_of(blocks[WHOLE]).scalars[VALID] = 0.0
+    newton_state_of(blocks[ALGEBRAIC]).scalars[VALID] = 0.0

@@ -193,7 +193,7 @@ class Smes(Scheme):
         """Return whether a step of h in s, shortened before a change, has room for its micro steps."""
         return self.micro * self.delta < room_for_micro(self.base, h, self.nodes)
 
-    def within(self, h: float) -> NDArray[np.float64]:
+    def point_times(self, h: float) -> NDArray[np.float64]:
         """Return the times of the points within a step of h in s; one without room is equal micro steps."""
         if self.fits(h):
             return np.append(self.delta * np.arange(1, self.micro + 1), h)

@@ -28,7 +28,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.solve.sides import sides_of
+from psmr.integrate.solve.partition_sides import sides_of
 from psmr.pencil.operator.equation import NEW, STATE, Equation
 from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.step_operator import Substitution
@@ -186,7 +186,7 @@ class _Loop:
     def _known(self, w: Reals) -> dict[str, Reals]:
         """Return the blocks of the state where the macro points up to the start are w."""
         now, *before = self.step.state
-        return {now: w} | dict.fromkeys(before, w[self.step.remembered])
+        return {now: w} | dict.fromkeys(before, w[self.step.history_of])
 
     def _most(self, excited: Reals, errors: Reals) -> str:
         """Return the fast state that contributes most to an error of the prediction."""

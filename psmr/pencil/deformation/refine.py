@@ -78,7 +78,7 @@ class Refinement:
 
         def preconditioned(r: np.ndarray) -> np.ndarray:
             t = lu.solve((self.left @ r[: step.size]) / scale)
-            parts, last, at = [t], t[step.remembered], step.size
+            parts, last, at = [t], t[step.history_of], step.size
             for size in step.sizes[1:]:
                 last = (last - r[at : at + size]) / z_shift
                 parts.append(last)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.solve.sides import Sides, sides_of
+from psmr.integrate.solve.partition_sides import Sides, sides_of
 from psmr.integrate.step.program import (
     NOW,
     OLDER,
@@ -23,12 +23,12 @@ from psmr.integrate.step.program import (
     Combine,
     CopyRate,
     Instruction,
+    Iterate,
     Rate,
     Repeat,
     Restore,
     Side,
     Stage,
-    Until,
     value,
 )
 from psmr.integrate.step.response_matrix import response_matrix
@@ -53,7 +53,7 @@ class StepEquations:
         Names of the blocks known at t, in the order of the state vector.
     successors
         The unknowns that are those blocks at t + h.
-    remembered
+    history_of
         Positions in w of the variables whose values at earlier points are part of the state.
     slow
         Positions in w of the slow variables where the new point itself is the prediction
@@ -63,7 +63,7 @@ class StepEquations:
     equations: tuple[Equation, ...]
     state: tuple[str, ...]
     successors: tuple[str, ...]
-    remembered: np.ndarray
+    history_of: np.ndarray
     slow: np.ndarray | None = None
 
     @functools.cached_property
@@ -101,21 +101,21 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
         dense = False  # the closed form of many steps has no inputs
     program = scheme.steady_program()
     sides = sides_of(linear, scheme.split)
-    remembered = sides.of(program.remembered)[1] if program.memory else np.zeros(0, dtype=int)
+    remembered = sides.of(program.history_of)[1] if program.history else np.zeros(0, dtype=int)
     writer = _Writer(linear, sides, scheme.step, remembered, dense)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
     successors: tuple[str, ...] = (NEW,)
-    if program.memory:
+    if program.history:
         identity = sp.eye_array(len(remembered), format="csr")
         taken = sp.eye_array(linear.n + linear.m, format="csr")[remembered]
         history: tuple[Term, ...] = ((STATE, taken), (KEPT[0], identity))
-        kept = NEW_KEPT[: program.memory]
+        kept = NEW_KEPT[: program.history]
         equations += [
             Equation(name, identity, (term,), "history") for name, term in zip(kept, history, strict=False)
         ]
-        state, successors = (STATE, *KEPT[: program.memory]), (NEW, *kept)
+        state, successors = (STATE, *KEPT[: program.history]), (NEW, *kept)
     if linear.delays is not None:
         equations, shifted = with_past(equations, linear, scheme)
         state, successors = (*state, *shifted.state), (*successors, *shifted.successors)
@@ -208,7 +208,7 @@ class _Writer:
             elif isinstance(instruction, Repeat):
                 self._repeat(instruction, label)
             else:
-                self._until(instruction, label, i)
+                self._iterate(instruction, label, i)
 
     def _repeat(self, repeat: Repeat, label: str) -> None:
         k = 0
@@ -248,15 +248,15 @@ class _Writer:
                 self.present = unknown
         return True
 
-    def _until(self, until: Until, label: str, i: int) -> None:
-        if until.most is None:
+    def _iterate(self, iterate: Iterate, label: str, i: int) -> None:
+        if iterate.most is None:
             self.iterated = True
-            self.points[until.predicted] = NEW
-            self.write(until.body, label, i)
+            self.points[iterate.predicted] = NEW
+            self.write(iterate.body, label, i)
             return
-        for k in range(until.most + 1):
-            self.write(until.body, f"{label}, pass {k + 1}", i)
-            self.points[until.predicted] = self.present
+        for k in range(iterate.most + 1):
+            self.write(iterate.body, f"{label}, pass {k + 1}", i)
+            self.points[iterate.predicted] = self.present
 
     def _combine(self, combine: Combine, label: str) -> None:
         own, others = (

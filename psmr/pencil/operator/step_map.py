@@ -32,7 +32,7 @@ class StepMap:
     sizes
         Lengths of the blocks of the state: w, and with spline or extrapolation what is remembered of
         t - h, or of t - h and t - 2h.
-    remembered
+    history_of
         Positions in w of the variables that are remembered: the slow ones, or all.
     apply
         Takes (sum(sizes),) real or complex, returns the same.
@@ -40,7 +40,7 @@ class StepMap:
 
     size: int
     sizes: tuple[int, ...]
-    remembered: np.ndarray
+    history_of: np.ndarray
     apply: Callable[[np.ndarray], np.ndarray]
 
     @property
@@ -54,7 +54,7 @@ class StepMap:
 
     def extended(self, w: np.ndarray, z: complex) -> np.ndarray:
         """Continue the part w of an eigenvector with multiplier z to the remembered parts of the state."""
-        return np.concatenate([w, *(w[self.remembered] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
+        return np.concatenate([w, *(w[self.history_of] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
 
 
 def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
@@ -83,7 +83,7 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
             return both[:, 0] + 1j * both[:, 1]
         return real(np.asarray(state, dtype=float).reshape(-1))
 
-    return StepMap(step.sizes[0], step.sizes, step.remembered, apply)
+    return StepMap(step.sizes[0], step.sizes, step.history_of, apply)
 
 
 def _converged(substitution: Substitution, known: dict[str, np.ndarray]) -> np.ndarray:

@@ -67,7 +67,7 @@ class AlgebraicPoints:
         block = self._block
         assert block is not None
         while True:
-            block.records.newton.memory[VALID] = 0.0
+            block.records.newton.scalars[VALID] = 0.0
             status = block.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL)
             if status != NO_ROOM:
                 return bool(status == DONE)

@@ -131,7 +131,7 @@ def _solve(system: System, network: Block, w: Reals, limits: tuple[Reals, Reals]
     w[:n] = np.clip(w[:n], *system.limits(w, limits))
     if network.size == 0:
         return
-    network.records.newton.memory[VALID] = 0.0
+    network.records.newton.scalars[VALID] = 0.0
     guess = w.copy()
     if network.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL) != DONE:
         w[:] = guess
@@ -175,7 +175,7 @@ class _Rates:
             size, rate = self.system.n + self.system.m, np.zeros(self.system.n)
             self.w[:size], self.w[-1] = points[k], t[k]
             self.w[size:-1] = self.span.held(t[k : k + 1])[0]
-            self.block.records.newton.memory[VALID] = 0.0
+            self.block.records.newton.scalars[VALID] = 0.0
             project(self.block.address, self.w, rate)
             free = self.block.records.matrix.F[: self.system.n].copy()
             states = self.w[: self.system.n]
@@ -207,7 +207,7 @@ class _Rates:
         """
         block, w = self.block, cubic.copy()
         block.records.work.known[:] = np.where(side == 0, w[: self.system.n] - a * slope, side * BEYOND)
-        block.records.newton.memory[VALID] = 0.0
+        block.records.newton.scalars[VALID] = 0.0
         while (status := block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL)) == NO_ROOM:
             block.make_room()
         return w if status == DONE else None

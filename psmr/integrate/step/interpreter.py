@@ -1,4 +1,4 @@
-"""The machine: what the compiled loop needs of a scheme on a system.
+"""The interpreter: what the compiled loop needs of a scheme on a system.
 
 `psmr.integrate.step.instructions` has what each instruction does, and
 `psmr.integrate.step.run_program` runs them.
@@ -11,18 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.integrate.step.network_response import NetworkResponse
-from psmr.integrate.step.past import Past
+from psmr.integrate.step.stage_history import StageHistory
 from psmr.integrate.step.validity import Probe
 
-# Places in `Machine.state`; those of `psmr.integrate.step.validity` follow.
-AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
-# Places in `Machine.measured`.
+# Places in `Interpreter.state`; those of `psmr.integrate.step.validity` follow.
+AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, HAS_HISTORY, EFFORT = range(9)
+# Places in `Interpreter.measured`.
 DIFFERENCE, LEAST, SHARPER = range(3)
-# Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.
+# Columns of `Interpreter.loops`: times round, and corrections in a row that made the difference larger.
 ROUND, GROWTHS = range(2)
 
 
-class Machine(NamedTuple):
+class Interpreter(NamedTuple):
     """What the loop needs of a scheme on a system.
 
     Attributes
@@ -46,9 +46,9 @@ class Machine(NamedTuple):
         See `psmr.integrate.step.network_response.NetworkResponse`.
     probe
         See `psmr.integrate.step.validity.Probe`.
-    past
-        See `psmr.integrate.step.past.Past`.
-    within
+    stage_history
+        See `psmr.integrate.step.stage_history.StageHistory`.
+    inner_points
         Points of the trajectory within a step, where they are recorded.
     divided
         For each step of the span, whether it was taken in parts.
@@ -72,8 +72,8 @@ class Machine(NamedTuple):
     read: np.ndarray
     response: NetworkResponse
     probe: Probe
-    past: Past
-    within: np.ndarray
+    stage_history: StageHistory
+    inner_points: np.ndarray
     divided: np.ndarray
     state: np.ndarray
     measured: np.ndarray

@@ -17,18 +17,18 @@ from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import places_of, work_of
 from psmr.integrate.solve.vector_kernels import copy, position
 
-# Results that are kept of a stage.
+# Results that are stored of a stage.
 DEPTH = 4
 
 
-# Columns of `Past.rings`.
+# Columns of `StageHistory.rings`.
 VALUES, TIMES, KEEPS, YOUNGEST, TURN = range(5)
 
 # Where Newton starts: the present point, a continuation of the last results, or the pass before.
 HERE, CONTINUED, REPEATED = range(3)
 
 
-class Past(NamedTuple):
+class StageHistory(NamedTuple):
     """What stages were when they were last solved, in a ring for each.
 
     Attributes
@@ -50,23 +50,23 @@ class Past(NamedTuple):
     costs: np.ndarray
 
 
-def no_past(depths: NDArray[np.int64], sizes: NDArray[np.int64]) -> Past:
+def no_stage_history(depths: NDArray[np.int64], sizes: NDArray[np.int64]) -> StageHistory:
     """Return room for so many results of so many variables of each stage, with none."""
     rings = np.zeros((depths.size, 5), np.int64)
     rings[:, VALUES], rings[:, TIMES] = np.cumsum(depths * sizes) - depths * sizes, np.cumsum(depths) - depths
     rings[:, KEEPS] = depths
     values, times = np.empty(int((depths * sizes).sum())), np.full(int(depths.sum()), np.nan)
-    return Past(values, times, rings, np.zeros((depths.size, 2)))
+    return StageHistory(values, times, rings, np.zeros((depths.size, 2)))
 
 
 @lean
-def forget(past):  # type: ignore[no-untyped-def]
+def forget(history):  # type: ignore[no-untyped-def]
     """Drop all results and what starts cost."""
-    for k in range(past.times.size):
-        past.times[k] = np.nan
-    for k in range(past.rings.shape[0]):
-        past.rings[k, TURN] = 0
-        past.costs[k, HERE] = past.costs[k, CONTINUED] = 0.0
+    for k in range(history.times.size):
+        history.times[k] = np.nan
+    for k in range(history.rings.shape[0]):
+        history.rings[k, TURN] = 0
+        history.costs[k, HERE] = history.costs[k, CONTINUED] = 0.0
 
 
 @lean
@@ -76,37 +76,37 @@ def _back(ring, k):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _serves(past, slot):  # type: ignore[no-untyped-def]
+def _serves(history, slot):  # type: ignore[no-untyped-def]
     """Return whether a continuation costs less, as far as it is known."""
-    least = max(TUNED.least_cost, past.costs[slot, CONTINUED] + TUNED.continuation_margin)
-    return past.costs[slot, HERE] > least
+    least = max(TUNED.least_cost, history.costs[slot, CONTINUED] + TUNED.continuation_margin)
+    return history.costs[slot, HERE] > least
 
 
 @lean
-def _due(past, slot, ahead):  # type: ignore[no-untyped-def]
+def _due(history, slot, ahead):  # type: ignore[no-untyped-def]
     """Return whether the start that seems to cost more is tried in at most `ahead` solves."""
     every = TUNED.other_start_every
-    turn = past.rings[slot, TURN] % every
-    return past.costs[slot, HERE] > TUNED.least_cost and (turn == 0 or turn >= every - ahead)
+    turn = history.rings[slot, TURN] % every
+    return history.costs[slot, HERE] > TUNED.least_cost and (turn == 0 or turn >= every - ahead)
 
 
 @lean
-def keep(past, slot, count, block, w):  # type: ignore[no-untyped-def]
+def keep(history, slot, count, block, w):  # type: ignore[no-untyped-def]
     """Take the block's variables as the youngest result of a stage, where they are soon asked for.
 
     That is in corrections, where a continuation serves, and in the last solves before it is tried again.
     """
-    ring = past.rings[slot]
-    if count == 0 and not _serves(past, slot) and not _due(past, slot, DEPTH):
-        past.times[ring[TIMES] + ring[YOUNGEST]] = np.nan  # what comes next does not go on from there
+    ring = history.rings[slot]
+    if count == 0 and not _serves(history, slot) and not _due(history, slot, DEPTH):
+        history.times[ring[TIMES] + ring[YOUNGEST]] = np.nan  # what comes next does not go on from there
         return
     places, size = places_of(block), work_of(block).update.size
     at = (ring[YOUNGEST] + 1) % ring[KEEPS]
     first = ring[VALUES] + at * size
-    own = past.values[first : first + size]
+    own = history.values[first : first + size]
     for q in range(size):
         own[q] = w[position(places, q)]
-    past.times[ring[TIMES] + at], ring[YOUNGEST] = w[w.size - 1], at
+    history.times[ring[TIMES] + at], ring[YOUNGEST] = w[w.size - 1], at
 
 
 @lean
@@ -124,9 +124,9 @@ def _continue(zero, one, two, three, factors, into):  # type: ignore[no-untyped-
 
 
 @lean
-def _continued(past, ring, t, into):  # type: ignore[no-untyped-def]
+def _continued(history, ring, t, into):  # type: ignore[no-untyped-def]
     """Write the continuation of the last results to t; return whether there is one."""
-    values, times, size = past.values[ring[VALUES] :], past.times[ring[TIMES] :], into.size
+    values, times, size = history.values[ring[VALUES] :], history.times[ring[TIMES] :], into.size
     a, b, c, d = _back(ring, 0), _back(ring, 1), _back(ring, 2), _back(ring, 3)
     t0, t1, t2, t3 = times[a], times[b], times[c], times[d]
     if not (t > t0 and t0 > t1 and t1 > t2 and t2 > t3) or t - t0 > TUNED.furthest_continuation * (t0 - t1):
@@ -146,17 +146,17 @@ def _continued(past, ring, t, into):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _wanted(past, slot, count, t):  # type: ignore[no-untyped-def]
+def _wanted(history, slot, count, t):  # type: ignore[no-untyped-def]
     """Return which start a solve at t is to have."""
-    ring = past.rings[slot]
-    if count > 0 and past.times[ring[TIMES] + _back(ring, count - 1)] == t:
+    ring = history.rings[slot]
+    if count > 0 and history.times[ring[TIMES] + _back(ring, count - 1)] == t:
         return REPEATED
     ring[TURN] += 1
-    return CONTINUED if _serves(past, slot) != _due(past, slot, 0) else HERE
+    return CONTINUED if _serves(history, slot) != _due(history, slot, 0) else HERE
 
 
 @lean
-def start(past, slot, count, block, w):  # type: ignore[no-untyped-def]
+def start(history, slot, count, block, w):  # type: ignore[no-untyped-def]
     """Write where Newton starts into the block's variables; return which start it is.
 
     In a correction, where each pass solves a stage `count` times, it is the result of the pass before.
@@ -164,19 +164,19 @@ def start(past, slot, count, block, w):  # type: ignore[no-untyped-def]
     interpolation formula, for each variable with as many of its terms as become smaller: what rings, or has
     met a limit, is held. What was there before is kept in `Work.start`.
     """
-    kind = _wanted(past, slot, count, w[w.size - 1])
+    kind = _wanted(history, slot, count, w[w.size - 1])
     if kind == HERE:
         return HERE
     ring, places, before, found = (
-        past.rings[slot],
+        history.rings[slot],
         places_of(block),
         work_of(block).start,
         work_of(block).update,
     )
     if kind == REPEATED:
         first = ring[VALUES] + _back(ring, count - 1) * found.size
-        copy(past.values[first : first + found.size], found)
-    elif not _continued(past, ring, w[w.size - 1], found):
+        copy(history.values[first : first + found.size], found)
+    elif not _continued(history, ring, w[w.size - 1], found):
         return HERE
     for q in range(found.size):
         before[q] = w[position(places, q)]
@@ -186,16 +186,16 @@ def start(past, slot, count, block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def learn(past, slot, kind, cost):  # type: ignore[no-untyped-def]
+def learn(history, slot, kind, cost):  # type: ignore[no-untyped-def]
     """Take in what a solve cost, if it had a choice."""
-    costs, tried = past.costs[slot], past.rings[slot, TURN] % TUNED.other_start_every == 0
+    costs, tried = history.costs[slot], history.rings[slot, TURN] % TUNED.other_start_every == 0
     if kind != REPEATED:
         share = 1.0 if tried or costs[kind] == 0.0 else TUNED.cost_share
         costs[kind] = cost if share == 1.0 else costs[kind] + share * (cost - costs[kind])
 
 
 @lean
-def taken_back(block, w):  # type: ignore[no-untyped-def]
+def restore(block, w):  # type: ignore[no-untyped-def]
     """Write what was there before the continuation."""
     places, before = places_of(block), work_of(block).start
     for q in range(before.size):

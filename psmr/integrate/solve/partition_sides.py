@@ -93,7 +93,7 @@ def read_by(whole: Block, fast_rows: Places, slow: Places) -> Places:
     return np.intersect1d(kernels.variables[columns], slow)
 
 
-def sides_within(sides: Sides, whole: Block, w: NDArray[np.float64]) -> Sides:
+def sides_in_service(sides: Sides, whole: Block, w: NDArray[np.float64]) -> Sides:
     """Return the sides without the devices that left `whole`.
 
     The sides keep their other variables. They keep their rows too, unless a side would have more equations

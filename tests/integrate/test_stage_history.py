@@ -1,4 +1,4 @@
-"""Where Newton begins: the past, continued where that costs less."""
+"""Where Newton begins: the history of stages, continued where that costs less."""
 
 from dataclasses import replace
 
@@ -16,20 +16,20 @@ from tests.internals import (
     NOW,
     REPEATED,
     TUNED,
+    Iterate,
     Program,
     Repeat,
     Stage,
     Stepper,
-    Until,
     forget,
     integrate,
     keep,
     learn,
     make_block,
-    no_past,
-    taken_back,
+    no_stage_history,
+    restore,
 )
-from tests.internals import start_from_past as start
+from tests.internals import start_from_history as start
 
 
 class Ring:
@@ -39,15 +39,15 @@ class Ring:
         system = systems.quadratic().system
         at = np.arange(2)
         self.block = make_block(system, "step", system.parameters, system.w0, at, at)
-        self.past = no_past(np.array([deep]), np.array([2]))
-        learn(self.past, 0, HERE, 5.0)
+        self.history = no_stage_history(np.array([deep]), np.array([2]))
+        learn(self.history, 0, HERE, 5.0)
 
     def keep(self, t: float, *values: float, count: int = 0) -> None:
-        keep(self.past, 0, count, self.block.address, np.array([*values, t]))
+        keep(self.history, 0, count, self.block.address, np.array([*values, t]))
 
     def begin(self, t: float, count: int = 0) -> tuple[int, np.ndarray]:
         self.w = np.array([7.0, 8.0, t])
-        return start(self.past, 0, count, self.block.address, self.w), self.w[:2]
+        return start(self.history, 0, count, self.block.address, self.w), self.w[:2]
 
 
 def cubic(t: float) -> float:
@@ -61,7 +61,7 @@ def test_a_cubic_is_continued_exactly_from_steps_of_any_length():
     kind, found = ring.begin(2.5)
     assert kind == CONTINUED
     np.testing.assert_allclose(found, [cubic(2.5), 2.75], rtol=1e-14)
-    taken_back(ring.block.address, ring.w)
+    restore(ring.block.address, ring.w)
     np.testing.assert_array_equal(ring.w, [7.0, 8.0, 2.5])
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_continued_without_four_results_one_after_the_other():
     for t in (0.3, 0.4, 0.5):
         ring.keep(t, t, t)
     assert ring.begin(0.6)[0] == CONTINUED
-    forget(ring.past)
+    forget(ring.history)
     assert ring.begin(0.6)[0] == HERE
     np.testing.assert_array_equal(ring.w[:2], [7.0, 8.0])
 
@@ -97,12 +97,12 @@ def test_no_continuation_reaches_far_behind_a_short_step():
 
 def test_what_takes_one_iteration_is_left_alone():
     ring = Ring()
-    while ring.past.costs[0, HERE] > 2.0:
-        learn(ring.past, 0, HERE, 1.9)
+    while ring.history.costs[0, HERE] > 2.0:
+        learn(ring.history, 0, HERE, 1.9)
     for k in range(3 * TUNED.other_start_every):
         assert ring.begin(0.1 * k)[0] == HERE
         ring.keep(0.1 * k, k, k)
-    assert np.isnan(ring.past.times).all()
+    assert np.isnan(ring.history.times).all()
 
 
 def test_a_pass_begins_where_the_pass_before_it_ended():
@@ -121,19 +121,19 @@ def test_the_dearer_start_is_tried_now_and_then():
     ring = Ring()
     for t in (0.0, 0.1, 0.2, 0.3):
         ring.keep(t, t, t)
-    learn(ring.past, 0, HERE, 4.0)
-    learn(ring.past, 0, CONTINUED, 6.0)
-    learn(ring.past, 0, REPEATED, 1.0)
+    learn(ring.history, 0, HERE, 4.0)
+    learn(ring.history, 0, CONTINUED, 6.0)
+    learn(ring.history, 0, REPEATED, 1.0)
     kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.other_start_every)]
     assert kinds.count(CONTINUED) == 2
-    while ring.past.costs[0, CONTINUED] > 4.0:
-        learn(ring.past, 0, CONTINUED, 3.0)
+    while ring.history.costs[0, CONTINUED] > 4.0:
+        learn(ring.history, 0, CONTINUED, 3.0)
     kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.other_start_every)]
     assert kinds.count(HERE) == 2
 
 
 def _from_here(instruction):
-    if isinstance(instruction, Until | Repeat):
+    if isinstance(instruction, Iterate | Repeat):
         return replace(instruction, body=tuple(_from_here(inner) for inner in instruction.body))
     return replace(instruction, guess=NOW) if isinstance(instruction, Stage) else instruction
 
@@ -186,9 +186,9 @@ def test_an_event_drops_the_past(kundur, fault, monkeypatch):
     usual = Stepper.forget
 
     def watched(stepper, autonomous):
-        before = np.isnan(stepper.machine.past.times).all()
+        before = np.isnan(stepper.interpreter.stage_history.times).all()
         usual(stepper, autonomous)
-        seen.append((bool(before), bool(np.isnan(stepper.machine.past.times).all())))
+        seen.append((bool(before), bool(np.isnan(stepper.interpreter.stage_history.times).all())))
 
     monkeypatch.setattr(Stepper, "forget", watched)
     integrate(kundur, SingleRate("TM", 0.005), 1.5, fault)
