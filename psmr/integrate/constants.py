@@ -54,7 +54,7 @@ class Constants:
         100,
         "rounds",
         "enough for a contraction of 3/4: limits that move with the states they hold, and corrections of a "
-        "macro step until they agree",
+        "macro step until they agree; a continuation may take twice as many steps",
     )
     most_setbacks: int = _constant(
         8,
@@ -170,11 +170,6 @@ class Constants:
         "part of the way",
         "chosen: a path that needs shorter steps turns back, so that it does not lead to a solution",
     )
-    most_continuation: int = _constant(
-        200,
-        "steps",
-        "chosen: the steps that a continuation may take",
-    )
     apart: float = _constant(
         1e-2,
         "difference of a variable",
@@ -198,11 +193,6 @@ class Constants:
         "residuals",
         "a continuation has to save what it costs to keep and write it (measured: 0.6 of a residual on "
         "WSCC-9, 0.3 on Kundur's system and 1,354 buses)",
-    )
-    least_cost: float = _constant(
-        2.0,
-        "residuals and updates",
-        "what takes one iteration and one residual from the present point takes no less from elsewhere",
     )
     furthest_continuation: float = _constant(
         4.0,
@@ -246,11 +236,6 @@ class Constants:
         "tolerances",
         "chosen: below it a step says no more than that it may be much longer",
     )
-    retreat: float = _constant(
-        0.25,
-        "part of the step",
-        "chosen: where a step has no solution there is no estimate to go by",
-    )
     worth_a_matrix: float = _constant(
         1.3,
         "times the step",
@@ -268,7 +253,8 @@ class Constants:
     after_unsolved: float = _constant(
         0.5,
         "part of the step",
-        "chosen: the longest that is tried after a step that Newton did not solve",
+        "chosen: the longest that is tried after a step that Newton did not solve; after one that has no "
+        "solution, where there is no estimate to go by, the square of it",
     )
     regained: float = _constant(
         1.1,
@@ -329,16 +315,11 @@ class Constants:
         "macro steps",
         "from one trial to the next at most",
     )
-    most_gain: float = _constant(
-        0.2,
-        "gain",
-        "from which the response is formed anew where a line predicts: three fifths of 1/3, what that "
-        "bears. Half of it forms twice as often and changes no error (measured)",
-    )
-    most_gain_parabola: float = _constant(
-        0.085,
-        "gain",
-        "the same where a parabola predicts: three fifths of 1/7",
+    gain_part: float = _constant(
+        0.6,
+        "part of the gain that a prediction bears",
+        "from which the response is formed anew: a line bears 1/3, a parabola 1/7. Half of it forms twice as "
+        "often and changes no error (measured)",
     )
 
 

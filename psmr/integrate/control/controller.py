@@ -101,7 +101,7 @@ def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped
 def after_rejected(order, h, error):  # type: ignore[no-untyped-def]
     """Return the step in s with which one is taken again whose error is too large, or is not known (inf)."""
     if not error < float("inf"):
-        return TUNED.retreat * h
+        return TUNED.after_unsolved * TUNED.after_unsolved * h
     return h * max(1.0 / TUNED.largest_change, min(TUNED.safety, TUNED.safety * error ** (-1.0 / order)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
@@ -17,8 +17,40 @@ from psmr.integrate.step.program import Rate as Rate
 from psmr.integrate.step.program import Stage as Stage
 
 
+class UniformStep(Scheme):
+    """What schemes have in common that advance every variable with one step `h` in s."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def h(self) -> float: ...  # noqa: D102
+
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        settle_fields(self, SchemeError)
+        choice("newton", self.newton, NEWTONS)
+        positive("h", self.h, "s")
+        newton_tolerance(self.tolerance)
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points in s."""
+        return self.h
+
+    def with_step(self, h: float) -> Self:
+        """See `Scheme`."""
+        return replace(self, h=h)  # type: ignore[type-var]
+
+    def reading(self, reader: str, source: str, place: int, tau: float) -> Self:
+        """See `Scheme`."""
+        require_step_within(self, reader, source, tau)
+        return self
+
+
 @dataclass(frozen=True, repr=False)
-class OneStep(Scheme):
+class OneStep(UniformStep):
     """A one-step scheme: a subclass adds its choices as fields and writes `program`.
 
     Simulator, pencil, certificate and `psmr explain` all work from that program. A subclass is a frozen
@@ -41,20 +73,6 @@ class OneStep(Scheme):
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
 
-    split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
-        choice("newton", self.newton, NEWTONS)
-        positive("h", self.h, "s")
-        newton_tolerance(self.tolerance)
-
-    @property
-    def step(self) -> float:
-        """Time between two accepted points in s."""
-        return self.h
-
     @property
     def kind(self) -> Hashable:
         """See `Scheme`: the class, and every choice that is not how fast or how well it is solved."""
@@ -64,10 +82,6 @@ class OneStep(Scheme):
         """See `Scheme`."""
         require_step_within(self, reader, source, tau)
         return self
-
-    def with_step(self, h: float) -> Self:
-        """See `Scheme`."""
-        return replace(self, h=h)
 
     def _choices(self) -> tuple[tuple[str, object], ...]:
         common = {item.name for item in fields(OneStep)}

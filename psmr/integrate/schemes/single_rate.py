@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
 from psmr.base.slips import explains_slips
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
-    NEWTONS,
     Newton,
     choice,
-    newton_tolerance,
-    positive,
 )
-from psmr.integrate.schemes.scheme import Scheme, require_step_within
+from psmr.integrate.schemes.one_step import UniformStep
 from psmr.integrate.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
 from psmr.integrate.tableaux.tableaux import TABLEAUX, Tableau
 
@@ -29,7 +25,7 @@ ONE_STEP_METHODS = tuple(TABLEAUX)
 
 @explains_slips(SchemeError)
 @dataclass(frozen=True, repr=False)
-class SingleRate(Scheme):
+class SingleRate(UniformStep):
     r"""Advance every variable with one step size.
 
     Parameters
@@ -56,20 +52,9 @@ class SingleRate(Scheme):
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
 
-    split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
-
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
+        super().__post_init__()
         choice("method", self.method, ONE_STEP_METHODS)
-        choice("newton", self.newton, NEWTONS)
-        positive("h", self.h, "s")
-        newton_tolerance(self.tolerance)
-
-    @property
-    def step(self) -> float:
-        """Time between two accepted points in s."""
-        return self.h
 
     @property
     def kind(self) -> Hashable:
@@ -80,15 +65,6 @@ class SingleRate(Scheme):
     def order(self) -> int:
         """See `Scheme`."""
         return TABLEAUX[self.method].order
-
-    def reading(self, reader: str, source: str, place: int, tau: float) -> SingleRate:
-        """See `Scheme`."""
-        require_step_within(self, reader, source, tau)
-        return self
-
-    def with_step(self, h: float) -> SingleRate:
-        """See `Scheme`."""
-        return replace(self, h=h)
 
     def limit(self, linear: LinearDae) -> str:
         """See `Scheme`: for the explicit methods."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.errors import PsmrError, SingularError
+from psmr.base.errors import SingularError
 from psmr.dae.compile.kernels import residual
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
@@ -70,19 +70,39 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     if block.size == 0:
         return
     last = w.copy()
-    failure = _solve_from(block, last, w, what)
-    if failure is not None:
-        ends = [w.copy()]
-        if not (
-            _begun_again(block, last, w, ends)
-            or _continued(block, last, w)
-            or _undamped(block, ends, w)
-            or _elsewhere(block, last, w)
-        ):
+    status = _solve(block, w)
+    if status == SINGULAR:
+        raise SingularError(f"{what} (t = {w[-1]:.6g} s): {block.singular(status)}")
+    if status != DONE:
+        failure = algebraic_failure(block, status, last, w, what)
+        found = next(_other_ways(block, last, w.copy()), None)
+        if found is None:
             raise failure
+        w[:] = found
     if block.first is None:
         block.first = w.copy()
     block.forget()
+
+
+def _other_ways(block: Block, last: Reals, ended: Reals) -> Iterator[Reals]:
+    """Yield the solutions to which other ways lead than damped Newton from the last values, which `ended`.
+
+    Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping takes a
+    part of the way for ever; full steps from there, each limiter on its side, are exact.
+    """
+    ends = [ended]
+    if block.first is not None:
+        solved, w = block.records.matrix.variables, last.copy()
+        w[solved] = block.first[solved]
+        ends.append(w)
+        if _solve(block, w) == DONE:
+            yield w
+    if (continued := _continued(block, last)) is not None:
+        yield continued
+    for w in ends:
+        if np.isfinite(w).all() and _solve(block, w, ALL) == DONE:
+            yield w
+    yield from other_solutions(block, last)
 
 
 def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
@@ -120,81 +140,35 @@ def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
     return status
 
 
-def _solve_from(block: Block, guess: Reals, w: Reals, what: str) -> PsmrError | None:
-    """Solve from a guess; return the error to raise if that fails."""
-    w[:] = guess
-    status = _solve(block, w)
-    if status == DONE:
-        return None
-    if status == SINGULAR:
-        return SingularError(f"{what} (t = {w[-1]:.6g} s): {block.singular(status)}")
-    return algebraic_failure(block, status, guess, w, what)
-
-
-def _begun_again(block: Block, last: Reals, w: Reals, ends: list[Reals]) -> bool:
-    """Solve from the block's first solution; return whether that leads on, and add where it ended if not."""
-    if block.first is None:
-        return False
-    solved = block.records.matrix.variables
-    w[:] = last
-    w[solved] = block.first[solved]
-    if _solve(block, w) == DONE:
-        return True
-    ends.append(w.copy())
-    return False
-
-
-def _undamped(block: Block, ends: Sequence[Reals], w: Reals) -> bool:
-    """Take full steps from where damped Newton ended; return whether they lead to a solution.
-
-    Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping takes a
-    part of the way for ever; full steps from there, each limiter on its side, are exact.
-    """
-    for ended in ends:
-        w[:] = ended
-        if np.isfinite(ended).all() and _solve(block, w, ALL) == DONE:
-            return True
-    return False
-
-
-def _elsewhere(block: Block, last: Reals, w: Reals) -> bool:
-    """Solve from values beside the last ones; return whether one of them leads to a solution."""
-    found = next(other_solutions(block, last), None)
-    if found is None:
-        return False
-    w[:] = found
-    return True
-
-
-def _continued(block: Block, last: Reals, w: Reals) -> bool:
-    """Follow the solution of F(w) = kept F(last) from kept = 1 to kept = 0; return whether it leads there."""
+def _continued(block: Block, last: Reals) -> Reals | None:
+    """Follow the solution of F(w) = part F(last) from part = 1 to part = 0; None where it does not end."""
     records = block.records
     shift = np.empty(block.size + 1)
     residual(records.matrix.table, last, shift)
     if not np.isfinite(shift[:-1]).all():
-        return False
-    w[:] = last
-    kept, step, direction = 1.0, TUNED.first_continuation, None
-    for _ in range(TUNED.most_continuation):
+        return None
+    w = last.copy()
+    part, step, direction = 1.0, TUNED.first_continuation, None
+    for _ in range(2 * TUNED.most_rounds):
         before = w.copy()
-        target = max(0.0, kept - step)
+        target = max(0.0, part - step)
         if direction is not None:
-            w += (target - kept) * direction
+            w += (target - part) * direction
         block.records.work.shift[:] = shift[:-1]
         block.records.newton.scalars[HOMOTOPY] = target
         status = _solve(block, w)
         block.records.newton.scalars[HOMOTOPY] = 0.0
         if status == DONE and target == 0.0:
-            return True
+            return w
         if status == DONE:
-            direction = (w - before) / (target - kept)
-            kept, step = target, 2.0 * step
+            direction = (w - before) / (target - part)
+            part, step = target, 2.0 * step
         else:
             w[:] = before
             step *= 0.5
             if step < TUNED.least_continuation:
-                return False
-    return False
+                return None
+    return None
 
 
 def algebraic_block(system: System, parameters: Sequence[Reals], w: Reals) -> Block:

@@ -20,6 +20,9 @@ from psmr.integrate.solve.vector_kernels import copy, position
 # Results that are stored of a stage.
 DEPTH = 4
 
+# Residuals and updates of a solve that takes one of each: no start costs less.
+LEAST_COST = 2.0
+
 
 # Columns of `StageHistory.rings`.
 VALUES, TIMES, KEEPS, YOUNGEST, TURN = range(5)
@@ -78,7 +81,7 @@ def _back(ring, k):  # type: ignore[no-untyped-def]
 @lean
 def _serves(history, slot):  # type: ignore[no-untyped-def]
     """Return whether a continuation costs less, as far as it is known."""
-    least = max(TUNED.least_cost, history.costs[slot, CONTINUED] + TUNED.continuation_margin)
+    least = max(LEAST_COST, history.costs[slot, CONTINUED] + TUNED.continuation_margin)
     return history.costs[slot, HERE] > least
 
 
@@ -87,7 +90,7 @@ def _due(history, slot, ahead):  # type: ignore[no-untyped-def]
     """Return whether the start that seems to cost more is tried in at most `ahead` solves."""
     every = TUNED.other_start_every
     turn = history.rings[slot, TURN] % every
-    return history.costs[slot, HERE] > TUNED.least_cost and (turn == 0 or turn >= every - ahead)
+    return history.costs[slot, HERE] > LEAST_COST and (turn == 0 or turn >= every - ahead)
 
 
 @lean

@@ -205,7 +205,7 @@ class Stepper:
         of_fast, of_slow = (fast, self.blocks[fast]), (slow, self.blocks[slow])
         read = self._read_by_fast()
         read = read[read >= self.system.n]
-        most = TUNED.most_gain if self.history < 2 else TUNED.most_gain_parabola
+        most = TUNED.gain_part / (3.0 if self.history < 2 else 7.0)  # a line or a parabola predicts
         return probe_of(self._response(), of_fast, of_slow, read, self._rounds, most, w.size)
 
     def _form_response(self, w: Reals, between: bool = False) -> bool:
