@@ -214,7 +214,7 @@ psmr.sweep.measures.clearing: confirmed_border
 psmr.sweep.measures.measure: Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
-psmr.sweep.variation: Together
+psmr.sweep.variation: together
 psmr.viewer.job: Job
 psmr.viewer.workbench: Workbench
 """

@@ -10,7 +10,7 @@ from psmr.base.errors import InputError, StudyError
 from psmr.sweep.axes import Axis
 from psmr.sweep.axes.axis import CASE, EVENT, Base
 from psmr.sweep.sweep import Sweep
-from psmr.sweep.variation import Points, Together, Variation, joined
+from psmr.sweep.variation import Points, Variation, joined, together
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _grouped(sweep: Sweep, points: Sequence[tuple[Axis, Points]]) -> Iterator[Po
             done.add(axis.together)
             members = [points for other, points in points if other.together == axis.together]
             try:
-                found = Together(axis.together, members)
+                found = together(axis.together, members)
             except StudyError as error:
                 raise StudyError(f"{sweep.place_of(axis)}{error}") from error
             yield found

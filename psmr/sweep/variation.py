@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -79,17 +80,14 @@ Points = Sequence[Variation]
 """The points of an axis, each made when it is asked for."""
 
 
-class Numbers(Sequence[Variation]):
-    """The points of an axis along which a parameter of devices takes the (K,) given values."""
+class PointsOnDemand(Sequence[Variation]):
+    """A number of points, each made when it is asked for by a function that another process can have."""
 
-    def __init__(
-        self, label: str, devices: Sequence[str], name: str, values: NDArray[np.float64], factor: bool
-    ) -> None:
-        self.label, self.devices, self.name = label, tuple(devices), name
-        self.values, self.factor = values, factor
+    def __init__(self, length: int, make: Callable[[int], Variation]) -> None:
+        self.length, self.make = length, make
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.length
 
     @overload
     def __getitem__(self, k: int) -> Variation: ...
@@ -97,35 +95,38 @@ class Numbers(Sequence[Variation]):
     def __getitem__(self, k: slice) -> Sequence[Variation]: ...
     def __getitem__(self, k: int | slice) -> Variation | Sequence[Variation]:
         if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
-        value = float(self.values[k])
-        settings = tuple(Setting(device, self.name, value, self.factor) for device in self.devices)
-        return Variation(((self.label, value),), settings=settings)
+            return [self[i] for i in range(*k.indices(self.length))]
+        return self.make(range(self.length)[k])
 
 
-class Together(Sequence[Variation]):
-    """Axes of equal length that advance as one."""
+def points_over(
+    label: str, devices: Sequence[str], name: str, values: NDArray[np.float64], factor: bool
+) -> Points:
+    """Return the points of an axis along which a parameter of devices takes the (K,) given values."""
+    return PointsOnDemand(len(values), partial(_set, label, tuple(devices), name, values, factor))
 
-    def __init__(self, name: str, members: Sequence[Points]) -> None:
-        lengths = [len(member) for member in members]
-        if len(set(lengths)) > 1:
-            raise StudyError(
-                f"the axes together = {name!r} have {', '.join(map(str, lengths))} points; axes that advance "
-                "together need as many of each"
-            )
-        self.members = tuple(members)
 
-    def __len__(self) -> int:
-        return len(self.members[0])
+def _set(
+    label: str, devices: tuple[str, ...], name: str, values: NDArray[np.float64], factor: bool, k: int
+) -> Variation:
+    value = float(values[k])
+    settings = tuple(Setting(device, name, value, factor) for device in devices)
+    return Variation(((label, value),), settings=settings)
 
-    @overload
-    def __getitem__(self, k: int) -> Variation: ...
-    @overload
-    def __getitem__(self, k: slice) -> Sequence[Variation]: ...
-    def __getitem__(self, k: int | slice) -> Variation | Sequence[Variation]:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
-        return joined(member[k] for member in self.members)
+
+def together(name: str, members: Sequence[Points]) -> Points:
+    """Return the points of axes of equal length that advance as one."""
+    lengths = [len(member) for member in members]
+    if len(set(lengths)) > 1:
+        raise StudyError(
+            f"the axes together = {name!r} have {', '.join(map(str, lengths))} points; axes that advance "
+            "together need as many of each"
+        )
+    return PointsOnDemand(lengths[0], partial(_joined_at, tuple(members)))
+
+
+def _joined_at(members: tuple[Points, ...], k: int) -> Variation:
+    return joined(member[k] for member in members)
 
 
 def joined(parts: Iterable[Variation]) -> Variation:
@@ -185,7 +186,7 @@ def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
     """Return the row with a parameter set and whether the power flow stays; None where it is another's."""
     own = {field.name for field in fields(row)} - {"name", "where", "devices", *LOAD_ROLES}
     if row.name == setting.device and setting.name in own:
-        return _set(row, {setting.name: _value(setting, getattr(row, setting.name))}), False
+        return _replaced(row, {setting.name: _value(setting, getattr(row, setting.name))}), False
     devices: tuple[DeviceRow, ...] = getattr(row, "devices", ())
     for k, device in enumerate(devices):
         if device.name == setting.device:
@@ -202,10 +203,10 @@ def _device(device: DeviceRow, setting: Setting) -> DeviceRow:
 
     known = {**defaults(device.component), **device.parameters}
     value = _value(setting, known.get(setting.name))
-    return _set(device, {"parameters": {**device.parameters, setting.name: value}})
+    return _replaced(device, {"parameters": {**device.parameters, setting.name: value}})
 
 
-def _set(row: Any, values: dict[str, Any]) -> Any:
+def _replaced(row: Any, values: dict[str, Any]) -> Any:
     try:
         return replace(row, **values)
     except CaseError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 from dataclasses import dataclass, field, replace
@@ -12,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
-from psmr.base.errors import CaseError, EventError, Mistakes, nearest, shown
+from psmr.base.errors import EventError, Mistakes, nearest, shown
 from psmr.base.numbers import real_in
 from psmr.base.slips import explains_slips
-from psmr.files.text import decoded, require_file
+from psmr.files.csv_rows import csv_rows
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
 from psmr.network.topology.network import is_load, is_motor
@@ -152,26 +150,17 @@ def read_points(file: Path, time: str, column: str, scale: float = 1.0) -> list[
         See `TimeSeries`.
     """
     points: list[Point] = []
-    try:
-        require_file(file)
-        reader = csv.reader(io.StringIO(decoded(file), newline=""))
-        head = [cell.strip() for cell in next(reader, [])]
-        mistakes = Mistakes(EventError)
-        places = [mistakes.attempt(_place, file, head, name) for name in (time, column)]
-        mistakes.finish()
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            where = f"{file}:{reader.line_num}"
-            t, value = (_number(where, row, head, place) for place in places if place is not None)
-            _check_order(where, time, t, points)
-            if not math.isfinite(scale * value):
-                raise EventError(f"{where}: {column} = {value:g} times scale = {scale:g} is too large")
-            points.append((t, scale * value))
-    except CaseError as error:
-        raise EventError(str(error)) from error
-    except csv.Error as error:  # a cell of more than 131,072 characters: a quotation mark that is not closed
-        raise EventError(f"{file}:{reader.line_num}: is no CSV: {error}; is a quote not closed?") from error
+    head, rows = csv_rows(file, EventError)
+    mistakes = Mistakes(EventError)
+    places = [mistakes.attempt(_place, file, head, name) for name in (time, column)]
+    mistakes.finish()
+    for line, row in rows:
+        where = f"{file}:{line}"
+        t, value = (_number(where, row, head, place) for place in places if place is not None)
+        _check_order(where, time, t, points)
+        if not math.isfinite(scale * value):
+            raise EventError(f"{where}: {column} = {value:g} times scale = {scale:g} is too large")
+        points.append((t, scale * value))
     if not points:
         raise EventError(f"{file}: has no row under its column names; give at least one time and value")
     return points
@@ -179,12 +168,6 @@ def read_points(file: Path, time: str, column: str, scale: float = 1.0) -> list[
 
 def _place(file: Path, head: list[str], name: str) -> int:
     if name not in head:
-        apart = next((mark for mark in (";", "\t") if mark in head[0]), None) if len(head) == 1 else None
-        if apart is not None:
-            raise EventError(
-                f"{file}:1: cells are separated by {'semicolons' if apart == ';' else 'tabs'}; separate them "
-                "by commas, and write numbers with a decimal point"
-            )
         raise EventError(
             f"{file}:1: there is no column {shown(name)}{nearest(name, head)}; columns: "
             f"{', '.join(head) or 'none'}; the first line must name them"

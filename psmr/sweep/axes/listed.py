@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 import os
@@ -13,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from psmr.base.arguments import settle_fields
-from psmr.base.errors import CaseError, EventError, InputError, StudyError, nearest, shown
+from psmr.base.errors import EventError, InputError, StudyError, nearest, shown
 from psmr.base.numbers import real_in, whole_in
 from psmr.base.slips import explains_slips
-from psmr.files.text import decoded, require_file
+from psmr.files.csv_rows import csv_rows
 from psmr.files.toml.fields import Field, specification
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
@@ -80,41 +78,21 @@ class ListedEvents:
             raise StudyError(f"{where}: {error}") from error
 
     def _rows(self) -> list[tuple[int, dict[str, str]]]:
-        rows = []
-        try:
-            require_file(Path(self.file))
-            reader = csv.DictReader(io.StringIO(decoded(Path(self.file)), newline=""))
-            _check_head(str(self.file), [name.strip() for name in reader.fieldnames or ()])
-            for cells in reader:
-                if None in cells:
-                    raise StudyError(
-                        f"{self.file}:{reader.line_num}: more cells than columns; name every column in "
-                        "the first line"
-                    )
-                given = {k.strip(): v.strip() for k, v in cells.items() if v is not None and v.strip()}
-                if given:
-                    rows.append((reader.line_num, given))
-        except CaseError as error:
-            raise StudyError(str(error)) from error
-        except (
-            csv.Error
-        ) as error:  # a cell of more than 131,072 characters: a quotation mark that is not closed
-            raise StudyError(
-                f"{self.file}:{reader.line_num}: is no CSV: {error}; is a quote not closed?"
-            ) from error
+        head, rows = csv_rows(Path(self.file), StudyError)
+        _check_head(str(self.file), head)
+        for line, cells in rows:
+            if len(cells) > len(head):
+                raise StudyError(
+                    f"{self.file}:{line}: more cells than columns; name every column in the first line"
+                )
         if not rows:
             raise StudyError(f"{self.file}: has no row under its column names; give at least one event")
-        return rows
+        named = ((line, zip(head, map(str.strip, cells), strict=False)) for line, cells in rows)
+        return [(line, {name: cell for name, cell in pairs if cell}) for line, pairs in named]
 
 
 def _check_head(file: str, head: list[str]) -> None:
     """Raise StudyError for names of columns that leave open what a cell means."""
-    apart = next((mark for mark in (";", "\t") if mark in head[0]), None) if len(head) == 1 else None
-    if apart is not None:
-        raise StudyError(
-            f"{file}:1: cells are separated by {'semicolons' if apart == ';' else 'tabs'}; separate them by "
-            "commas, and write numbers with a decimal point"
-        )
     for k, name in enumerate(head):
         if not name:
             raise StudyError(f"{file}:1: column {k + 1} has no name; name it, or remove it")

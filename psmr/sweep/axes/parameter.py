@@ -15,7 +15,7 @@ from psmr.base.slips import explains_slips
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.sweep.axes.axis import PARAMETER, Base, check_distinct, check_many, chosen, take_numbers
-from psmr.sweep.variation import Numbers, Points
+from psmr.sweep.variation import Points, points_over
 
 
 @explains_slips(StudyError)
@@ -91,7 +91,7 @@ class ParameterAxis:
             assert self.count is not None
             space = np.linspace if self.spacing == "linear" else np.geomspace
             values = space(self.start, self.stop, self.count)
-        return Numbers(f"{self.device}.{self.name}", devices, self.name, values, self.factor)
+        return points_over(f"{self.device}.{self.name}", devices, self.name, values, self.factor)
 
 
 def devices_with(system: System, pattern: str, name: str) -> tuple[str, ...]:

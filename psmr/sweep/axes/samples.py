@@ -13,7 +13,7 @@ from psmr.base.errors import StudyError, shown
 from psmr.base.slips import explains_slips
 from psmr.sweep.axes.axis import PARAMETER, Base, check_many
 from psmr.sweep.axes.parameter import devices_with
-from psmr.sweep.variation import Numbers, Points
+from psmr.sweep.variation import Points, points_over
 
 Distribution = Literal["uniform", "log-uniform", "normal"]
 
@@ -87,7 +87,7 @@ class SampleAxis:
     def points(self, base: Base) -> Points:
         """See `Axis`."""
         devices = devices_with(base.system, self.device, self.name)
-        return Numbers(f"{self.device}.{self.name}", devices, self.name, self.drawn(), self.factor)
+        return points_over(f"{self.device}.{self.name}", devices, self.name, self.drawn(), self.factor)
 
     def drawn(self) -> np.ndarray:
         """Return the (count,) samples."""

@@ -58,6 +58,13 @@ class ClearingTime:
     order: ClassVar[tuple[tuple[str, bool], ...]] = (("critical_clearing_time", True),)
     shown: ClassVar[tuple[str, ...]] = ("critical_clearing_time", "lost_then")
 
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("critical_clearing_time", "number", "s", "longest clearing time that keeps synchronism"),
+        Column("bounded", "flag", "", "whether a longer one that was tried loses it"),
+        Column("lost_then", "text", "", "how, at the shortest one that does"),
+        Column("trials", "count", "", "runs of the bisection"),
+    )
+
     def __post_init__(self) -> None:
         settle_fields(self, StudyError, numbers=True)
         for name in ("precision", "longest"):
@@ -73,11 +80,6 @@ class ClearingTime:
     def longest_fault(self) -> float:
         """See `Measure`."""
         return self.longest
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """See `Measure`."""
-        return COLUMNS
 
     def check(self, study: Study, events: bool) -> None:
         """See `Measure`."""
@@ -133,14 +135,6 @@ class ClearingTime:
                 f"before t_end = {start.t_end:g} s; lengthen the run by what a swing takes, some seconds"
             )
         return faults[0]
-
-
-COLUMNS = (
-    Column("critical_clearing_time", "number", "s", "longest clearing time that keeps synchronism"),
-    Column("bounded", "flag", "", "whether a longer one that was tried loses it"),
-    Column("lost_then", "text", "", "how, at the shortest one that does"),
-    Column("trials", "count", "", "runs of the bisection"),
-)
 
 
 class _Trials:
