@@ -11,11 +11,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from psmr.base.arrays import Reals
 from psmr.figures.scales import LINEAR, Scale
 
-Reals = NDArray[np.float64]
 Point = tuple[float, float]
 Frame = tuple[Literal["data", "panel"], Literal["data", "panel"]]
 """What the two numbers of a point are: of the data, or from 0 to 1 across the panel."""

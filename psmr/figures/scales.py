@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Reals = NDArray[np.float64]
+from psmr.base.arrays import Reals
 
 # Steps between ticks, times a power of ten.
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)

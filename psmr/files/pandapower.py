@@ -20,14 +20,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import CaseError
 from psmr.base.optional import optional
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
-
-Reals = NDArray[np.float64]
 
 _POWER = (0.0, 0.0, 1.0)
 _TINY = 1e-12

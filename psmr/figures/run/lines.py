@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.figures.chart import COLOURS, FAINT, PANEL, Area, Arrow, Axis, Line, Mark, Point, Words
 from psmr.figures.labels import spread
 from psmr.network.signals.signals import quantity
@@ -68,7 +68,6 @@ def panels_with(panels: Sequence[tuple[str, ...]], named: Sequence[str]) -> list
     return [*panels, *map(tuple, parts)]
 
 
-Reals = NDArray[np.float64]
 Size = tuple[float, float]
 End = tuple[str, float, float, str]
 """Name of a line, time and value of its last point in the panel, and its colour."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
+
+from psmr.base.arrays import Reals
 
 ITERATIONS = 500
 SETTLED = 1e-7  # relative decrease of the stress in an iteration
 
 # The circle is the same on every machine; classical scaling turns with the rounding of equal eigenvalues.
 BETTER = 0.98
-
-Reals = NDArray[np.float64]
 
 
 def stress_layout(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, tuple[float, float]]:

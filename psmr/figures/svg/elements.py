@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.figures.chart import INK
 
 THEME = {
@@ -50,9 +50,6 @@ def filled(colour: str, alpha: float = 1.0, edge: str = "none", width: float = 0
     """Return the style of an area."""
     look = f"fill:{colour_of(colour)}" + ("" if alpha == 1.0 else f";fill-opacity:{alpha:g}")
     return f"{look};stroke:{colour_of(edge)};stroke-width:{width:g}" if edge != "none" and width else look
-
-
-Reals = NDArray[np.float64]
 
 
 def path(points: Reals, closed: bool = False) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from psmr.base.arrays import Reals
 from psmr.figures.chart import (
     DATA,
     FAINT,
@@ -22,7 +23,6 @@ from psmr.figures.chart import (
     Mark,
     Panel,
     Point,
-    Reals,
 )
 from psmr.figures.scales import tick_texts
 from psmr.figures.svg.elements import box_of, dot, element, filled, inside, stroke, width_of

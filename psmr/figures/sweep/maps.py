@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.figures.chart import FAINT, INK, PANEL, RED, Axis, Cells, Drawing, Line, Mark, Panel, Reals, Words
+from psmr.base.arrays import Reals
+from psmr.figures.chart import FAINT, INK, PANEL, RED, Axis, Cells, Drawing, Line, Mark, Panel, Words
 from psmr.figures.scales import LINEAR, Linear, Log, tick_texts
 from psmr.figures.sweep.layout import HIGH, LETTER, WIDTH, Layout
 from psmr.study.criteria import Criteria

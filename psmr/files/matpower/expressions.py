@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from psmr.base.arrays import Reals
+
 Value = float | Reals
 
 _TOKEN = re.compile(

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import CaseError
-from psmr.files.matpower.expressions import Expression, NotUnderstood, Reals, Value, number_text
+from psmr.files.matpower.expressions import Expression, NotUnderstood, Value, number_text
 
 NEEDED = ("bus", "gen", "branch")
 MATRICES = (*NEEDED, "dcline")

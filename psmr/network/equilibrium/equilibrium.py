@@ -16,14 +16,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError
 from psmr.dae.declare.component import Component, parameters_of, rows_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
-
-Reals = NDArray[np.float64]
 
 STEP = 1e-30
 """Complex step: far below the roundoff of the real part, far above underflow."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from psmr.base.errors import InputError
@@ -52,8 +51,6 @@ class IdealVoltage(Component):
         """Return the residuals of the voltage, and the current into the bus."""
         return (), (v.e_re - v.v_re, v.e_im - v.v_im), (v.i_re, v.i_im)
 
-
-Reals = NDArray[np.float64]
 
 BORDER = "border"
 """Name of the device in the place of the other side."""

@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Complexes
 from psmr.base.errors import InputError
 from psmr.dae.system.frequency_response import gains
 from psmr.dae.system.state_space import StateSpace
-
-Complexes = NDArray[np.complex128]
 
 # Modes further right than this, in 1/s, count: the line along which the loop is looked at passes the zeros of
 # a system whose angles can all turn together on their right.

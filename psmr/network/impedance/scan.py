@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
+from psmr.base.arrays import Complexes, Reals
 from psmr.base.drawing import draw
 from psmr.base.errors import InputError
 from psmr.base.files import atomic, require_suffix
@@ -26,9 +27,6 @@ from psmr.network.topology.network import find_bus
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-Reals = NDArray[np.float64]
-Complexes = NDArray[np.complex128]
 
 DQ, SEQUENCE = ("d", "q"), ("p", "n")
 

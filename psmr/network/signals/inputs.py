@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.complex_step import Place, input_columns, parameter_columns
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import JunctionBus
 from psmr.network.topology.network import buses, power_base
-
-Reals = NDArray[np.float64]
 
 INJECTIONS = {"i_re": "pu", "i_im": "pu", "i_d": "pu", "i_q": "pu", "p": "MW", "q": "Mvar"}
 """What can be injected at a bus, with its unit."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
 from psmr.dae.declare.component import local_rows
 from psmr.dae.system.complex_step import Place, derivatives, injection_derivatives
@@ -19,8 +19,6 @@ from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import out_of_service, power_base
 from psmr.network.topology.sources import island_of, leading, shares, sources_of
-
-Reals = NDArray[np.float64]
 
 
 class OutputRows:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.base.arguments import check_arguments
+from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, PsmrWarning
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
@@ -17,7 +18,7 @@ from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.dynamic.region import Region
-from psmr.network.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
+from psmr.network.equilibrium.equilibrium import ROUNDING, solve_plants
 from psmr.network.equilibrium.margins import margins, placed, within_limits
 from psmr.network.equilibrium.start_parameters import decide
 from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES, REFUSE, widened

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.solve.block import make_block
@@ -76,9 +77,6 @@ def undetermined(
     block = make_block(system, "event", parameters, system.w0, *places, out)
     sizes = np.linalg.svd(matrix_at(block, system.w0).toarray(), compute_uv=False)
     return bool(sizes[-1] <= SINGULAR * max(sizes[0], 1.0))
-
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

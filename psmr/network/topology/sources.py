@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.devices.catalogue import FORMS
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Complexes = NDArray[np.complex128]
+from psmr.base.arrays import Complexes
 
 
 def rk4(s: Any) -> Any:

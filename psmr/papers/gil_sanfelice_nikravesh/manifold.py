@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SchemeError, SingularError
 from psmr.integrate.schemes.stability import mode_words, narrowest, stability_polynomial
-
-Reals = NDArray[np.float64]
 
 
 def integrals(matrix: Reals, h: float) -> tuple[Reals, Reals, Reals]:

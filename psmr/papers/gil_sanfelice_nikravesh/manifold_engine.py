@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SimulationError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
@@ -32,8 +33,6 @@ from psmr.papers.gil_sanfelice_nikravesh.manifold_step import (
     held_by_limit,
     run_manifold,
 )
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

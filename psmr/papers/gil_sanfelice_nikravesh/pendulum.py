@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.component import Component, Parameter, positive
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-
-Reals = NDArray[np.float64]
 
 GRAVITY = 9.81
 

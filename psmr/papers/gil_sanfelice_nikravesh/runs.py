@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.linalg
-from numpy.typing import NDArray
 
 import partitioning
+from psmr.base.arrays import Reals
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.gil_sanfelice_nikravesh import formulas, pendulum
 from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
 from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from psmr.pencil.operator.step_operator import step_operator
-
-Reals = NDArray[np.float64]
 
 # Figures 2 and 3: rays of the left half plane on which the extent of the region is given.
 RAYS = (180, 150, 120, 100, 95)

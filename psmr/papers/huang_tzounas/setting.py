@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 import partitioning
 from partitioning import Partition
+from psmr.base.arrays import Reals
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.files.read import read_case
@@ -27,7 +27,6 @@ from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 
-Reals = NDArray[np.float64]
 Scheme = SingleRate | Multirate
 
 CASE = "wscc9-static.toml"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SchemeError, SimulationError
 from psmr.dae.system.system import System
 from psmr.integrate.control.time_grid import Piece
@@ -32,8 +33,6 @@ from psmr.papers.kuznetsov_krasnikov.explicit_rates import (
     Rules,
     begin,
 )
-
-Reals = NDArray[np.float64]
 
 
 def _blocks(system: System, parameters: Sequence[Reals], w: Reals) -> dict[int, Block]:

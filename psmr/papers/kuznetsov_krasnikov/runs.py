@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
@@ -20,7 +20,6 @@ from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.reproduction import Results
 
-Reals = NDArray[np.float64]
 Field = Callable[[float, Reals], Reals]
 
 # Table 1: method, h, error as printed (text), steps as printed. BP is Euler along the arc, E along time.

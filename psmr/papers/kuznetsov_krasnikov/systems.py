@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.component import Component, Parameter, positive
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 
-Reals = NDArray[np.float64]
 EPSILON = 0.003125  # s, of the boundary layer
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
 from psmr.integrate.schemes.single_rate import SingleRate
@@ -18,7 +18,6 @@ from psmr.papers.shi_rojas.adaptive_control import adaptive_control, reduced_con
 from psmr.papers.shi_rojas.micro_steps import smallest_micro
 from psmr.papers.shi_rojas.smes import Smes
 
-Reals = NDArray[np.float64]
 Reference = Callable[[Reals], Reals]
 """Solution of high accuracy, (K,) times in s -> (3, K)."""
 Case = tuple[float, int]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SchemeError
 from psmr.dae.system.eigenvalues import EPS
 from psmr.dae.system.linear import LinearDae
@@ -25,8 +26,6 @@ from psmr.pencil.deformation.report import Deformation, Glance
 from psmr.pencil.modes.matching import REPRESENTED, Match, status_of, statuses, unwrapped_logarithm
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of
 from psmr.pencil.modes.verdict import beyond
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
@@ -32,8 +32,6 @@ from psmr.integrate.solve.partition_sides import sides_of
 from psmr.pencil.operator.equation import NEW, STATE, Equation
 from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.step_operator import Substitution
-
-Reals = NDArray[np.float64]
 
 # Above it what the slow variables excite comes back larger than it was. Measured
 # (docs/benchmarks/schemes.md): bus voltages err by 0.08 pu at most where the gain is below 0.9, by 0.1 pu and

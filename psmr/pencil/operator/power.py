@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from psmr.base.arrays import Reals
 
 # Largest difference, in parts of the largest weight, between weights and their polynomial that is rounding,
 # and largest degree that is looked for.

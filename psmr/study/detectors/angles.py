@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
 from psmr.network.topology.sources import sources_of
@@ -34,7 +35,6 @@ from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import angles_of
 from psmr.study.events.spans import Span
 
-Reals = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 TURN = 2.0 * np.pi

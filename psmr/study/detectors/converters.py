@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.network.topology.network import bus_voltages, buses
@@ -35,8 +36,6 @@ from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import angles_of
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 SLIPPED_DEG = 270.0
 """Movement of a loop's error beyond which it has slipped: three quarters of a turn."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.study.criteria import Criteria
@@ -23,8 +23,6 @@ from psmr.study.detectors.motors import Motors
 from psmr.study.detectors.settling import EndOfRun
 from psmr.study.detectors.voltages import Voltages, bands_of
 from psmr.study.events.spans import Span, Spans
-
-Reals = NDArray[np.float64]
 
 # Points of a finished run that are looked at together, so that what is computed of them stays small.
 AT_ONCE = 1024

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS
@@ -21,8 +22,6 @@ from psmr.network.topology.sources import by_island, centre_of_inertia, leading,
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import Speeds
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 FAULTED = ("g_fault", "b_fault", *PAIRS, *TO_GROUND)
 """Admittances of a bus that a fault sets."""

@@ -17,14 +17,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Extreme, Finding, beside
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 # A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.
 UNCHANGED = 1e-5

@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 # A state counts as at its limit within this part of max(1, |limit|): rounding of the projection onto it.
 AT_LIMIT = 1e-9

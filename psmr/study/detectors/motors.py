@@ -21,8 +21,6 @@ from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding, beside
 from psmr.study.events.spans import Span
 
-Reals = NDArray[np.float64]
-
 # A shaft that stands still is held there to rounding, and by loose solves to a little more.
 BACKWARDS = 1.0 + 1e-3
 

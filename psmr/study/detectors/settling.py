@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.sources import sources_of
@@ -27,8 +27,6 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import Span, driven
-
-Reals = NDArray[np.float64]
 
 SHORTEST = 1.0
 """Length in s of a quarter below which nothing is said."""

@@ -6,14 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.sources import Source
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 
 def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x: Reals, y: Reals) -> Reals:

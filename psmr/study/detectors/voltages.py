@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
@@ -25,8 +25,6 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding, beside
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 # Places in a row of `Voltages._spells`: when it began, the longest one and when that began, and when one
 # first lasted too long.

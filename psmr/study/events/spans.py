@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
@@ -17,8 +18,6 @@ from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course, Following, Place
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.network.topology.network import branches, out_of_service
-
-Reals = NDArray[np.float64]
 
 # Bound of the rounding of the times of points in s, far below any step.
 TIME_ROUNDING = 1e-9

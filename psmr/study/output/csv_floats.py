@@ -18,10 +18,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
-
-Reals = NDArray[np.float64]
 
 # Below so many numbers Python's own text is there before the compiled code is loaded.
 FEWEST_COMPILED = 20_000

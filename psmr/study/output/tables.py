@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.files import PARQUET, TABLES, OutputTransaction, require_suffix
 from psmr.base.optional import optional
 from psmr.study.output.csv_floats import csv_lines
 from psmr.study.output.files import placed
 
-Reals = NDArray[np.float64]
 Write = Callable[[Reals, Reals], None]
 """Takes (K,) times and (K, j) values."""
 

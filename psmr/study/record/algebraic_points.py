@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.solve.block import Block
@@ -22,8 +22,6 @@ from psmr.integrate.solve.records import VALID
 from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
 from psmr.study.record.dense_output import TOLERANCE, block_of
-
-Reals = NDArray[np.float64]
 
 
 class AlgebraicPoints:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block, make_block
@@ -35,8 +36,6 @@ from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
 from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 # A hundredth of the error that the least tolerance of a run allows near one, as at an event.
 TOLERANCE = 1e-12

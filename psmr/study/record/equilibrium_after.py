@@ -11,18 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.network.signals.signals import units_of
 from psmr.network.start.initialise import allowed_residual, polish
 from psmr.study.events.spans import Span, system_in
-
-Reals = NDArray[np.float64]
 
 ITERATIONS, HALVINGS = 40, 8
 

@@ -6,16 +6,14 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.solve.ramps import Course, Place
 from psmr.network.topology.network import nominal_frequency
 from psmr.study.events.spans import Span, system_in
-
-Reals = NDArray[np.float64]
 
 # Half the distance in s of the two points by which g is differentiated with respect to time. Loads and inputs
 # ramp linearly, so that the difference is exact but for rounding, which a large distance makes small.

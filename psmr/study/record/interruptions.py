@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
@@ -17,8 +17,6 @@ from psmr.network.topology.network import at_buses, buses, is_load, is_motor, po
 from psmr.study.events.spans import Span, Spans
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.record.terminal_values import terminal_values
-
-Reals = NDArray[np.float64]
 
 
 def interruptions(

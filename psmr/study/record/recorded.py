@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.signals.signals import Signals
@@ -21,8 +21,6 @@ from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.stats import Stats
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
 from psmr.integrate.run.trajectory import Change
@@ -21,7 +21,6 @@ from psmr.study.record.recorded import ReducedRecord
 from psmr.study.record.samples import Samples
 from psmr.study.record.values import continuous, phases, values_of_devices
 
-Reals = NDArray[np.float64]
 Writer = Callable[[Reals, Reals], None]
 """Takes (K,) times and (K, j) values of the signals of a file."""
 

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
@@ -39,8 +39,6 @@ from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.record.recorded import Recorded, Sampled
 from psmr.study.record.samples import Samples, quantities, sampled
-
-Reals = NDArray[np.float64]
 
 FINER = 10.0
 """How much smaller the tolerance of the second run is than that of the first one."""
@@ -170,38 +168,18 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
         raise SimulationError(f"a second run, {reference}, takes more than {most:g} steps")
     theirs = samples.result()
     same = np.isin(times, theirs.t)
-    found = _largest(run, times[same], mine.values[rows][same], theirs, samples.jumped)
-    factor = 1.0 if reference.follows_error else 1.0 / (1.0 - 0.5**reference.order)
-    return GlobalError(
-        part=factor * found.part,
-        what=found.what,
-        signal=found.signal,
-        t=found.t,
-        value=factor * found.value,
-        change=found.change,
-        reference=reference,
-        scheme=run.scheme,
-    )
+    return _largest(run, reference, times[same], mine.values[rows][same], theirs, samples.jumped)
 
 
-@dataclass(frozen=True)
-class Largest:
-    """The largest difference of some samples; see `GlobalError`."""
-
-    part: float
-    what: str
-    signal: str
-    t: float
-    value: float
-    change: float
-
-
-def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled, jumped: Reals) -> Largest:
+def _largest(
+    run: Recorded, reference: Scheme, t: Reals, mine: Reals, theirs: Sampled, jumped: Reals
+) -> GlobalError:
     """Return the largest difference of (S, q) samples, in parts of the largest change of what is like it.
 
     Changes are those of the samples, and (q,) jumps at the instants of events.
     """
     assert run.system is not None
+    factor = 1.0 if reference.follows_error else 1.0 / (1.0 - 0.5**reference.order)
     found = []
     for quantity in quantities(run.system):
         own, values = quantity.columns, theirs.values[:, quantity.columns]
@@ -214,8 +192,11 @@ def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled, jumped: Real
         change = max(least, float(np.nan_to_num(changed).max()))
         row, column = np.unravel_index(int(off.argmax()), off.shape)
         value, name = float(off[row, column]), quantity.names[column]
-        found.append(Largest(value / change, quantity.what, name, float(t[row]), value, change))
-    return max(found, key=lambda largest: largest.part)
+        part, value = factor * (value / change), factor * value
+        found.append(
+            GlobalError(part, quantity.what, name, float(t[row]), value, change, reference, run.scheme)
+        )
+    return max(found, key=lambda error: error.part)
 
 
 class MostSteps:

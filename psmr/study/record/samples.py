@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
 from psmr.network.topology.sources import sources_of
@@ -21,8 +22,6 @@ from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import TIME_ROUNDING, Span
 from psmr.study.record.recorded import Recorded, Sampled
-
-Reals = NDArray[np.float64]
 
 APART = 0.1
 """Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""

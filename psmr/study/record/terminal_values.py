@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.complex_step import evaluated
 from psmr.dae.system.system import System
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.network import power_base
 from psmr.study.events.spans import Span
-
-Reals = NDArray[np.float64]
 
 
 def terminal_values(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
@@ -22,8 +23,6 @@ from psmr.study.record.frequency import frequencies
 from psmr.study.record.phase_values import phase_values
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.terminal_values import terminal_values
-
-Reals = NDArray[np.float64]
 
 
 def phases(re: Reals, im: Reals) -> Reals:

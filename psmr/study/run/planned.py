@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InputError
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
@@ -22,8 +22,6 @@ from psmr.study.events.spans import Span
 from psmr.study.events.synchronisation import refuse_impossible
 from psmr.study.events.when import When
 from psmr.study.record.values import values_of_devices
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
@@ -16,7 +17,6 @@ from psmr.study.record.dense_output import dense_points
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded
 
-Reals = NDArray[np.float64]
 Side = Literal["before", "after"]
 SIDES = ("before", "after")
 

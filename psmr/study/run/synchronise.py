@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InitialisationError
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
@@ -23,8 +23,6 @@ from psmr.network.topology.network import buses, nominal_frequency
 from psmr.study.events.spans import Span
 from psmr.study.events.synchronisation import Synchronisation, voltage_at, without_power
 from psmr.study.record.frequency import frequencies
-
-Reals = NDArray[np.float64]
 
 VOLTAGE = (0.8, 1.2)
 """Bounds in pu of the voltage of a live bus, as relays that check synchronism are usually set."""

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 from psmr.study.trace.trace import Trace
-
-Reals = NDArray[np.float64]
 
 REFERENCE = 1e-7
 """Tolerance of the reference: its error is below the digits that traces are printed with."""

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest, shown
 from psmr.files.text import decoded
-
-Reals = NDArray[np.float64]
 
 TIMES = ("t", "time", "time [s]", "time(s)", "time (s)", "t [s]")
 """What the column of times is called, letters of either case."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SimulationError, SingularError
 from psmr.dae.system.system import System
 from psmr.integrate.control.time_grid import NO_STOPS
@@ -37,7 +38,6 @@ from psmr.pencil.modes.spectrum import modes_of
 if TYPE_CHECKING:
     from psmr.integrate.schemes.multirate import Multirate
 
-Reals = NDArray[np.float64]
 Terms = tuple[float, float, float]
 
 # The oscillation that is timed: large enough that Newton iterates as it does after a disturbance, small
