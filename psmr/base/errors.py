@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from psmr.base.printable import printable
@@ -112,6 +112,11 @@ def shown(value: Any) -> str:
         # Python writes no whole number of more than 4,300 digits.
         return "a whole number of more than 4300 digits"
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def few(words: Sequence[str], most: int, mark: str = ", ") -> str:
+    """Return words as a list in a message: the first, at most so many, and how many more there are."""
+    return mark.join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 class Mistakes:

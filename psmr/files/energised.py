@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, PsmrWarning, few
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.case.tables import BusRow, GeneratorRow
 
@@ -75,15 +75,14 @@ def _tell_of_dead(rows: Rows, island: frozenset[int]) -> None:
     first = next(row for row in rows["buses"] if row.number in island)
     lost = [row.name for name in ("loads", "shunts") for row in rows[name] if row.bus in island]
     power = sum(row.p_mw for row in rows["loads"] if row.bus in island)
-    what = f", and with {'it' if len(island) == 1 else 'them'} {_few(lost)} ({power:g} MW)" if lost else ""
+    what = (
+        f", and with {'it' if len(island) == 1 else 'them'} {few(lost, SHOWN)} ({power:g} MW)" if lost else ""
+    )
     noun = "bus" if len(island) == 1 else "buses"
-    words = f"{noun} {_few([str(number) for number in sorted(island)])}: no generator in service feeds this"
+    words = (
+        f"{noun} {few([str(number) for number in sorted(island)], SHOWN)}: no generator in service feeds this"
+    )
     warnings.warn(f"{first.where}: {words} island; left out{what}", PsmrWarning, stacklevel=4)
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _chosen(here: Sequence[GeneratorRow], stored: dict[int, BusRow]) -> dict[str, GeneratorRow]:

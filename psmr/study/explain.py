@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.base.arguments import check_arguments
+from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.solve.partition_sides import require_same_system
@@ -120,5 +121,4 @@ def _listed(names: Iterable[str]) -> str:
     every = [str(name) for name in names]
     if not every:
         return "none"
-    rest = f" and {len(every) - NAMES} more" if len(every) > NAMES else ""
-    return f"{len(every)} ({', '.join(every[:NAMES])}{rest})"
+    return f"{len(every)} ({few(every, NAMES)})"

@@ -18,7 +18,7 @@ from typing import Any
 
 import distributed
 
-from psmr.base.errors import PsmrError, PsmrWarning, StudyError
+from psmr.base.errors import PsmrError, PsmrWarning, StudyError, few
 from psmr.base.modules import packed_modules, unpack_modules
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import read_entry, write_entry
@@ -222,11 +222,12 @@ def check_versions(client: Any, own: Mapping[str, str]) -> None:
                 other.append(words)
     if wrong:
         raise StudyError(
-            f"workers have other versions: {_some(wrong)}; install the same on all machines, nothing was run"
+            f"workers have other versions: {few(wrong, 5, '; ')}; install the same on all machines, "
+            "nothing was run"
         )
     if other:
         warnings.warn(
-            f"workers have other versions: {_some(other)}; rows may differ in their last digits",
+            f"workers have other versions: {few(other, 5, '; ')}; rows may differ in their last digits",
             PsmrWarning,
             stacklevel=4,
         )
@@ -234,8 +235,3 @@ def check_versions(client: Any, own: Mapping[str, str]) -> None:
 
 def _minor(words: str) -> list[str]:
     return words.split(".")[:2]
-
-
-def _some(words: Sequence[str]) -> str:
-    more = f" and {len(words) - 5} more" if len(words) > 5 else ""
-    return "; ".join(words[:5]) + more

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import StudyError
+from psmr.base.errors import StudyError, few
 from psmr.files.text import require_file
 from psmr.study.output.files import atomic, require_folder, write_text
 from psmr.sweep.point_runner import Batch
@@ -89,9 +89,8 @@ class Store:
             raise StudyError(f"{place}: cannot be read ({error}); choose another folder") from error
         changed = [words for words in _differences("", before, now) if words]
         if changed:
-            more = f" and {len(changed) - 8} more" if len(changed) > 8 else ""
             raise StudyError(
-                f"{self.folder} holds another sweep; different are: {'; '.join(changed[:8])}{more}. Choose "
+                f"{self.folder} holds another sweep; different are: {few(changed, 8, '; ')}. Choose "
                 "another folder, or remove this one"
             )
 

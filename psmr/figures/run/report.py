@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psmr.base.errors import few
 from psmr.base.files import PAGES, OutputTransaction, require_suffix
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
@@ -181,8 +182,7 @@ def _trajectories(run: Recorded, signals: Iterable[str] | None) -> tuple[list[An
 
 
 def _several(names: tuple[str, ...]) -> str:
-    devices = [name.rpartition(".")[0] for name in names]
-    return ", ".join(devices[:9]) + (f" and {len(devices) - 9} more" if len(devices) > 9 else "")
+    return few([name.rpartition(".")[0] for name in names], 9)
 
 
 def _entries(certificate: Certificate) -> dict[str, Any]:

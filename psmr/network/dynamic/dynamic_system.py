@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PsmrWarning, nearest
+from psmr.base.errors import InputError, PsmrWarning, few, nearest
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.structure import structure_for
@@ -374,9 +374,8 @@ def _warn_of_loads(conversion: _Conversion) -> None:
         and not (issubclass(d.component, ZipLoad) and d.parameters["p_z"] == d.parameters["q_z"] == 1)
     ]  # fmt: skip
     if found:
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         warnings.warn(
-            f"Region: {', '.join(found[:5])}{more} keep constant current or power up to the fastest"
+            f"Region: {few(found, 5)} keep constant current or power up to the fastest"
             ' transients of their buses, which damps nothing there; loads = "impedance" makes them'
             " resistance and inductance",
             PsmrWarning,

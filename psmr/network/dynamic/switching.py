@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import EventError
+from psmr.base.errors import EventError, few
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
@@ -126,9 +126,8 @@ def events_outside(system: System, changes: Sequence[Change]) -> str:
     ]
     if not outside:
         return ""
-    more = f" and {len(outside) - 2} more" if len(outside) > 2 else ""
     return (
-        f"{'; '.join(outside[:2])}{more}: outside the region with dynamics of the network. The offsets of the"
+        f"{few(outside, 2, '; ')}: outside the region with dynamics of the network. The offsets of the"
         " currents that such an event leaves live in all lines and stators between it and the sources; what"
         " is a phasor answers at once and without them, so that a region chosen by modes does not make this"
         " event right. Let the region reach from the event to the sources near it for the first cycles"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import PsmrWarning, few
 from psmr.dae.system.system import System
 from psmr.network.sequence.impedances import NEGATIVE, ZERO, Impedances
 
@@ -25,13 +25,8 @@ def warn_of_assumptions(system: System) -> None:
 
 def assumed_words(assumed: Mapping[str, list[str]]) -> str:
     """Return the sentence on ratios that are taken in place of data, with the devices of each."""
-    parts = [f"{words} ({_listed(names)})" for words, names in assumed.items()]
+    parts = [f"{words} ({few(names, FEW)})" for words, names in assumed.items()]
     return (
         "unbalanced faults need sequence data that the case does not have; assumed are "
         f"{'; '.join(parts)}; give them as [[sequence]] or in a SEQ file"
     )
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return ", ".join(names[:FEW]) + more

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import few
+
 # Modes that a sentence lists.
 LISTED = 2
 
@@ -113,15 +115,14 @@ def sentences_on(
         (more if simulated > ratio else less).append(f"{words}, simulated with {100.0 * simulated:.3g} %")
     allowed = f"(limit: {100.0 * limit.change:.3g} pp or {100.0 * limit.part:.3g} % of the ratio)"
     sentences = [
-        f"The scheme damps the {subject} too {much}: {_first(listed)} {allowed}; real oscillations {real} "
+        f"The scheme damps the {subject} too {much}: {few(listed, LISTED, '; ')} {allowed}; real "
+        f"oscillations {real} "
         "than this run shows. Take smaller steps."
         for listed, much, real in ((more, "much", "last longer"), (less, "little", "die out sooner"))
         if listed
     ]
     if lost:
-        sentences.append(f"The step is too long for oscillations of the {subject}: {_first(lost)}.")
+        sentences.append(
+            f"The step is too long for oscillations of the {subject}: {few(lost, LISTED, '; ')}."
+        )
     return sentences
-
-
-def _first(words: Sequence[str]) -> str:
-    return "; ".join(words[:LISTED]) + (f" and {len(words) - LISTED} more" if len(words) > LISTED else "")

@@ -27,6 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from psmr.base.arrays import Reals
+from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
 from psmr.network.topology.sources import sources_of
@@ -70,9 +71,7 @@ class LostSynchronism:
     spread_deg: float
 
     def __str__(self) -> str:
-        return (
-            f"lost synchronism: {_several(self.first)} against {_several(self.second)} at t = {self.t:.4g} s"
-        )
+        return f"lost synchronism: {few(self.first, 8)} against {few(self.second, 8)} at t = {self.t:.4g} s"
 
 
 @dataclass(frozen=True)
@@ -265,8 +264,3 @@ def _equal(one: Sequence[Places], other: Sequence[Places]) -> bool:
 def _half_turn(angle: float) -> float:
     """Return an angle in rad within half a turn of zero."""
     return angle - TURN * round(angle / TURN)
-
-
-def _several(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return ", ".join(names[:8]) + more

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.study.events.spans import Spans
@@ -101,9 +102,7 @@ def beside(value: float, limit: float, digits: int) -> str:
 
 def names_of(names: Iterable[str], most: int = 5) -> str:
     """Return names as a message has them, the first few of many."""
-    ordered = sorted(names)
-    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
-    return ", ".join(ordered[:most]) + more
+    return few(sorted(names), most)
 
 
 def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:

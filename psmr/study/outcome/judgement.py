@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from psmr.base.errors import few
 from psmr.pencil.modes.damping import sentences_on
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.certificate.certificate import Certificate
@@ -105,9 +106,8 @@ def judge_run(
     amber += [finding.sentence for finding in found if finding.colour == "amber"]
     amber += [f"A part of the network lost its supply: {part}." for part in outcome.interruptions[:3]]
     if outcome.acted:
-        listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
-        more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""
-        amber.append(f"Protection acted: {listed}{more}.")
+        acted = [f"{words} at t = {t:.4g} s" for t, words in outcome.acted]
+        amber.append(f"Protection acted: {few(acted, 3, '; ')}.")
     failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
     colour: Colour = "red" if failed or red else "amber" if amber else "green"
     if out_of_step and _on_error(error, outcome.criteria.error):

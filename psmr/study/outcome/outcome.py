@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from psmr.base.errors import few
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.angles import LostSynchronism
 from psmr.study.detectors.converters import Slip
@@ -138,8 +139,7 @@ class Outcome:
         if self.lost is not None:
             words = f"Lost synchronism: {str(self.lost).partition(': ')[2]}."
         elif self.slips:
-            more = f" and {len(self.slips) - 1} more" if len(self.slips) > 1 else ""
-            words = f"Lost synchronism: {self.slips[0]}{more}."
+            words = f"Lost synchronism: {few(list(map(str, self.slips)), 1)}."
         elif self.machines < 2:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
@@ -147,8 +147,7 @@ class Outcome:
         if self.blackout is not None:
             words = f"Blackout at t = {self.blackout.t:g} s: nothing is left that holds the voltage."
         elif self.interruptions:
-            more = f" and {len(self.interruptions) - 1} more" if len(self.interruptions) > 1 else ""
-            words = f"{words} Without supply: {self.interruptions[0]}{more}."
+            words = f"{words} Without supply: {few(list(map(str, self.interruptions)), 1)}."
         if self.failed:
             words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"
         if self.stopped is not None:
@@ -191,19 +190,13 @@ class Outcome:
         if motors:
             found.append(("motors that stalled", " ".join(motors[:6])))
         if self.slips:
-            shown = "; ".join(map(str, self.slips[:6]))
-            more = f" and {len(self.slips) - 6} more" if len(self.slips) > 6 else ""
-            found.append(("converters that slipped", shown + more))
+            found.append(("converters that slipped", few(list(map(str, self.slips)), 6, "; ")))
         if self.interruptions:
             found.append(("dead parts", "; ".join(map(str, self.interruptions[:6]))))
         if self.acted:
-            found.append(("protection that acted", self._protection()))
+            acted = [f"{words} (t = {t:.4g} s)" for t, words in self.acted]
+            found.append(("protection that acted", few(acted, 6, "; ")))
         return tuple(found)
-
-    def _protection(self) -> str:
-        shown = [f"{words} (t = {t:.4g} s)" for t, words in self.acted[:6]]
-        more = len(self.acted) - len(shown)
-        return "; ".join(shown) + (f" and {more} more" if more else "")
 
     def _limits(self) -> str:
         if not self.limits:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from psmr.base.errors import few
 from psmr.integrate.run.counters import Counters
 from psmr.study.certificate.certificate import Scheme
 
@@ -170,9 +171,7 @@ def _helped(c: Counters) -> list[str]:
 
 def _times(times: Sequence[float]) -> str:
     """Return the first few times in words."""
-    shown = ", ".join(f"{t:.6g}" for t in times[:TIMES])
-    more = f" and {len(times) - TIMES} more" if len(times) > TIMES else ""
-    return f"t = {shown}{more} s"
+    return f"t = {few([f'{t:.6g}' for t in times], TIMES)} s"
 
 
 def _ratio(mine: float, other: float) -> str:

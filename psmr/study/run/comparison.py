@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.base.drawing import draw
-from psmr.base.errors import InputError, PsmrWarning
+from psmr.base.errors import InputError, PsmrWarning, few
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
 from psmr.study.record.recorded import Recorded
@@ -148,12 +148,7 @@ def differences(first: System, second: System) -> str:
         "only in the second": sorted(two.keys() - one.keys()),
         "of other equations": [name for name in one if one[name] != two.get(name, one[name])],
     }
-    parts = [f"{what}: {_listed(names)}" for what, names in found.items() if names]
+    parts = [f"{what}: {few(names, SHOWN)}" for what, names in found.items() if names]
     if not parts:
         return ""
     return f"the runs are of different systems, {first.name!r} and {second.name!r}; {'; '.join(parts)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more

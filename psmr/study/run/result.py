@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.base.errors import PsmrError, PsmrWarning, few
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.exponential import ExponentialLoad
@@ -56,10 +56,9 @@ def constant_power_at_low_voltage(system: System, x: NDArray[np.float64], y: NDA
     if not found:
         return ""
     found.sort()
-    words = ", ".join(f"{name} at {v:.3f} pu" for v, name in found[:SHOWN])
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    words = few([f"{name} at {v:.3f} pu" for v, name in found], SHOWN)
     return (
-        f" Loads of constant power are at low voltage there ({words}{more}): the lower the voltage, the more"
+        f" Loads of constant power are at low voltage there ({words}): the lower the voltage, the more"
         ' current they draw, and beyond a fold there is no solution. Take loads = "impedance" (--loads'
         " impedance), or a share of it, if that is not what they are."
     )

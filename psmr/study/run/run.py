@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
 from psmr.base.drawing import draw
-from psmr.base.errors import InputError, PsmrError
+from psmr.base.errors import InputError, PsmrError, few
 from psmr.base.files import OutputTransaction
 from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.state_space import StateSpace
@@ -195,10 +195,7 @@ class Run(RunData):
             gone = [device.name for device in self.system.devices if device.name not in there]
             if not gone:
                 raise
-            more = f" and {len(gone) - 6} more" if len(gone) > 6 else ""
-            raise InputError(
-                f"{error}; out of service at t = {t:g} s: {', '.join(gone[:6])}{more}"
-            ) from error
+            raise InputError(f"{error}; out of service at t = {t:g} s: {few(gone, 6)}") from error
 
     def refined(self, times: ArrayLike) -> Run:
         """Return the run with further points at times in s, as its method has them; see `at`.
