@@ -116,8 +116,7 @@ def sentences_on(
     allowed = f"(limit: {100.0 * limit.change:.3g} pp or {100.0 * limit.part:.3g} % of the ratio)"
     sentences = [
         f"The scheme damps the {subject} too {much}: {few(listed, LISTED, '; ')} {allowed}; real "
-        f"oscillations {real} "
-        "than this run shows. Take smaller steps."
+        f"oscillations {real} than this run shows. Take smaller steps."
         for listed, much, real in ((more, "much", "last longer"), (less, "little", "die out sooner"))
         if listed
     ]
