@@ -161,6 +161,18 @@ def test_what_is_left_out(read, records, message):
         assert read(records).relays == ()
 
 
+def test_a_relay_that_runs_on_the_load_flow_opens_an_overloaded_branch(read):
+    case = read(tiocr1(shed=0))
+    with pytest.warns(PsmrWarning, match="open-line101-103.theta moves at the start, by 2.9 per second"):
+        system = psmr.build(case)
+    run = psmr.simulate(system, psmr.VariableStep(tolerance=1e-5), 1.0, [], certify=False)
+    multiple = run["line101-103.i_from"].iloc[0] / 0.5
+    ((at, label),) = [(c.t, c.label) for c in run.changes if c.protects]
+    assert label == "open-line101-103: line101-103 opened by overcurrent"
+    # Between the points at 2 and 3 times its threshold, then the breaker's 0.05 s.
+    assert at == pytest.approx(0.5 - 0.3 * (multiple - 2) + 0.05, abs=1e-4)
+
+
 def test_a_relay_goes_with_its_branch(tmp_path):
     raw = RAW.read_text()
     own = next(line for line in raw.splitlines() if line.startswith("   101,   103,'1 '"))

@@ -167,6 +167,8 @@ class Component:
         s. At a delay of 0 the input is read as it is (see `psmr.dae.declare.device.Device.delays`).
     memory
         Parameters that only its start (`prepared`) and its actions set; a case does not give them.
+    timers
+        States that may move at the start, as the time that an overcurrent relay counts.
     together
         Own variables that a partition keeps on one side.
     units
@@ -182,6 +184,7 @@ class Component:
     passes: ClassVar[Mapping[str, str]] = {}
     shared: ClassVar[tuple[str, ...]] = ()
     acts_on: ClassVar[str] = ""
+    timers: ClassVar[tuple[str, ...]] = ()
     states: ClassVar[tuple[str, ...]] = ()
     algebraic: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]] = ()

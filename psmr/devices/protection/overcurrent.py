@@ -51,6 +51,7 @@ class OvercurrentRelay(LineRelay):
 
     role = "relay"
     states = ("theta",)
+    timers = ("theta",)
     units = {"theta": "1"}
     actions = (
         picks_up(1, lambda m, v, p: v.theta - 1, lambda p: 0.0),
@@ -146,6 +147,7 @@ class TimeCurrentRelay(LineRelay):
 
     role = "relay"
     states = ("theta",)
+    timers = ("theta",)
     units = {"theta": "1"}
     limits = {"theta": ("at_rest", None)}
     actions: ClassVar[tuple[Action, ...]] = (
