@@ -77,8 +77,8 @@ psmr.figures.svg.writer: svg
 psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: draw_on to_matplotlib
 psmr.files.psse.conventions: circuit_number proper_filter
-psmr.files.psse.dyr_layout: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_loads: LoadRecords
+psmr.files.psse.dyr_records: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.entries: as_load entries
 psmr.files.psse.joined: join

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from psmr.dae.declare.component import Component, flag
 from psmr.devices.catalogue import DYNAMIC, LOAD_ROLES, NETWORK, RELAY_ROLES, ROLES, role_parameters
-from psmr.files.psse.dyr_layout import ALIASES, MODELS, component_for
+from psmr.files.psse.dyr_records import ALIASES, MODELS, component_for
 from psmr.files.psse.dyr_relays import RECORDS as RELAYS
 from psmr.files.psse.load_layout import COMPONENTS as LOADS
 from psmr.files.psse.load_layout import RECORDS as LOAD_RECORDS

@@ -36,10 +36,7 @@ def give_table(
 
     `figure` is a file that the command has written before; with `left` the columns of text are aligned left.
     """
-    if arguments.output:
-        from psmr.study.output.files import write_text
-
-        write_text(arguments.output, table.to_csv(index=False))
+    write_csv(arguments.output, table)
     if arguments.json:
         print_json(table.to_dict("records"))
         return
@@ -55,6 +52,14 @@ def give_table(
         )
     )
     tell_written(figure, arguments.output)
+
+
+def write_csv(path: str | None, table: pd.DataFrame) -> None:
+    """Write a table as CSV where an option names a file for it."""
+    if path:
+        from psmr.study.output.files import write_text
+
+        write_text(path, table.to_csv(index=False))
 
 
 def tell_written(*files: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import EventError
 from psmr.base.files import TABLES
-from psmr.cli.console import print_json, show, tell_written
+from psmr.cli.console import print_json, show, tell_written, write_csv
 from psmr.cli.options import (
     add_command,
     case_file,
@@ -63,10 +63,7 @@ def command(arguments: argparse.Namespace) -> int:
     )
     if study is not None and report.system is not None:
         _check_events(study, report.system)
-    if arguments.output:
-        from psmr.study.output.files import write_text
-
-        write_text(arguments.output, report.variables.to_csv(index=False))
+    write_csv(arguments.output, report.variables)
     if arguments.json:
         print_json(report.record())
     else:

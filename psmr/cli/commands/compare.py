@@ -7,7 +7,7 @@ from typing import Any
 
 from psmr.base.files import TABLES
 from psmr.base.numbers import real_in
-from psmr.cli.console import print_json, show, tell_written
+from psmr.cli.console import print_json, show, tell_written, write_csv
 from psmr.cli.options import add_command, input_file, output_option, path, require_targets
 
 
@@ -48,14 +48,12 @@ def command(arguments: argparse.Namespace) -> None:
     """Compare a run with a trace."""
     require_targets({"-o": arguments.output}, TABLES)
     from psmr.cli.run_study import saved_or_run
-    from psmr.study.output.files import write_text
     from psmr.study.trace.against import compare_trace
     from psmr.study.trace.trace import read_trace
 
     trace = read_trace(arguments.trace, arguments.map, arguments.shift)
     found = compare_trace(saved_or_run(arguments.run, arguments.modules), trace)
-    if arguments.output:
-        write_text(arguments.output, found.table.to_csv(index=False))
+    write_csv(arguments.output, found.table)
     if arguments.json:
         print_json({"signals": found.table.to_dict("records"), "devices": found.devices.to_dict("records")})
         return

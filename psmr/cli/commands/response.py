@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import InputError
 from psmr.base.files import PICTURES, TABLES
-from psmr.cli.console import print_json, show, tell_written
+from psmr.cli.console import print_json, show, tell_written, write_csv
 from psmr.cli.options import (
     add_command,
     case_file,
@@ -137,10 +137,8 @@ def command(arguments: argparse.Namespace) -> None:
         simulated = simulated_response(own, scheme, below, arguments.within_step)
     if arguments.figure:
         save(bode(exact, simulated), arguments.figure)
-    if arguments.table:
-        from psmr.study.output.files import write_text
-
-        write_text(arguments.table, _table(exact, simulated).to_csv(index=False))
+    table = _table(exact, simulated)
+    write_csv(arguments.table, table)
     sentences = response_sentences(exact, simulated)
     if arguments.json:
         print_json(
@@ -148,7 +146,7 @@ def command(arguments: argparse.Namespace) -> None:
                 "system": system.name,
                 "scheme": None if simulated is None else str(scheme),
                 "sentences": sentences,
-                "gains": _table(exact, simulated).to_dict("records"),
+                "gains": table.to_dict("records"),
             }
         )
         return

@@ -12,7 +12,7 @@ from psmr.cli.commands.response import (
     system_and_scheme,
     without_simulation,
 )
-from psmr.cli.console import print_json, show, tell_written
+from psmr.cli.console import print_json, show, tell_written, write_csv
 from psmr.cli.options import add_command, case_options
 
 if TYPE_CHECKING:
@@ -68,12 +68,9 @@ def command(arguments: argparse.Namespace) -> None:
         found = found.sequence
     if arguments.figure:
         save(scan_figure(found), arguments.figure)
-    if arguments.table:
-        from psmr.study.output.files import write_text
-
-        write_text(arguments.table, found.frame().to_csv(index=False))
+    table: pd.DataFrame = found.frame()
+    write_csv(arguments.table, table)
     if arguments.json:
-        table: pd.DataFrame = found.frame()
         print_json(
             {
                 "system": system.name,

@@ -109,7 +109,7 @@ class Component:
         case names.
     records
         The records of a DYR file that stand for it, each the model's name and the names of the parameters
-        that its values are (see `psmr.files.psse.dyr_layout`).
+        that its values are (see `psmr.files.psse.dyr_records`).
     grid
         What a converter does to the voltage of its bus: ``"follows"``, then something else has to hold the
         island, or ``"forms"``, with its angle as the state `theta`.

@@ -18,7 +18,7 @@ from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.cross_compound import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, meant
-from psmr.files.psse.dyr_layout import ALIASES, LIBRARY, Records, parameters
+from psmr.files.psse.dyr_records import ALIASES, LIBRARY, Records, parameters
 from psmr.files.psse.entries import Entry, as_load, entries
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, PsmrWarning, nearest
-from psmr.files.psse.dyr_layout import MODELS, component_for
+from psmr.files.psse.dyr_records import MODELS, component_for
 from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
 from psmr.files.psse.record import PsseRecord
 

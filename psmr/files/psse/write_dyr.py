@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from psmr.base.errors import CaseError
 from psmr.devices.catalogue import role_parameters
 from psmr.devices.machines import InfiniteBus
-from psmr.files.psse.dyr_layout import ALIASES, MODELS, component_for, parameters
+from psmr.files.psse.dyr_records import ALIASES, MODELS, component_for, parameters
 from psmr.network.case.case import Case
 from psmr.network.case.tables import DeviceRow
 
