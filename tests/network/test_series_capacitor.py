@@ -93,3 +93,17 @@ def test_the_phasor_network_takes_a_capacitor_outside_the_region():
     lines = (CHARGED, PLAIN, CAPACITOR, PLAIN, CHARGED)
     system = psmr.build(chain(*lines), dynamic=psmr.Region(1))
     assert "line3.v_re" not in system.names_x
+
+
+def test_a_line_that_opens_keeps_its_charge():
+    # Between its open ends nothing leads to ground: the charge of each phase is the one that it had.
+    lines = ((0.0001, 0.002, 0.0), (0.02, 0.3, 0.2), (0.0001, 0.002, 0.0))
+    case = chain((0.02, 0.3, 0.2), *lines, (0.02, 0.3, 0.2))
+    system = psmr.build(case, dynamic=psmr.Region("all"))
+    opened = [psmr.LineTrip("line2", 0.01), psmr.LineTrip("line4", 0.01)]
+    run = psmr.simulate(system, psmr.VariableStep(1e-7), 0.05, opened, certify=False)
+    t = np.linspace(0.0101, 0.05, 100)
+    v = run.at(t, ["bus3.v_re", "bus3.v_im", "bus4.v_re", "bus4.v_im"]).to_numpy()
+    charge = (v @ (1, 1j, 1, 1j)) * np.exp(1j * W0 * t)
+    assert np.abs(charge - charge[0]).max() < 1e-5
+    assert abs(charge[0]) > 1.5

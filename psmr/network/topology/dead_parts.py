@@ -98,7 +98,8 @@ class _AtBus:
 class DeadParts:
     """Says which devices of a system are in service; see `psmr.integrate.run.service.Service`.
 
-    Parts that have no source of psmr's at the start are supplied by something else, and never dead.
+    Parts that have no source of psmr's at the start are supplied by something else, and never dead. Nor is a
+    part of which every bus has a capacitance of its own: it keeps its charge, and loses it as its elements do.
     """
 
     def __init__(self, system: System) -> None:
@@ -125,6 +126,8 @@ class DeadParts:
         for bus in now.dead - before.dead:
             for place in self._places(bus):
                 w[place] = 0.0
+        for name in self._within(now.dead) - self._within(before.dead):
+            w[self._states(name)] = 0.0
         returned = before.dead - now.dead
         live = set(buses(self.system)) - now.dead - returned
         neighbours = _neighbours(self.system)
@@ -137,11 +140,20 @@ class DeadParts:
                     w[guessed] = w[list(self._places(bus))]
                 live.add(other)
                 reached.append(other)
-        storing = {d.name: d for d in self.system.devices if "storage" in d.parameters}
-        for name in (now.out - before.out) & set(storing):
-            for state in storing[name].component.states:
-                w[self.system.index(f"{name}.{state}")] = 0.0
-        return before.out - now.out - before.dead - set(storing)
+        storing = {d.name for d in self.system.devices if "storage" in d.parameters}
+        for name in (now.out - before.out) & storing:
+            w[self._states(name)] = 0.0
+        return before.out - now.out - before.dead - storing
+
+    def _within(self, dead: frozenset[str]) -> set[str]:
+        """Return the branches between dead buses: what they have stored is lost with the voltage."""
+        return {branch.name for branch in branches(self.system) if dead.issuperset(branch.ends)}
+
+    def _states(self, name: str) -> list[int]:
+        return [place for place, full in enumerate(self.system.names_x) if full.rpartition(".")[0] == name]
+
+    def _charged(self, part: frozenset[str]) -> bool:
+        return all(f"{bus}.v_re" in self.system.names_x for bus in part)
 
     def _places(self, bus: str) -> tuple[int, int]:
         return self.system.index(f"{bus}.v_re"), self.system.index(f"{bus}.v_im")
@@ -154,7 +166,7 @@ class DeadParts:
         converters = {plant.bus for plant in sources} - machines
         found = frozenset[str]()
         for part in islands(self.system, out):
-            if part & machines or part & self._by_others:
+            if part & machines or part & self._by_others or self._charged(part):
                 continue
             if not part & converters or undetermined(self.system, parameters, part, gone):
                 found |= part
