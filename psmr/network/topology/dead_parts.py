@@ -99,7 +99,7 @@ class DeadParts:
     """Says which devices of a system are in service; see `psmr.integrate.run.service.Service`.
 
     Parts that have no source of psmr's at the start are supplied by something else, and never dead. Nor is a
-    part of which every bus has a capacitance of its own: it keeps its charge, and loses it as its elements do.
+    part of which every bus has a capacitance of its own: it keeps its charge, and loses it as elements do.
     """
 
     def __init__(self, system: System) -> None:
