@@ -141,6 +141,8 @@ psmr.network.case.connected_parts: connected_parts
 psmr.network.case.monitored_branches: monitored_branches
 psmr.network.case.rows: admittance
 psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow
+psmr.network.dynamic.dynamic_system: with_dynamics
+psmr.network.dynamic.region: region_devices
 psmr.network.equilibrium.equilibrium: Plant Terminal solve_plants
 psmr.network.powerflow.adjustment: adjusted shunt_positions
 psmr.network.powerflow.load_power: LoadPower

@@ -11,6 +11,7 @@ from psmr.base.errors import PsmrError, PsmrWarning, StudyError
 from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
+from psmr.study.certificate.network_deformation import NetworkDeformation
 from psmr.study.file.study import FIGURES, Output
 from psmr.study.run.run import Run
 
@@ -22,11 +23,16 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Page:
-    """What the report on a run says beside the run: its system, its title, how to make it again."""
+    """What the report on a run says beside the run: its system, its title, how to make it again.
+
+    `network` returns what leaving out dynamics of the network does to the modes of a run, or in words why
+    that is not known; None: the report says nothing of it.
+    """
 
     system: System
     title: str
     origin: Origin | None = None
+    network: Callable[[Run], NetworkDeformation | str] | None = None
 
 
 def tables_of(output: Output, mark: str = "") -> Iterator[Path]:
@@ -101,8 +107,14 @@ def write_outputs(
         from psmr.figures.run.report import run_page, write_page
 
         files.append(_marked(place / REPORT, mark))
+        network = None
+        if page.network is not None:
+            say("following the modes to full dynamics of the network")
+            network = page.network(run)
         say(f"drawing {files[-1].name}")
-        words = run_page(run, page.system, page.title, output.signals, page.origin, output.interactive)
+        words = run_page(
+            *(run, page.system, page.title, output.signals, page.origin, output.interactive, network)
+        )
         write_page(files[-1], words, transaction)
     return tuple(files)
 

@@ -22,6 +22,11 @@ from psmr.cli.run_outputs import (
 from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
 from psmr.network.signals.signals import Signals
+from psmr.study.certificate.network_deformation import (
+    NetworkDeformation,
+    compared_with_full,
+    everywhere,
+)
 from psmr.study.file.names import check_signals, load_system, refuse_event
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import Output, Study, is_study, read_study, usual_folder
@@ -121,7 +126,7 @@ def run_study(
             )
             if output is None:
                 return system, run, ()
-            page = Page(system, study.name, _origin(study))
+            page = Page(system, study.name, _origin(study), _network(study, system, output))
             files = write_outputs(run, output, page, transaction, streamed, stage)
     except EventError as error:
         refuse_event(study, system, error)
@@ -153,6 +158,25 @@ def _origin(study: Study) -> Origin | None:
     if not study.source:
         return None
     return Origin(f"psmr run {study.source}", study.text, str(study.case.path))
+
+
+def _network(
+    study: Study, system: System, output: Output
+) -> Callable[[Run], NetworkDeformation | str] | None:
+    """Return what compares the modes of a run with full dynamics of the network, where that is wanted."""
+    region = study.case.dynamic
+    if region is None and not output.network:
+        return None
+
+    def compare(run: Run) -> NetworkDeformation | str:
+        whole = everywhere(region, True if region is None else region.stator_speed)
+        scheme = None if run.certificate is None else run.certificate.judged(run.scheme)
+        try:
+            return compared_with_full(system, load_system(replace(study.case, dynamic=whole)), scheme)
+        except PsmrError as error:
+            return str(error)
+
+    return compare
 
 
 def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]) -> Output | None:

@@ -1,5 +1,8 @@
 """What phasors do to modes, beside what a scheme does to them."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -48,3 +51,79 @@ def test_the_command_lists_modes_of_phasors_beside_full_ones(capsys):
     said = capsys.readouterr().out
     assert "real_full" in said
     assert "dynamics of the network that are left out change" in said
+
+
+STUDY = """
+format = "psmr-study"
+version = 1
+case = "wscc9-emt"
+loads = "impedance"
+{region}
+[scheme]
+type = "single"
+method = "TM"
+h = 1e-4
+
+[simulation]
+t_end = 0.01
+"""
+HEADING = "What leaving out dynamics of the network does to the modes"
+
+
+def cells_of(page, mode):
+    """Return the cells of the row of a mode by their heads, in what a page has from the heading on."""
+    rows = [dict(re.findall(r'data-head="([^"]*)">([^<]*)<', row)) for row in page.split("<tr")]
+    return next(row for row in rows if row.get("mode of this study [1/s]", "").startswith(mode))
+
+
+@pytest.mark.parametrize(
+    ("region", "options", "mode", "by_model"),
+    [
+        ("[dynamic]\nbuses = [3, 9]\n", (), "-37.4", 0.0182),
+        ("", ("--network",), "-36.4", 0.0434),
+    ],
+)
+def test_the_report_of_a_run_has_both_deformations(tmp_path, region, options, mode, by_model):
+    """Of the phase-locked loop those of docs/dynamic-network.md."""
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(region=region))
+    assert main(["run", str(path), "-o", str(tmp_path / "out"), *options]) == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert HEADING in page
+    cells = cells_of(page.partition(HEADING)[2], mode)
+    assert cells["full dynamics of the network [1/s]"] == "-38.2022 + j16.6897"
+    assert percent(cells["by the model"]) == pytest.approx(by_model, abs=5e-5)
+    assert cells["as simulated [1/s]"].startswith(mode)
+    # TM at 100 us: |s h|^2 / 12.
+    assert percent(cells["by the scheme"]) == pytest.approx(1.4e-6, rel=0.05)
+
+
+def percent(cell):
+    return float(cell.partition("\xa0")[0]) / 100
+
+
+def test_a_phasor_study_that_does_not_ask_has_no_such_section(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(region=""))
+    assert main(["run", str(path), "-o", str(tmp_path)]) == 0
+    assert HEADING not in (tmp_path / "report.html").read_text()
+
+
+def test_full_dynamics_that_cannot_be_are_said_in_the_report(tmp_path):
+    case = tmp_path / "case.toml"
+    case.write_text(
+        Path("cases/wscc9/wscc9.toml").read_text().replace("x = 0.0576", "x = 0.0576\nb = -0.01", 1)
+    )
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(region="").replace('"wscc9-emt"', '"case.toml"'))
+    assert main(["run", str(path), "-o", str(tmp_path), "--network"]) == 0
+    page = (tmp_path / "report.html").read_text().partition(HEADING)[2]
+    assert "magnetising admittance at bus1, which has no charging" in page
+
+
+def test_an_event_outside_the_region_is_a_reason_for_amber():
+    system = psmr.build(psmr.case("wscc9-emt"), loads="impedance", dynamic=psmr.Region((3, 9)))
+    with pytest.warns(psmr.errors.PsmrWarning, match="fault at bus5 .* outside the region"):
+        run = psmr.simulate(system, psmr.SingleRate("TM", 1e-3), 0.2, [psmr.Fault(5, 0.1, 0.15)])
+    assert run.judgement.colour == "amber"
+    assert any("fault at bus5 (t = 0.1 s)" in reason for reason in run.judgement.reasons)

@@ -36,6 +36,11 @@ def add(subparsers: Any) -> None:
     )
     page.add_argument("--no-report", action="store_true", help="leave out report.html")
     run.add_argument(
+        "--network",
+        action="store_true",
+        help="say in report.html what leaving out dynamics of the network does to the modes",
+    )
+    run.add_argument(
         "--signals", nargs="+", metavar="NAME", help="what to write and draw, in place of the study's signals"
     )
     run.add_argument(
@@ -71,6 +76,7 @@ def command(arguments: argparse.Namespace) -> None:
         extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}
         extra |= {"html": False} if arguments.no_report else {"html": True} if arguments.html else {}
         extra |= {"html": True, "interactive": True} if arguments.interactive else {}
+        extra |= {"network": True} if arguments.network else {}
         extra |= {"save": True} if arguments.save else {}
         extra |= {"signals": tuple(arguments.signals)} if arguments.signals else {}
         record: dict[str, Any] = {"signals": tuple(arguments.record)} if arguments.record else {}

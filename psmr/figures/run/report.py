@@ -23,6 +23,7 @@ from psmr.study.record.recorded import Recorded
 
 if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import ModeShape
+    from psmr.study.certificate.network_deformation import NetworkDeformation
 
 # Bars beside a compass.
 BARS = 6
@@ -76,6 +77,7 @@ def run_page(
     signals: Iterable[str] | None = None,
     origin: Origin | None = None,
     interactive: bool = False,
+    network: NetworkDeformation | str | None = None,
 ) -> str:
     """Return the report on a run as one HTML page.
 
@@ -93,12 +95,15 @@ def run_page(
         What to do to get the same run.
     interactive
         Draw the trajectories by bokeh, to zoom and hover over; static ones are then for print.
+    network
+        What leaving out dynamics of the network does to the modes, or in words why that is not known.
 
     Raises
     ------
     PsmrError
         For interactive figures without bokeh.
     """
+    from psmr.figures.modes.network import network_parts
     from psmr.figures.modes.page import Row
     from psmr.figures.modes.render import render
     from psmr.figures.run.events import LETTERED, letters
@@ -134,6 +139,7 @@ def run_page(
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
         unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),
+        network=network and network_parts(network),
         partition=_partition(run, system),
         work={
             "heads": head,
@@ -209,14 +215,12 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
             *(columns[key] for key in ("real", "imag", "dominant_state", "participation")), strict=True
         )
     }
-    scheme, subject = run.scheme, run.certificate.subject
-    if run.certificate.at_steps:
-        judged = run.certificate.at_steps[0]
-        scheme = scheme.at_step(judged.h) or scheme
+    subject = run.certificate.subject
+    for judged in run.certificate.at_steps[:1]:
         subject += f", at {judged.which}, {judged.h:.4g} s"
     # That of another system than the run's own is not the certificate's.
     known = run.certificate.report if system is run.system else None
-    report = deformation(linear, scheme) if known is None else known
+    report = deformation(linear, run.certificate.judged(run.scheme)) if known is None else known
     return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.columns)}
 
 

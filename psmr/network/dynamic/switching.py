@@ -114,7 +114,7 @@ def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> No
 
 
 def events_outside(system: System, changes: Sequence[Change]) -> str:
-    """Return a sentence on faults and switched branches outside the region with dynamics, "" without any."""
+    """Return faults and switched branches outside the region with dynamics in words, "" without any."""
     elements = dynamic_elements(system)
     if not elements:
         return ""
@@ -124,14 +124,7 @@ def events_outside(system: System, changes: Sequence[Change]) -> str:
         for change in changes
         if any(name in places and parameter in FAULTS for name, parameter, _ in change.parameters)
     ]
-    if not outside:
-        return ""
-    return (
-        f"{few(outside, 2, '; ')}: outside the region with dynamics of the network. The offsets of the"
-        " currents that such an event leaves live in all lines and stators between it and the sources; what"
-        " is a phasor answers at once and without them, so that a region chosen by modes does not make this"
-        " event right. Let the region reach from the event to the sources near it for the first cycles"
-    )
+    return f"{few(outside, 2, '; ')}: outside the region with dynamics of the network" if outside else ""
 
 
 def _refuse(system: System, change: Change, device: Device, parameter: str, value: float) -> None:

@@ -123,6 +123,10 @@ class Certificate:
         """Whether the scheme is unstable on a system that is not."""
         return self.stable is False and not self.verdict.startswith("Unstable, as the system is")
 
+    def judged(self, scheme: Scheme) -> Scheme:
+        """Return the scheme that was judged: of one that chose its steps that of the first of `at_steps`."""
+        return (scheme.at_step(self.at_steps[0].h) or scheme) if self.at_steps else scheme
+
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""
         if not self.verdict:

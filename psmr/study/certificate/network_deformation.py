@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,8 @@ from psmr.study.certificate.certificate import percent, show
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from psmr.dae.system.system import System
 
 LARGEST = 2000
 """States up to which every mode of a system is looked at."""
@@ -126,14 +128,29 @@ def network_deformation(
         For more than 2,000 states and no `modes`.
     """
     check_arguments(network_deformation, locals())
-    import partitioning
-
     flow = power_flow(case)
     system = build(case, flow, loads=loads, dynamic=dynamic)
-    region = replace(
-        dynamic or Region(("all",)), buses=("all",), within=0, devices=(), stators=True, loads=True
-    )
-    full = build(case, flow, loads=loads, dynamic=replace(region, stator_speed=stator_speed))
+    full = build(case, flow, loads=loads, dynamic=everywhere(dynamic, stator_speed))
+    return compared_with_full(system, full, scheme, modes)
+
+
+def everywhere(region: Region | None = None, stator_speed: bool = True) -> Region:
+    """Return the region of the whole network, with the sections of lines that another region has."""
+    return Region(("all",), stator_speed=stator_speed, sections=1 if region is None else region.sections)
+
+
+def compared_with_full(
+    system: System, full: System, scheme: Scheme | None = None, modes: Sequence[complex] | None = None
+) -> NetworkDeformation:
+    """Return the modes of a system beside those of the same system with dynamics `everywhere`.
+
+    Raises
+    ------
+    InputError
+        For more than 2,000 states and no `modes`.
+    """
+    import partitioning
+
     linear = system.linearise()
     if system.n > LARGEST:
         if modes is None:

@@ -79,6 +79,9 @@ class Output:
         Whether ``run.csv``, ``run.parquet``, ``report.html``, ``run.psmr`` (the whole run) are written.
     interactive
         Whether the report has figures to zoom and hover over as well.
+    network
+        Whether the report says what leaving out dynamics of the network does to the modes, also where the
+        study has no region with them.
     figure
         Format of ``run.<format>``, ``"none"`` for none.
     """
@@ -91,6 +94,7 @@ class Output:
     html: bool = True
     save: bool = False
     interactive: bool = False
+    network: bool = False
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ class Judgement:
     unstable on a system that is not. Amber: the scheme hides an instability of the system, before the events
     or after the last one, changes the damping ratio of an oscillation by more than a limit in either
     direction, or has an explicit prediction that breaks down; the estimated error of the run is larger than a
-    limit; the system itself is unstable; there is no certificate; a finding is amber; protection acted; a
-    part of the network was dead.
+    limit; the system itself is unstable; there is no certificate; an event lies outside the region whose
+    network has dynamics; a finding is amber; protection acted; a part of the network was dead.
     Limits are those of `psmr.Criteria`. Green otherwise.
 
     Attributes
@@ -70,6 +70,7 @@ def judge_run(
     before: Certificate | None,
     after: Certificate | None,
     error: GlobalError | str | None = None,
+    outside: str = "",
 ) -> Judgement:
     """Return colour and reasons for a run.
 
@@ -81,6 +82,8 @@ def judge_run(
         Certificates on the pre-disturbance and on the post-disturbance system; None where there is none.
     error
         The estimated error of the run; why there is none, in words; None where it was not asked for.
+    outside
+        Events outside the region whose network has dynamics, in words; "" without any.
     """
     certificates = [certificate for certificate in (before, after) if certificate is not None]
     limit = outcome.criteria.damping
@@ -103,6 +106,8 @@ def judge_run(
     amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
     if before is None:
         amber.append("There is no certificate: none was requested.")
+    if outside:
+        amber.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")
     amber += [finding.sentence for finding in found if finding.colour == "amber"]
     amber += [f"A part of the network lost its supply: {part}." for part in outcome.interruptions[:3]]
     if outcome.acted:

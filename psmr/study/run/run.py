@@ -19,6 +19,7 @@ from psmr.base.files import OutputTransaction
 from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
+from psmr.network.dynamic.switching import events_outside
 from psmr.network.signals.state_space import state_space
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.outcome.global_error import GlobalError
@@ -86,7 +87,8 @@ class Run(RunData):
 
         A second run estimates the error when it is first asked for, where there is a certificate.
         """
-        return judge_run(self.outcome, self.certificate, self.certificate_after, self._judged_error)
+        outside = "" if self.system is None else events_outside(self.system, self.changes)
+        return judge_run(self.outcome, self.certificate, self.certificate_after, self._judged_error, outside)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
         """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.

@@ -207,8 +207,15 @@ def set_up(
     scheduled, conditional, possible = planned(system, events, t_end)
     changes = tuple(change for change in scheduled if not isinstance(change, Synchronisation))
     returns = [change for change in scheduled if isinstance(change, Synchronisation)]
-    if words := events_outside(system, changes):
-        warnings.warn(words, PsmrWarning, stacklevel=3)
+    if outside := events_outside(system, changes):
+        warnings.warn(
+            f"{outside}. The offsets of the currents that such an event leaves live in all lines and stators"
+            " between it and the sources; what is a phasor answers at once and without them, so that a region"
+            " chosen by modes does not make this event right. Let the region reach from the event to the"
+            " sources near it for the first cycles",
+            PsmrWarning,
+            stacklevel=3,
+        )
     end, cut_off = t_end, None
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
