@@ -14,7 +14,7 @@ import psmr
 from psmr import Case
 from tests.disturbances import CASES, Disturbance
 from tests.disturbances import watched as speeds_and_voltages
-from tests.internals import DeviceRow, System, power_flow
+from tests.internals import DeviceRow, System, power_flow, region_devices, with_dynamics
 
 # As in cases/wscc9/wscc9-emt.toml, whose SOURCE.md says where each number is from; the rating follows.
 CONVERTER = {
@@ -41,11 +41,14 @@ class Plants:
         At its equilibrium.
     plants, buses
         Names of the plants and of the buses that they feed.
+    region
+        Names of the devices around them that have their own dynamics.
     """
 
     system: System
     plants: tuple[str, ...]
     buses: tuple[str, ...]
+    region: tuple[str, ...] = ()
 
     def ripple(self, t_end: float, amount: float = RIPPLE) -> Disturbance:
         """Return an unbalance beside every plant that begins and stays."""
@@ -57,8 +60,9 @@ class Plants:
         return Disturbance(changes, t_end, (BEGINS + 0.06, 0.02))
 
     def partition(self, *more: str) -> partitioning.Partition:
-        """Return plants and buses as the fast set, with further devices."""
-        return partitioning.by_device(self.system.linearise(), [*self.plants, *self.buses, *more])
+        """Return plants and buses as the fast set, with the region and further devices."""
+        fast = {*self.plants, *self.buses, *self.region, *more}
+        return partitioning.by_device(self.system.linearise(), sorted(fast))
 
     def watched(self) -> NDArray[np.intp]:
         """Return positions of what is compared: the plants' states, speeds and bus voltages."""
@@ -66,7 +70,7 @@ class Plants:
         return np.union1d(own, speeds_and_voltages(self.system))
 
 
-def plants_in(name: str, count: int, seed: int = 1) -> Plants:
+def plants_in(name: str, count: int, seed: int = 1, within: int | None = None) -> Plants:
     """Return a case with some of its generators replaced by converters in full.
 
     Parameters
@@ -75,6 +79,10 @@ def plants_in(name: str, count: int, seed: int = 1) -> Plants:
         ``"new-england"``, or a network of pandapower, which gets standard dynamic devices first.
     count
         How many; spread over the list of generators that give power and are no slack.
+    seed
+        Of the standard devices.
+    within
+        Number of branches around the plants up to which the network has its own dynamics; None: nowhere.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -88,7 +96,14 @@ def plants_in(name: str, count: int, seed: int = 1) -> Plants:
             case = from_pandapower(getattr(pandapower.networks, name)())
             case = psmr.add_dynamics(case, seed=seed)
         case, plants, buses = with_plants(case, count)
-        return Plants(psmr.build(case), plants, buses)
+        system = psmr.build(case, loads=None if within is None else "impedance")
+        if within is None:
+            return Plants(system, plants, buses)
+        region = psmr.Region(buses, within=within)
+        names = region_devices(system, region)
+        system = with_dynamics(system, region, case.frequency_hz)
+        own = {name.rpartition(".")[0] for name in (*system.names_x, *system.names_y)}
+        return Plants(system, plants, buses, tuple(sorted(names & own)))
 
 
 def with_plants(case: Case, count: int) -> tuple[Case, tuple[str, ...], tuple[str, ...]]:

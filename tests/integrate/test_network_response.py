@@ -5,8 +5,10 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+import partitioning
+import psmr
 from psmr.errors import SingularError
-from tests.internals import TUNED, response_matrix, some_of_solution
+from tests.internals import TUNED, response_matrix, response_matrix_module, some_of_solution
 
 
 def network(size: int, seed: int) -> sparse.csc_array:
@@ -51,11 +53,33 @@ def test_the_response_is_minus_the_solution_without_its_small_entries():
     read = np.array([2, 60, 61])
     whole = -np.linalg.solve(matrix.toarray()[:size, :size], forced.toarray())[read]
     whole[np.abs(whole) < TUNED.negligible * np.abs(whole).max(axis=1)[:, None]] = 0.0
-    found = response_matrix(sparse.csr_array(matrix), np.arange(size), np.arange(size), fast, read)
+    found = response_matrix(sparse.csr_array(matrix)[:size], np.arange(size), fast, read)
     np.testing.assert_allclose(found.toarray(), whole, rtol=1e-9, atol=1e-12)
 
 
 def test_equations_that_do_not_determine_their_variables_are_named():
     matrix = sparse.csr_array(np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     with pytest.raises(SingularError, match="2 slow algebraic equations do not determine"):
-        response_matrix(matrix, np.arange(2), np.arange(2), np.array([2]), np.array([0]))
+        response_matrix(matrix[:2], np.arange(2), np.array([2]), np.array([0]))
+
+
+@pytest.mark.parametrize(
+    ("event", "formed"),
+    [
+        (psmr.ParameterStep("C3", "v_2", 0.03, 0.02), 1),  # of a fast device, before anything has moved
+        (psmr.Fault(5, 0.02, 0.03, x=0.5), 3),  # and its end
+    ],
+)
+def test_the_response_is_formed_anew_where_an_event_changes_slow_equations(monkeypatch, event, formed):
+    system = psmr.build(psmr.case("wscc9-emt"))
+    split = partitioning.by_device(system.linearise(), ["C3", "bus3"])
+    scheme = psmr.Multirate.from_steps(split, 0.005, 1e-4, predictor="extrapolation", predict="slow")
+    factorised = []
+
+    def counted(matrix):
+        factorised.append(matrix.shape)
+        return splu(matrix)
+
+    monkeypatch.setattr(response_matrix_module, "splu", counted)
+    psmr.simulate(system, scheme, 0.035, [event], certify=False)
+    assert len(factorised) == formed

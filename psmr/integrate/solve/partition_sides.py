@@ -45,11 +45,12 @@ class Sides:
 
     def of(self, side: str, algebraic_from: int | None = None) -> tuple[Places, Places]:
         """Return rows and variables of a side or of both, the algebraic ones alone from a position on."""
-        rows, variables = {
-            "fast": (self.fast_rows, self.fast),
-            "slow": (self.slow_rows, self.slow),
-            "all": (np.union1d(self.fast_rows, self.slow_rows), np.union1d(self.fast, self.slow)),
-        }[side]
+        if side == "all":
+            rows = np.sort(np.concatenate([self.fast_rows, self.slow_rows]))
+            variables = np.sort(np.concatenate([self.fast, self.slow]))
+        else:
+            rows = self.fast_rows if side == "fast" else self.slow_rows
+            variables = self.fast if side == "fast" else self.slow
         if algebraic_from is not None:
             return rows[rows >= algebraic_from], variables[variables >= algebraic_from]
         return rows, variables
@@ -89,8 +90,11 @@ def require_same_system(split: Partition, system: DaeNames) -> None:
 def read_by(whole: Block, fast_rows: Places, slow: Places) -> Places:
     """Return the slow variables that the fast rows read."""
     kernels = whole.kernels
-    columns = column_indices(kernels)[np.isin(kernels.row_indices[kernels.indices], fast_rows)]
-    return np.intersect1d(kernels.variables[columns], slow)
+    fast = np.isin(kernels.row_indices, fast_rows)
+    columns = column_indices(kernels)[fast[kernels.indices]]
+    read = np.zeros(len(kernels.variables), bool)
+    read[columns] = True
+    return np.intersect1d(kernels.variables[read], slow, assume_unique=True)
 
 
 def sides_in_service(sides: Sides, whole: Block, w: NDArray[np.float64]) -> Sides:

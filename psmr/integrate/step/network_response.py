@@ -10,8 +10,8 @@ solved together with these equations for the variables they read: S is the Schur
 Newton matrix. Negligible entries of S, beside the largest of their row, are left out, from matrix and level
 alike, so that only the response to them is late.
 
-S is that of one point. It is formed anew after each event, and where it no longer holds
-(`psmr.integrate.step.validity`).
+S is that of one point. It is formed anew after each event that changes the slow algebraic equations, and
+where it no longer holds (`psmr.integrate.step.validity`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, column_indices, make_block
 from psmr.integrate.solve.ramps import Following
-from psmr.integrate.step.response_matrix import response_matrix
 from psmr.integrate.step.validity import Probe, no_probe
 
 Reals = NDArray[np.float64]
@@ -140,47 +139,15 @@ class ResponseBlock(Block):
         return True
 
 
-def response_at(
-    system: System,
-    w: Reals,
-    whole: Block,
-    fast: Places,
-    slow: tuple[Places, Places],
-    read: Places,
-    earlier: sparse.csr_array | None = None,
-) -> sparse.csr_array:
-    """Return S at w.
-
-    Parameters
-    ----------
-    system
-        The DAE.
-    w
-        The point.
-    whole
-        Block of all its equations.
-    fast
-        Positions of the fast variables.
-    slow
-        Positions of the slow rows and of their variables.
-    read
-        Positions of the slow algebraic variables that respond.
-    earlier
-        See `response_matrix`.
-
-    Raises
-    ------
-    SingularError
-        As `response_matrix`.
-    """
+def slow_network(system: System, w: Reals, whole: Block, slow_rows: Places) -> sparse.csr_array:
+    """Return the derivatives of the slow algebraic equations after all variables at w, (rows, N)."""
     size, matrix, places = system.n + system.m, whole.records.matrix, whole.kernels
     whole.evaluate(w)  # what follows a course is then as it is at w
     jacobian(matrix.table, matrix.constant, w, matrix.J)
     columns = places.variables[column_indices(places)]
-    pattern = (matrix.J[:-1].copy(), (places.row_indices[places.indices].astype(np.int64), columns))
-    complete = sparse.csr_array(pattern, shape=(size, size))
-    algebraic_rows, algebraic = (places[places >= system.n] for places in slow)
-    return response_matrix(complete, algebraic_rows, algebraic, fast, read, earlier)
+    rows = places.row_indices[places.indices].astype(np.int64)
+    complete = sparse.csr_array((matrix.J[:-1].copy(), (rows, columns)), shape=(size, size))
+    return complete[slow_rows[slow_rows >= system.n]]
 
 
 def response_block(

@@ -21,8 +21,7 @@ SMALL = 20_000
 
 
 def response_matrix(
-    matrix: sparse.sparray,
-    rows: Places,
+    own: sparse.csr_array,
     variables: Places,
     fast: Places,
     read: Places,
@@ -32,10 +31,10 @@ def response_matrix(
 
     Parameters
     ----------
-    matrix
-        (N, N) Jacobian of the residual after w = (x, y).
-    rows, variables
-        Positions of the slow algebraic equations and of their variables.
+    own
+        (n, N) derivatives of the slow algebraic equations after w = (x, y).
+    variables
+        (n,) positions of their variables.
     fast
         Positions of the fast variables, the columns of the result.
     read
@@ -48,7 +47,7 @@ def response_matrix(
     SingularError
         Where the slow algebraic equations do not determine their variables.
     """
-    own = sparse.csc_array(sparse.csr_array(matrix)[rows])
+    own = sparse.csc_array(own)
     forced = own[:, fast]
     moving = np.flatnonzero(np.diff(forced.indptr))
     if not (moving.size and read.size):
@@ -57,11 +56,11 @@ def response_matrix(
         lu = splu(sparse.csc_matrix(own[:, variables]))
     except RuntimeError as error:
         raise SingularError(
-            f"the {len(rows)} slow algebraic equations do not determine the slow algebraic variables, so "
-            "that there is no response to the fast ones: take interface='held', or another partition"
+            f"the {len(variables)} slow algebraic equations do not determine the slow algebraic variables, "
+            "so that there is no response to the fast ones: take interface='held', or another partition"
         ) from error
     wanted = np.searchsorted(variables, read)
-    if len(rows) * moving.size <= SMALL:
+    if len(variables) * moving.size <= SMALL:
         found = -lu.solve(forced[:, moving].toarray())[wanted]
     else:
         found = -some_of_solution(lu, sparse.coo_array(forced[:, moving]), wanted)

@@ -34,11 +34,12 @@ from psmr.integrate.step.network_response import (
     ResponseBlock,
     no_response,
     probe_of,
-    response_at,
     response_block,
+    slow_network,
 )
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
+from psmr.integrate.step.response_matrix import response_matrix
 from psmr.integrate.step.run_program import with_program
 from psmr.integrate.step.stage_history import StageHistory, forget, no_stage_history
 from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
@@ -49,6 +50,12 @@ Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""
 
 NO_POINTS = np.zeros((0, 0))
+
+UNCHANGED = 1e-9
+"""Part of the largest derivative of the slow algebraic equations within which all of them are the same.
+
+A run that starts at rest moves by less until its first event.
+"""
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ class Stepper:
         rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
         self.with_response, self._rounds = rounds > 0, min(rounds, TUNED.trial_rounds)
         self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
-        self._parameters = parameters
+        self._parameters, self._formed = parameters, np.zeros(0)
         self.outdated_at: list[float] = []
         if self.with_response:
             self._form_response(w)
@@ -213,22 +220,24 @@ class Stepper:
 
         `between` events, the entries of S that there were stay, so that soon only their values change.
         """
-        number, whole = self.places["fast", "fast"], self.blocks[0]
+        number = self.places["fast", "fast"]
         old, size = self.blocks[number], self._size
         rows = old.kernels.row_indices.astype(np.intp)
         rows = rows[rows < size]
-        slow_rows = np.setdiff1d(whole.kernels.row_indices, rows)
         self._state[AGE] = -1
         if not between:
             self._state[DUE] = TUNED.trial_every
-        fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
         earlier, read = None, self.interpreter.response.at if between else self._responding()
         if between and isinstance(old, ResponseBlock):
             earlier = old.gains
-        found = response_at(self.system, w, whole, fast, slow, read, earlier)
+        network = slow_network(self.system, w, self.blocks[0], self.sides.slow_rows)
+        algebraic = self.sides.slow[self.sides.slow >= self.system.n]
+        found = response_matrix(network, algebraic, self.sides.fast, read, earlier)
+        self._formed = network.data
         if isinstance(old, ResponseBlock) and earlier is not None and old.renew(found, w):
             return False
-        block = response_block(self.system, self._parameters, w, found, (rows, fast), read, self._out)
+        places = rows, self.sides.fast
+        block = response_block(self.system, self._parameters, w, found, places, read, self._out)
         if isinstance(old, ResponseBlock):
             old.become(block)
             if old.loaded is not None:
@@ -247,10 +256,14 @@ class Stepper:
             old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
 
     def _form_after_event(self, w: Reals) -> None:
-        """Form the network's response anew where an event has loaded other values."""
+        """Form the network's response anew where an event has changed the slow algebraic equations."""
         block = self.blocks[self.places["fast", "fast"]]
         if isinstance(block, ResponseBlock) and block.loaded is not None:
-            self._form_anew(w)
+            now = slow_network(self.system, w, self.blocks[0], self.sides.slow_rows).data
+            if np.abs(now - self._formed).max(initial=0.0) > UNCHANGED * np.abs(now).max(initial=0.0):
+                self._form_anew(w)
+            else:
+                self._state[AGE], self._state[DUE] = -1, TUNED.trial_every
         self._late = False
 
     def _form_anew(self, w: Reals, between: bool = False) -> None:

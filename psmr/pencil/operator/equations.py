@@ -288,7 +288,8 @@ class _Writer:
         jacobian = sp.csr_array(self.linear.jacobian_at_once())
         read = np.unique(jacobian[sides.fast_rows].indices)
         read = np.intersect1d(read[read >= n], sides.slow)
-        gains = response_matrix(jacobian, *sides.of("slow", algebraic_from=n), sides.fast, read)
+        algebraic_rows, algebraic = sides.of("slow", algebraic_from=n)
+        gains = response_matrix(jacobian[algebraic_rows], algebraic, sides.fast, read)
         spread = sp.eye_array(sides.slow.size, format="csr")[np.searchsorted(sides.slow, read)]
         return (self.identity[sides.slow] - spread.T @ gains @ self.identity[sides.fast]).tocsr()
 

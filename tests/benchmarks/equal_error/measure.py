@@ -183,13 +183,20 @@ class Bench:
 def measure(
     system: System, disturbance: Disturbance, schemes: Sequence[tuple[str, Scheme]], rounds: int
 ) -> list[Measured]:
-    """Return what each scheme cost, and its error; runs that have no solution are left out.
+    """Return what each scheme cost, and its error; schemes are given with the family they belong to."""
+    return medians(
+        Bench(system, disturbance, [Entry(family, str(scheme), scheme) for family, scheme in schemes]), rounds
+    )
 
-    Schemes are given with the family they belong to. Each round runs all of them once, so that what else the
-    machine does falls on all alike.
+
+def medians(
+    bench: Bench, rounds: int, reference: float = REFERENCE, chosen: NDArray[np.intp] | None = None
+) -> list[Measured]:
+    """Return the rows of a bench with the medians of their costs; runs without a solution are left out.
+
+    Each round runs all entries once, so that what else the machine does falls on all alike.
     """
-    bench = Bench(system, disturbance, [Entry(family, str(scheme), scheme) for family, scheme in schemes])
-    rows = [row for row in bench.first_round() if np.isfinite(row.seconds)]
+    rows = [row for row in bench.first_round(reference, chosen) if np.isfinite(row.seconds)]
     known = [(row.family, row.label) for row in rows]
     more = [[row.seconds for row in bench.further_round(known)] for _ in range(rounds - 1)]
     costs = np.median([[row.seconds for row in rows], *more], axis=0)
