@@ -187,9 +187,9 @@ class _Search:
         """Return the state of a set, its modes followed from another state; None where one is lost."""
         storage = self.pencil.storages(set(self.place) - dynamic)
         found = []
-        for mode in begin.modes:
+        for full, mode in zip(self.start.modes, begin.modes, strict=True):
             now = self.pencil.follow(mode, begin.storage, storage)
-            if now is None:
+            if now is None or not self.pencil.same(full, now):
                 return None
             found.append(now)
         return _State(dynamic, storage, tuple(found))

@@ -150,26 +150,31 @@ class StoragePencil:
         return None
 
     def follow(self, mode: Mode, begin: NDArray[np.float64], end: NDArray[np.float64]) -> Mode | None:
-        """Return what a mode at some storages becomes at others, None where it is lost in a crossing."""
+        """Return what a mode at some storages becomes at others, None where it is lost in a crossing.
+
+        It is lost as well where each step keeps it and it has become another one all the same: modes that
+        avoid each other exchange their vectors.
+        """
         done, step = 0.0, 1.0
-        now = begin
+        first, now = mode, begin
         while done < 1.0:
             step = min(step, 1.0 - done)
             there = begin + (done + step) * (end - begin)
             guess = mode.s + complex(self.slopes(mode, now) @ (there - now))
             found = self.refine(replace(mode, s=guess), there)
-            if found is not None and self._overlap(mode, found) > SAME_MODE:
+            if found is not None and self.same(mode, found):
                 mode, now, done = found, there, done + step
                 step *= 2
             elif step / 2 < SHORTEST:
                 return None
             else:
                 step /= 2
-        return mode
+        return mode if self.same(first, mode) else None
 
-    def _overlap(self, a: Mode, b: Mode) -> float:
+    def same(self, a: Mode, b: Mode) -> bool:
+        """Return whether two modes at different storages are one, by the overlap of their vectors."""
         n = self.n
-        return float(abs((a.left[:n] @ b.right[:n]) * (b.left[:n] @ a.right[:n])))
+        return float(abs((a.left[:n] @ b.right[:n]) * (b.left[:n] @ a.right[:n]))) > SAME_MODE
 
     def _step(self, matrix: scipy.sparse.csc_array, mode: Mode) -> Mode:
         n = self.n

@@ -80,6 +80,15 @@ def test_fast_modes_are_searched_by_measured_eigenvalues(full):
     assert "modes deformed by at most" in str(found)
 
 
+def test_a_mode_that_has_become_another_one_is_no_measurement(full):
+    """Step by step the current control's mode became that of line 6-9 near by, with a set of one element."""
+    found = partitioning.by_deformation(full, CURRENT, 0.185)
+    directly = partitioning.measured_deformation(full, CURRENT, found.devices)
+    assert np.allclose(found.hybrid, directly.hybrid, rtol=1e-6)
+    assert 0.05 < max(found.measured) <= 0.185
+    assert len(found.devices) <= 11  # as many by distance: 0.185
+
+
 def test_nothing_is_needed_for_a_wide_tolerance(full):
     found = partitioning.by_deformation(full, LOOP, 0.1)
     assert found.devices == ()
