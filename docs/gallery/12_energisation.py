@@ -54,7 +54,7 @@ for label, load in (("with its charge", 0.01), ("discharged", 50.0)):
     worst = int(np.argmax(largest))
     left.plot(1e3 * t, phases[worst][0], linewidth=1.0, label=label)
     right.plot(1e3 * (instants - 0.06), largest, "o-", label=label)
-    print(print(f"{label}: {min(largest):.2f} to {max(largest):.2f} pu"))
+    print(f"{label}: {min(largest):.2f} to {max(largest):.2f} pu")
 left.set_xlabel("time [ms]")
 left.set_ylabel("phase a at the open end [pu]")
 left.legend(fontsize="small")

@@ -11,7 +11,7 @@ FRACTIONS = np.array([0.3, 0.26, 0.22, 0.22, 0.0, 0.0])
 STIFFNESS = np.diag(np.r_[K, 0] + np.r_[0, K]) - np.diag(K, 1) - np.diag(K, -1)
 GENERATOR = 4
 R, X, V_SYSTEM, POWER = 0.02, 0.14 + 0.5 + 0.06, 0.886468, 0.9
-X_SOURCE = 1e-6
+X_SOURCE, X_SYSTEM, X_FAULT = 1e-6, 0.06, 0.04
 
 
 class Windings:
@@ -25,6 +25,11 @@ class Windings:
         self.x_m = x_m
         self.matrix = np.full((3, 3), x_m) + np.diag([x_l + outside, x_f, x_k])
         self.inverse = np.linalg.inv(self.matrix)
+        # Windings and fault, by the fluxes of the loop of stator and fault, of the rotor, of system and fault.
+        loops = np.zeros((4, 4))
+        loops[:3, :3] = self.matrix - np.diag([X_SYSTEM, 0, 0])
+        loops[0, 3], loops[3] = -X_FAULT, [X_SYSTEM, 0, 0, X_SYSTEM + X_FAULT]
+        self.faulted = np.linalg.inv(loops)
 
 
 class FirstBenchmark:
@@ -55,31 +60,60 @@ class FirstBenchmark:
         # In steady state the capacitor has -j x_c i.
         self.x0 = np.r_[psi_d, psi_q, x_c * i_q, -x_c * i_d, angles, np.ones(6)]
 
-    def derivatives(self, x):
-        """Return dx/dt in 1/s."""
-        d, q, c_d, c_q, delta, omega = x[:3], x[3:6], x[6], x[7], x[8:14], x[14:]
-        current_d, current_q = self.d.inverse @ d, self.q.inverse @ q
+    def derivatives(self, x, faulted=False):
+        """Return dx/dt in 1/s; with a fault x ends with the flux of the system's loop over it, d and q."""
+        d, q, c_d, c_q, delta, omega = x[:3], x[3:6], x[6], x[7], x[8:14], x[14:20]
+        inverse_d, inverse_q = (
+            (self.d.faulted, self.q.faulted) if faulted else (self.d.inverse, self.q.inverse)
+        )
+        loop_d, loop_q = (x[20:21], x[21:22]) if faulted else ([], [])
+        current_d, current_q = inverse_d @ np.r_[d, loop_d], inverse_q @ np.r_[q, loop_q]
         i_d, i_q = -current_d[0], -current_q[0]
         w, turn = omega[GENERATOR], delta[GENERATOR]
         # The source's own reactance is a phasor's: it has no transient.
         source_d = -X_SOURCE * i_q + self.source.real * np.sin(turn) - self.source.imag * np.cos(turn)
         source_q = X_SOURCE * i_d + self.source.real * np.cos(turn) + self.source.imag * np.sin(turn)
         torque = d[0] * i_q - q[0] * i_d
+        if faulted:  # the fault's current is in the flux of the stator's loop, and drives no torque
+            torque += X_FAULT * (current_d[3] * i_q - current_q[3] * i_d)
         net = self.torque * FRACTIONS - STIFFNESS @ delta
         net = net - torque * (np.arange(6) == GENERATOR)
-        rotor_d = W0 * (np.array([self.e_f, 0]) - self.d.r * current_d[1:])
-        rotor_q = -W0 * self.q.r * current_q[1:]
+        rotor_d = W0 * (np.array([self.e_f, 0]) - self.d.r * current_d[1:3])
+        rotor_q = -W0 * self.q.r * current_q[1:3]
         return np.concatenate(
             [
-                [W0 * (R * i_d + c_d + source_d + w * q[0])],
+                [W0 * (R * i_d + c_d + (0 if faulted else source_d) + w * q[0])],
                 rotor_d,
-                [W0 * (R * i_q + c_q + source_q - w * d[0])],
+                [W0 * (R * i_q + c_q + (0 if faulted else source_q) - w * d[0])],
                 rotor_q,
                 [W0 * (self.x_c * i_d + w * c_q), W0 * (self.x_c * i_q - w * c_d)],
                 W0 * (omega - 1),
                 net / (2 * H),
+                W0 * np.array([source_d + w * loop_q[0], source_q - w * loop_d[0]]) if faulted else [],
             ]
         )
+
+    def fault_torques(self, before, t):
+        """Return the shaft's torques at times `t` of a fault at bus B from 0, and after it from t[-1] on.
+
+        The fault has its current as a state. It ends with the line's current as it is.
+        """
+        i_d, i_q = -(self.d.inverse @ self.x0[:3])[0], -(self.q.inverse @ self.x0[3:6])[0]
+        x0 = np.r_[self.x0, -X_SYSTEM * i_d, -X_SYSTEM * i_q]
+        x0[0] += X_SYSTEM * i_d
+        x0[3] += X_SYSTEM * i_q
+        during = self._run(x0, before, True)
+        end = during[-1]
+        current_d, current_q = self.d.faulted @ end[[0, 1, 2, 20]], self.q.faulted @ end[[3, 4, 5, 21]]
+        cleared = end[:20].copy()
+        cleared[:3], cleared[3:6] = self.d.matrix @ current_d[:3], self.q.matrix @ current_q[:3]
+        return [K * -np.diff(x[:, 8:14], axis=1) for x in (during, self._run(cleared, t, False))]
+
+    def _run(self, x0, t, faulted):
+        run = scipy.integrate.solve_ivp(
+            lambda _, x: self.derivatives(x, faulted), (0, t[-1]), x0, "DOP853", t, rtol=1e-11, atol=1e-12
+        )
+        return run.y.T
 
     def eigenvalues(self):
         """Return the eigenvalues at the equilibrium, from complex steps."""
@@ -91,10 +125,7 @@ class FirstBenchmark:
         """Return the five torques at the times `t`, (K, 5), after section 1 is turned by `twist` in rad."""
         x0 = self.x0.copy()
         x0[8] += twist
-        run = scipy.integrate.solve_ivp(
-            lambda _, x: self.derivatives(x), (0, t[-1]), x0, "DOP853", t, rtol=1e-11, atol=1e-12
-        )
-        return (K[:, None] * -np.diff(run.y[8:14], axis=0)).T
+        return K * -np.diff(self._run(x0, t, False)[:, 8:14], axis=1)
 
 
 def shaft_frequencies():

@@ -84,3 +84,17 @@ def test_a_twisted_shaft_swings_as_those_equations_say(case):
     run = psmr.simulate(system, psmr.VariableStep(1e-8), 0.2, start=(x0, system.y0), certify=False)
     torques = run.at(t, [f"SHAFT1.torque_{k}" for k in (*range(1, 5), "x")])
     assert np.abs(torques.to_numpy() - other(case, 0.371).shaft_torques(t, 0.05)).max() < 1e-6
+
+
+def test_the_fault_of_the_report_is_the_one_with_a_current_of_its_own(case):
+    # In the study the network behind bus B stands for it, in the other equations the fault is a branch.
+    study = psmr.read_study(psmr.case_path("ieee-fbm/fault.toml"))
+    system = at_level(case, 0.371)
+    run = psmr.simulate(system, psmr.VariableStep(1e-8), 0.3, study.events, certify=False)
+    during, after = np.linspace(0.0, 0.075, 16), np.linspace(0.0, 0.125, 26)
+    wanted = np.vstack(other(case, 0.371).fault_torques(during, after))
+    names = [f"SHAFT1.torque_{k}" for k in (*range(1, 5), "x")]
+    found = run.at(np.r_[0.1 + during, 0.175 + after], names).to_numpy()
+    # The source's own 1e-6 pu beside 0.1 pu: 1e-5 of torques of 3 pu.
+    assert np.abs(found - wanted).max() < 3e-5
+    assert np.abs(wanted).max() > 2.5
