@@ -25,7 +25,7 @@ class Windings:
         self.x_m = x_m
         self.matrix = np.full((3, 3), x_m) + np.diag([x_l + outside, x_f, x_k])
         self.inverse = np.linalg.inv(self.matrix)
-        # Windings and fault, by the fluxes of the loop of stator and fault, of the rotor, of system and fault.
+        # By the fluxes of the loop of stator and fault, of the rotor, of the loop of system and fault.
         loops = np.zeros((4, 4))
         loops[:3, :3] = self.matrix - np.diag([X_SYSTEM, 0, 0])
         loops[0, 3], loops[3] = -X_FAULT, [X_SYSTEM, 0, 0, X_SYSTEM + X_FAULT]
