@@ -60,6 +60,7 @@ from .study.explain import explain as explain
 from .study.file.study import read_study as read_study
 from .study.record.record import Record as Record
 from .study.run.load import load_run as load_run
+from .study.run.periodic_modes import periodic_modes as periodic_modes
 from .study.run.run import Run as Run
 from .study.run.simulate import simulate as simulate
 from .study.trace.against import compare_trace as compare_trace

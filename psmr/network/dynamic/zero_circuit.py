@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-import networkx as nx
-
 from psmr.base.errors import InputError, PsmrWarning
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
@@ -117,6 +115,8 @@ def zero_circuit(system: System, region: Collection[str], frequency: float) -> Z
 
 def _reached(system: System, region: Collection[str], parts: Collection[ZeroSequence]) -> set[str]:
     """Return the buses that zero-sequence current reaches from the region: parts with a capacitance."""
+    import networkx as nx  # slow to import, for regions alone
+
     graph = nx.Graph()
     graph.add_nodes_from(bus for bus in buses(system) if bus in region)
     grounded: set[str] = set()
