@@ -102,8 +102,16 @@ RECORD = (
 )
 
 
-def test_a_plant_of_a_dyr_file_is_at_rest_and_comes_back(tmp_path):
-    _, mine, theirs = there_and_back(tmp_path, f"{OTHERS}{RECORD}", near=1e-8)
+PLANT_CONTROL = (
+    "1 'REPCA1' 1 0 0 0 '1' 0 1 1 0.02 0.5 1 0 0.1 0 0 0 0 0.1 -0.1 0 0 0.4 -0.4 0.1 0.5 0.05 0 0 9 -9 1.2 -1"
+    " 0.1 20 20 /\n"
+)
+
+
+@pytest.mark.parametrize("beside", ["", PLANT_CONTROL])
+def test_a_plant_of_a_dyr_file_is_at_rest_and_comes_back(tmp_path, beside):
+    _, mine, theirs = there_and_back(tmp_path, f"{OTHERS}{RECORD}{beside}", near=1e-8)
+    assert len(mine) == (2 if beside else 1)
     # The values that have no effect are written as 0.
     assert mine == theirs
     assert mine["REGFMC1"]["t_wm"] == 0.3183
