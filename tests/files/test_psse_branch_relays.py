@@ -161,7 +161,7 @@ def test_what_is_left_out(read, records, message):
         assert read(records).relays == ()
 
 
-def test_a_relay_that_runs_on_the_load_flow_opens_an_overloaded_branch(read):
+def test_a_branch_that_is_overloaded_in_the_power_flow_opens(read):
     case = read(tiocr1(shed=0))
     with pytest.warns(PsmrWarning, match="open-line101-103.theta moves at the start, by 2.9 per second"):
         system = psmr.build(case)

@@ -255,7 +255,7 @@ def check_residual(system: System, at_rest: bool = True) -> None:
         if residual[place] > RESIDUAL:
             warnings.warn(
                 f"{system.name}: {names[place]} moves at the start, by {residual[place]:.3g} per second: this"
-                " relay runs on the load flow",
+                " relay is above its threshold in the power flow",
                 PsmrWarning,
                 stacklevel=4,
             )
