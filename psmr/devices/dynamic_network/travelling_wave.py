@@ -12,7 +12,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import root
 
 from psmr.base.errors import InputError
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive
@@ -87,6 +86,8 @@ def wave_values(name: str, r: float, x: float, b: float, g: float, f_n: float) -
     InputError
         For a line without inductance or charging, or one that is none of this kind.
     """
+    from scipy.optimize import root  # slow to import, for these lines alone
+
     if not (x > 0 and b > 0 and x * b < 4):
         raise InputError(
             f"{name}: x = {x:g} and b = {b:g}: waves travel on a line with inductance and charging alone, "
