@@ -6,8 +6,9 @@ from .dae.declare.component import Component as Component
 from .dae.declare.component import Parameter as Parameter
 from .dae.declare.device import Device as Device
 from .dae.system.assemble import assemble as assemble
-from .dae.system.linear import modes as modes
+from .dae.system.modes import modes as modes
 from .dae.system.state_space import StateSpace as StateSpace
+from .dae.system.with_delays import with_delays as with_delays
 from .devices.machines.round_rotor import winding_data as winding_data
 from .figures.run.oneline import one_line as one_line
 from .files.case_from_tables import make_case as make_case

@@ -1,4 +1,4 @@
-"""The linearised DAE  E w' = J w  with J = [[fx, fy], [gx, gy]], and its modes.
+"""The linearised DAE  E w' = J w  with J = [[fx, fy], [gx, gy]].
 
 Where signals are read with a delay it is  E w'(t) = J w(t) + sum over k of b_k c_k w(t - tau_k).
 """
@@ -6,7 +6,7 @@ Where signals are read with a delay it is  E w'(t) = J w(t) + sum over k of b_k 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, SingularError
-from psmr.dae.system.eigenvalues import eigen
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def read_only(array: Any) -> Any:
@@ -167,48 +162,3 @@ class LinearDae:
         """Name the variable that carries most of the near-null vector of gy."""
         _, _, right = scipy.linalg.svd(self.gy.toarray())
         return f"undetermined: {self.names_y[int(np.argmax(np.abs(right[-1])))]}"
-
-
-def modes(linear: LinearDae) -> pd.DataFrame:
-    """Return the modes of a linearised DAE, least damped first.
-
-    Returns
-    -------
-    DataFrame
-        A row per real eigenvalue or complex pair (the one with positive imaginary part): ``real`` in 1/s,
-        ``imag`` in rad/s, ``frequency_hz``, ``damping_ratio`` (a fraction; NaN at 0), ``dominant_state``
-        (largest participation factor), ``participation`` (its share), ``pair``, and ``grows``: whether the
-        real part is above 0 by more than rounding. Zeros by structure, such as a common angle or speed, are
-        exactly 0 (`psmr.dae.system.eigenvalues`).
-
-    Notes
-    -----
-    Participation factors: Perez-Arriaga, Verghese and Schweppe, 1982.
-    """
-    import pandas as pd  # slow to import, for tables alone
-
-    return pd.DataFrame(mode_columns(linear))
-
-
-def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
-    """Return the columns of the table of `modes`."""
-    check_arguments(modes, locals())
-    found = eigen(linear.state_matrix())
-    values, factors = found.values, np.abs(found.left.conj() * found.right)
-    share = factors / factors.sum(axis=0)
-    names = (
-        "real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair", "grows"
-    )  # fmt: skip
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for i in np.lexsort((values.imag, -values.real)):
-        s = values[i]
-        if s.imag < 0:
-            continue
-        state = int(np.argmax(share[:, i]))
-        damping = -s.real / abs(s) if s != 0 else np.nan
-        owner = (linear.names_x[state], share[state, i])
-        grows = bool(s.real > found.error[i])
-        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0), grows)
-        for name, value in zip(names, row, strict=True):
-            columns[name].append(value)
-    return columns

@@ -203,7 +203,7 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
 def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
     if system is None or run.certificate is None or not run.certificate.verdict:
         return None
-    from psmr.dae.system.linear import mode_columns
+    from psmr.dae.system.modes import mode_columns
     from psmr.figures.modes.page import parts
     from psmr.pencil.deformation.deformation import deformation
 

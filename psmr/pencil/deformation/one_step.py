@@ -55,6 +55,7 @@ class OneStepModes:
         SingularError
             For a singular gy.
         """
+        linear.require_no_delays("stability function for each mode by itself")
         modes = modes_of(linear)
         shares = np.vstack([modes.participation, np.zeros((linear.m, linear.n))])
         return cls(modes, linear.names_x + linear.names_y, shares)

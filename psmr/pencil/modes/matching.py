@@ -98,7 +98,7 @@ def assignment_cost(modes: Modes, numerical: Multipliers, step: float) -> np.nda
     within a step, whose s_hat says nothing; 1 / (1 + |s| h) leads from one to the other.
     """
     alike = np.abs(modes.vectors.conj().T @ numerical.vectors) ** 2
-    states = numerical.participation[: len(modes.s)]
+    states = numerical.participation[: len(modes.participation)]
     overlap = np.minimum(modes.participation[:, :, None], states[:, None, :]).sum(axis=0)
     # For a multiplier of exactly 0 the least float stands, whose logarithm is a number.
     s, z = modes.s[:, None], np.where(numerical.z == 0.0, np.finfo(float).tiny, numerical.z)[None, :]

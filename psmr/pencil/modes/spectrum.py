@@ -12,6 +12,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.errors import SingularError
 from psmr.dae.system.eigenvalues import EPS, eigen
 from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.modes import eigen_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,9 @@ def modes_of(linear: LinearDae) -> Modes:
     SingularError
         When gy is singular: the DAE is not of index 1 at this point.
     """
-    linear.require_no_delays("state matrix")
     n, m = linear.n, linear.m
+    if linear.delays is not None:
+        return _delayed_modes(linear)
     follow = np.zeros((m, n))  # y = follow x
     if m:
         try:
@@ -89,6 +91,24 @@ def modes_of(linear: LinearDae) -> Modes:
     full = np.vstack([vectors, follow @ vectors])[:, order]
     full, shares = full / np.linalg.norm(full, axis=0), _shares(found.left, vectors)[:, order]
     return Modes(s[order], full, shares, found.error[order], np.sqrt(EPS) * found.norm)
+
+
+def _delayed_modes(linear: LinearDae) -> Modes:
+    """Return the roots of the characteristic equation that are found, as `modes_of` does eigenvalues."""
+    found, delays = eigen_of(linear), linear.delays
+    assert delays is not None
+    s, vectors = found.values, found.right
+    order = np.lexsort((-s.imag, np.abs(s.imag), -s.real))
+    full = np.zeros((linear.n + linear.m, len(s)), dtype=complex)
+    for k, value in enumerate(s):
+        late = sp.csc_matrix(linear.jacobian_at_once() + delays.at(value))[linear.n :]
+        full[: linear.n, k] = vectors[:, k]
+        if linear.m:
+            full[linear.n :, k] = -splu(late[:, linear.n :]).solve(late[:, : linear.n] @ vectors[:, k])
+    full, shares = full[:, order], _shares(found.left, vectors)[:, order]
+    return Modes(
+        s[order], full / np.linalg.norm(full, axis=0), shares, found.error[order], np.sqrt(EPS) * found.norm
+    )
 
 
 def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:

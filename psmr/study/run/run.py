@@ -16,7 +16,8 @@ from psmr.base.arguments import check_arguments
 from psmr.base.drawing import draw
 from psmr.base.errors import InputError, PsmrError, few
 from psmr.base.files import OutputTransaction
-from psmr.dae.system.linear import LinearDae, modes
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.modes import modes
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import events_outside

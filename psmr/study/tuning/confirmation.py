@@ -98,6 +98,7 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
 
 def _left(linear: LinearDae, s: complex, small: bool) -> NDArray[np.complex128]:
     """Return (n,) what each state contributes to the coordinate of a mode: its left eigenvector."""
+    linear.require_no_delays("coordinate of a mode")
     if small:
         modes = modes_of(linear)
         return np.asarray(np.linalg.inv(modes.vectors[: linear.n])[np.abs(modes.s - s).argmin()])

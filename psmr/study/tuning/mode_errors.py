@@ -95,6 +95,7 @@ class EveryMode:
     coverage = ""
 
     def __init__(self, linear: LinearDae, target: Target) -> None:
+        linear.require_no_delays("tuning")
         self.linear, self.modes = linear, modes_of(linear)
         refuse_unstable(self.modes)
         self.band = _band(self.modes, target)

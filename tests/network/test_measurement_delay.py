@@ -1,0 +1,149 @@
+"""Delays of measurements in WSCC-9: against the method of steps with scipy, and the modes against runs."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.sparse.linalg import splu
+
+import psmr
+from psmr.errors import InputError
+from tests.internals import Change, integrate
+
+TAU_V, TAU_OMEGA = 0.031, 0.12
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return psmr.build(psmr.case("wscc9"))
+
+
+@pytest.fixture(scope="module")
+def delayed(plain):
+    """The exciter of G2 measures late, and the stabiliser of G3 has its speed over a slow channel."""
+    return psmr.with_delays(plain, {"AVR2.v": TAU_V, "PSS3.omega": TAU_OMEGA})
+
+
+def test_the_equilibrium_stays(plain, delayed):
+    assert [delayed.names_u[d.input - delayed.n - delayed.m] for d in delayed.delays] == [
+        "AVR2.v_re", "AVR2.v_im", "PSS3.omega"
+    ]  # fmt: skip
+    np.testing.assert_array_equal(delayed.x0, plain.x0)
+    np.testing.assert_array_equal(delayed.y0, plain.y0)
+    back = psmr.with_delays(delayed, {"AVR2.v": 0.0, "PSS3.omega": 0.0})
+    assert back.names_u == plain.names_u
+    np.testing.assert_array_equal(back.w0, plain.w0)
+
+
+def by_method_of_steps(system, w, end):
+    """Return x(t) from the buffer w on: DOP853 at 1e-10 over parts of the shortest delay.
+
+    Its Newton's method for the network, its past and its steps are its own; f and g are those of the system.
+    """
+    n, size = system.n, system.n + system.m
+    lu = splu(system.jacobian(w)[n:size, n:size].tocsc())
+    before = w[:size].copy()
+    parts = []
+
+    def point(t):
+        """The whole (x, y) at a time that is known."""
+        if t <= 0.0:
+            return before
+        return solved(t, parts[min(int(t / TAU_V), len(parts) - 1)](t))
+
+    def buffer(t, x):
+        found = w.copy()
+        found[:n], found[-1] = x, t
+        for delay in system.delays:
+            if delay.source < n:
+                late = t - delay.tau
+                past = before if late <= 0.0 else parts[min(int(late / TAU_V), len(parts) - 1)](late)
+                found[delay.input] = past[delay.source]
+        return found
+
+    def network(found):
+        for _ in range(30):
+            step = lu.solve(system.residual(found)[n:])
+            found[n:size] -= step
+            if abs(step).max() < 1e-13:
+                return found
+        raise AssertionError("the network has not converged")
+
+    def solved(t, x):  # no algebraic equation of this system reads anything late
+        return network(buffer(t, x))[:size]
+
+    def rate(t, x):
+        found = network(buffer(t, x))
+        late = solved(t - TAU_V, parts[-1](t - TAU_V)) if t > TAU_V and parts else before
+        for delay in system.delays:
+            if delay.source >= n:
+                found[delay.input] = late[delay.source]
+        return system.residual(found)[:n]
+
+    x, t = w[:n], 0.0
+    while t < end:
+        part = solve_ivp(rate, (t, t + TAU_V), x, "DOP853", rtol=1e-10, atol=1e-12, dense_output=True)
+        parts.append(part.sol)
+        t, x = t + TAU_V, part.y[:, -1]
+    return lambda times: np.array([parts[min(int(s / TAU_V), len(parts) - 1)](s) for s in times])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scheme", "allowed"), [(psmr.VariableStep(1e-7), 1e-6), (psmr.SingleRate("TM", 0.001), 3e-6)]
+)
+def test_a_study_against_the_method_of_steps(delayed, scheme, allowed):
+    reference = delayed.w0[delayed.index("AVR2.v_ref")]
+    change = Change(
+        0.0,
+        inputs=(
+            ("AVR2.v_ref", reference + 0.02),
+            ("GOV3.p_ref", delayed.w0[delayed.index("GOV3.p_ref")] * 0.9),
+        ),
+    )
+    run = integrate(delayed, scheme, 0.6, [change])
+    w = delayed.w0.copy()
+    for name, value in change.inputs:
+        w[delayed.index(name)] = value
+    exact = by_method_of_steps(delayed, w, 0.6)(run.t)
+    assert abs(run.x - run.x[0]).max() > 0.1
+    np.testing.assert_allclose(run.x, exact, rtol=0, atol=allowed * max(1.0, abs(run.x - run.x[0]).max()))
+
+
+def test_its_modes_are_roots_of_the_characteristic_equation(delayed):
+    linear = delayed.linearise()
+    table = psmr.modes(linear)
+    n, size = linear.n, linear.n + linear.m
+    mass = np.diag(np.repeat([1.0, 0.0], [n, size - n]))
+    swing = table[table["pair"] & (table["imag"] < 30)]
+    assert len(swing) >= 5
+    for s in swing["real"] + 1j * swing["imag"]:
+        matrix = s * mass - linear.jacobian_at_once().toarray() - linear.delays.at(s).toarray()
+        values = np.linalg.svd(matrix, compute_uv=False)
+        assert values[-1] < 1e-12 * values[0]
+    # A common angle of all machines is no mode of its own with delays either.
+    assert (table["real"] == 0.0).sum() == 1
+
+
+def test_the_deformation_of_a_scheme(delayed):
+    linear = delayed.linearise()
+    table = psmr.modes(linear)
+    off = []
+    for h in (0.01, 0.005):
+        report = psmr.deformation(linear, psmr.SingleRate("TM", h))
+        assert report.stable
+        dominant = report.dominant
+        near = table[table["pair"]].iloc[0]
+        assert (dominant["real"], dominant["imag"]) == pytest.approx((near["real"], near["imag"]), rel=1e-9)
+        off.append(dominant["relative_deformation"])
+    # (s h)^2 / 12 of the trapezoidal rule, and what the lines of the past add.
+    assert off[0] == pytest.approx((8.37 * 0.01) ** 2 / 12, rel=0.1)
+    assert off[0] / off[1] == pytest.approx(4.0, rel=0.1)
+
+
+def test_what_cannot_be_delayed_is_refused(plain):
+    with pytest.raises(InputError, match=r"delays: 'AVR9\.v': there is no device 'AVR9'.*AVR"):
+        psmr.with_delays(plain, {"AVR9.v": 0.1})
+    with pytest.raises(InputError, match=r"AVR2: delays has 'w', which is no input that reads a signal"):
+        psmr.with_delays(plain, {"AVR2.w": 0.1})
+    with pytest.raises(InputError, match=r"AVR2: the delay of v_re is -0\.1: must be >= 0"):
+        psmr.with_delays(plain, {"AVR2.v": -0.1})
