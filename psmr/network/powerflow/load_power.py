@@ -52,9 +52,8 @@ class LoadPower:
         """Return the loads of a case."""
         place = {bus.number: i for i, bus in enumerate(case.buses)}
         at = np.array([place[row.bus] for row in case.loads], dtype=np.intp)
-        power = np.asarray(
-            np.array([complex(row.p_mw, row.q_mvar) for row in case.loads]) / case.base_mva, complex
-        )
+        base = case.base_mva
+        given = np.array([complex(row.p_mw, row.q_mvar) / base for row in case.loads], dtype=complex)
         follows = np.array([row.device is None for row in case.loads], dtype=bool)
         kinds: dict[type[Component], list[int]] = {}
         for i in np.flatnonzero(follows):
@@ -65,7 +64,7 @@ class LoadPower:
         )
         at_own = np.array([row.v_0 is None for row in case.loads], dtype=bool)
         below = np.array([_falls_below(row) for row in case.loads])
-        return cls(len(case.buses), at, power, groups, at_own, below)
+        return cls(len(case.buses), at, given, groups, at_own, below)
 
     def each(self, v: Reals) -> tuple[Complexes, Complexes]:
         """Return (loads,) complex powers at (buses,) voltage magnitudes, and their derivatives, in pu."""
