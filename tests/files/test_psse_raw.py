@@ -293,6 +293,26 @@ def test_missing_section(read, section):
         read(text)
 
 
+@pytest.mark.parametrize("section", ["GENERATOR", "BRANCH", "TRANSFORMER", "AREA"])
+def test_a_q_ends_the_file_after_any_section(read, section):
+    """Sections that are left out are empty; a file without its Q has to have them."""
+    whole = raw_text().replace("2,'G1',", "  @! a comment\n2,'G1',")
+    if section == "GENERATOR":
+        whole = whole.replace("2,'TWO         ', 100.0,2", "2,'TWO         ', 100.0,3")
+    cut = whole[: whole.index("\n", whole.index(f"0 / END OF {section} DATA"))]
+    case = read(cut + "\nQ\n")
+    assert len(case.lines) == (0 if section == "GENERATOR" else 3)
+    with pytest.raises(CaseError, match="the file ends before"):
+        read(cut)
+
+
+def test_buses_by_name_are_said(read):
+    with pytest.raises(
+        CaseError, match=r"I = 'TWO .*are buses given by their names. Save the case with bus numbers"
+    ):
+        read(raw_text().replace("2,'1 ',1,1,1,40.0", "'TWO         ',1,1,1,1,40.0"))
+
+
 @pytest.mark.parametrize("lines", [1, 3, 8, 15, 27, 30])
 def test_file_cut_short(read, lines):
     text = "\n".join(raw_text().splitlines()[:lines])

@@ -142,7 +142,7 @@ def entries(path: str, lines: list[str]) -> Iterator[Entry]:
     """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files."""
     held: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
-        if line.startswith("@!"):
+        if line.lstrip().startswith("@!"):
             continue
         if not held and line.lstrip().startswith("#"):
             what = "begins with #, which is no mark of a comment in PSS/E; passed over as one"

@@ -59,11 +59,6 @@ def sections(version: int) -> tuple[str, ...]:
     return (*first, *_REST, *machines, *after, "substation")
 
 
-def needed(version: int) -> str:
-    """Return the section that a file must have ended: those after it may be left out."""
-    return "branch" if version == 23 else "transformer"
-
-
 def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     """Return the names of the fields of each section; a transformer's lines are `transformer 1` to `3`."""
     new, newest = version >= 34, version >= 35
@@ -105,7 +100,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "impedance correction": _numbered("V", 40, 0),
         "facts": f"{'N' if version < 31 else 'NAME'} I J MODE PDES QDES VSET SHMX TRMX VTMN VTMX VSMX IMX"
         " LINX RMPCT OWNER SET1 SET2 VSREF REMOT",
-        "gne": "NAME MODEL",
+        "gne": "NAME MODEL NTERM",
         "induction machine": f"I ID STAT SC DC AREA ZONE OWNER {'NAME ' if version == 36 else ''}TC BC MBASE"
         " RATEKV PCODE PSET H A B D E RA XA XM R1 X1 R2 X2 X3 E1 SE1 E2 SE2 IA1 IA2 XAMULT",
     }

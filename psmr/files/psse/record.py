@@ -16,6 +16,8 @@ from psmr.base.errors import CaseError, PsmrWarning, shown
 _FIELD = re.compile(r"\s*(?:'((?:[^']|''|'(?=[^\s,/'\"]))*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
 """A field; an apostrophe within a text is one that no separator follows, or is doubled."""
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([EeDd][+-]?[0-9]+)?")
+_BUSES = ("I", "J", "K", "IREG", "SWREM", "CONT", "IBUS", "IP", "REMOT")
+"""Fields that name a bus: by its number, or in files that are saved so by its name."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 
 
@@ -121,7 +123,9 @@ class PsseRecord:
                 raise self.error(name, "must be given, as a whole number")
             return default
         if not _WHOLE.fullmatch(text):
-            raise self.error(name, "must be a whole number of at most nine digits")
+            named = name in _BUSES and text[:1].isalpha()
+            remedy = "; are buses given by their names? Save the case with bus numbers" if named else ""
+            raise self.error(name, f"must be a whole number of at most nine digits{remedy}")
         return int(text.split(".")[0])
 
     def positive(self, name: str, default: float | None = None) -> float:

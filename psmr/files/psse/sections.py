@@ -10,7 +10,7 @@ from pathlib import Path
 
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.facts import MODELLED
-from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, needed, sections
+from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, sections
 from psmr.files.psse.rawx import read_rawx
 from psmr.files.psse.record import PsseRecord, split
 from psmr.files.text import WINDOWS, read_text
@@ -73,7 +73,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     text = read_text(path, WINDOWS)
     if "".join(text[:10]).lstrip().startswith("{"):
         return RawFile(*read_rawx(path))
-    lines = [(i, line) for i, line in enumerate(text, start=1) if not line.startswith("@!")]
+    lines = [(i, line) for i, line in enumerate(text, start=1) if not line.lstrip().startswith("@!")]
     if not lines:
         raise CaseError(f"{path}:1: there is nothing but comments")
     number, line = lines[0]
@@ -155,7 +155,7 @@ def _cut(
                 held = []
         elif kept:
             found[section].append((PsseRecord(path, number, section, names[section], values),))
-    _check_end(path, last, order, at, needed(version) if quit_ else "switched shunt", bool(held))
+    _check_end(path, last, order, at, "generator" if quit_ else "switched shunt", bool(held))
     return {section: tuple(records) for section, records in found.items()}
 
 
@@ -225,8 +225,8 @@ UNMODELLED = {"facts": "MODE", "gne": ""}
 
 def is_unmodelled(record: PsseRecord) -> bool:
     """Return whether a record is the first line of a device in service that psmr has no model of."""
-    # Lines after the first of a GNE device begin with a number, the first with its name.
+    # Lines after the first of a GNE device are numbers or texts, the first has its name, model and terminals.
     if record.section == "gne":
-        return not _number(record.text("NAME"))
+        return not _number(record.text("NAME")) and _number(record.text("NTERM", "-"))
     status = record.whole(UNMODELLED[record.section], 1)
     return status not in (MODELLED if record.section == "facts" else (0,))

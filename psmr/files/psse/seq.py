@@ -115,7 +115,7 @@ def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
     place, lines = str(path), read_text(path, WINDOWS)
     sections, current, settings = SECTIONS, -1, False
     for number, line in enumerate(lines, 1):
-        if line.startswith("@!"):
+        if line.lstrip().startswith("@!"):
             continue
         fields = split(line, f"{place}:{number}")
         if current < 0:
