@@ -71,19 +71,14 @@ def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
 
 
 def check_load(row: LoadRow, voltage: complex) -> None:
-    """Raise CaseError where a load could not have its given power at the power flow's voltage."""
-    given = row.solved is None and row.v_0 is None and not row.impedance
-    power = (
-        row.characteristic or row.exponential or any(parts[2] for parts in (row.p_zip, row.q_zip) if parts)
-    )
-    name = "v_min" if power else "v_min_current"
-    least = row.v_min if power else row.v_min_current
-    if row.characteristic is not None:
-        least = row.characteristic.parameters.get("v_min", least)
-    if given and abs(voltage) <= least:
+    """Raise CaseError where a characteristic could not have its given power at the power flow's voltage."""
+    if row.characteristic is None:
+        return
+    least = row.characteristic.parameters.get("v_min", row.v_min)
+    if abs(voltage) <= least:
         raise CaseError(
-            f"{row.place}: {name} = {least:g}: the power flow's voltage there is {abs(voltage):.4f} pu, where"
-            f" the load could not have its power; lower {name}, or correct the power flow"
+            f"{row.place}: v_min = {least:g}: the power flow's voltage there is {abs(voltage):.4f} pu, where"
+            " the load could not have its power; lower v_min, or correct the power flow"
         )
 
 

@@ -10,6 +10,7 @@ from psmr import Case, build, read_case
 from psmr.errors import PowerFlowError, PsmrWarning
 from tests.internals import (
     BusRow,
+    DeviceRow,
     GeneratorRow,
     LineRow,
     LoadRow,
@@ -106,6 +107,7 @@ def feeder(load, v=1.03, r=0.02, x=0.2):
     )
 
 
+SOURCE = DeviceRow("S1", "machine", "InfiniteBus", {"s_n": 100.0, "r_a": 0.0, "x_d1": 0.1})
 ZIP = {"p_zip": (0.2, 0.3, 0.5), "q_zip": (0.6, 0.0, 0.4)}
 
 
@@ -288,3 +290,20 @@ def test_behind_a_phase_shift_everything_is_turned_by_it(shift):
     assert turned.v == pytest.approx(plain.v, abs=1e-12)
     assert np.degrees(plain.angle - turned.angle) == pytest.approx([0.0, shift, shift], abs=1e-9)
     assert turned.iterations == plain.iterations
+
+
+@pytest.mark.parametrize(
+    ("v_0", "parts"), [(None, (0.0, 0.0, 1.0)), (1.0, (0.0, 0.0, 1.0)), (1.0, (0.0, 0.6, 0.4))]
+)
+def test_a_run_starts_with_loads_below_v_min(v_0, parts):
+    """What they draw in the power flow is what their equations ask for."""
+    case = feeder(LoadRow(2, 400.0, 0.0, parts, parts, v_0=v_0))
+    with pytest.warns(PsmrWarning, match="PQBRAK"):
+        flow = power_flow(case)
+    generators = (replace(case.generators[0], devices=(SOURCE,)),)
+    with pytest.warns(PsmrWarning, match="PQBRAK"):
+        system = build(replace(case, generators=generators))
+    assert np.abs(system.g(system.x0, system.y0)).max() < 1e-9
+    assert abs(complex(*(system.y0[system.names_y.index(f"bus2.v_{part}")] for part in ("re", "im")))) == (
+        pytest.approx(flow.v[1], abs=1e-9)
+    )
