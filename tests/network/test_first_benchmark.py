@@ -98,3 +98,17 @@ def test_the_fault_of_the_report_is_the_one_with_a_current_of_its_own(case):
     # The source's own 1e-6 pu beside 0.1 pu: 1e-5 of torques of 3 pu.
     assert np.abs(found - wanted).max() < 3e-5
     assert np.abs(wanted).max() > 2.5
+
+
+def test_an_infinite_bus_without_a_path_for_its_current_stays_a_source(case):
+    everywhere = psmr.build(case, dynamic=psmr.Region("all"))
+    wanted = np.linalg.eigvals(at_level(case, 0.371).linearise().state_matrix())
+    found = np.linalg.eigvals(everywhere.linearise().state_matrix())
+    assert np.sort_complex(found) == pytest.approx(np.sort_complex(wanted), rel=1e-9)
+
+
+def test_phasors_leave_the_shafts_modes_without_growth(case):
+    found = psmr.network_deformation(case, None)
+    mode = np.argmin(np.abs(np.array(found.modes) - 127.04j))
+    assert found.modes[mode] == pytest.approx(-0.00107 + 127.041j, abs=2e-3)
+    assert found.full[mode] == pytest.approx(0.508 + 127.35j, abs=2e-2)

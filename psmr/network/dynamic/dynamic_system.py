@@ -40,8 +40,14 @@ from psmr.devices.dynamic_network.travelling_wave import (
     waves_at_rest,
 )
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
+from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
-from psmr.network.dynamic.junctions import dependent_ends, reads_voltage, require_determined
+from psmr.network.dynamic.junctions import (
+    dependent_ends,
+    reads_voltage,
+    require_determined,
+    require_paths,
+)
 from psmr.network.dynamic.region import Region, can_be_dynamic, region_devices
 from psmr.network.dynamic.zero_circuit import ZeroCircuit, zero_circuit, zero_name
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
@@ -119,14 +125,32 @@ class _Conversion:
         self.charged = {bus for bus in buses(system) if bus in names and self.charge[bus] > 0}
         self.junctions = self._junctions()
         self.capacitors = {d.name for d in system.devices if d.name in names and is_series_capacitor(d)}
-        self.dependent = dependent_ends(
-            sorted(self.junctions),
-            [b for b in branches_in_service(system) if b.name in names],
-            sorted(self.capacitors),
-        )
+        self.dependent = self._dependent_ends()
         self.zero = ZeroCircuit()
         if region.zero_sequence:
             self.zero = zero_circuit(system, self.charged, frequency)
+
+    def _dependent_ends(self) -> dict[str, str]:
+        """Return the branch whose current follows at each junction.
+
+        Where there is none with the current of an infinite bus a state, that one stays a source of phasors.
+        """
+        at = at_buses(self.system)
+        infinite = {
+            bus: {d.name for d in at[bus] if issubclass(d.component, InfiniteBus)} & self.names
+            for bus in self.junctions
+        }
+        # Those with an infinite bus come last: the others get a branch first.
+        order = sorted(self.junctions, key=lambda bus: (bool(infinite[bus]), bus))
+        dynamic = [b for b in branches_in_service(self.system) if b.name in self.names]
+        found = dependent_ends(order, dynamic, sorted(self.capacitors))
+        lost = [bus for bus in order if bus not in found]
+        if phasors := frozenset[str]().union(*(infinite[bus] for bus in lost)):
+            self.names -= phasors
+            self.junctions = self._junctions()
+            return self._dependent_ends()
+        require_paths(lost)
+        return found
 
     def voltage(self, bus: str) -> complex:
         return complex(self.values[f"{bus}.v_re"], self.values[f"{bus}.v_im"])

@@ -73,16 +73,15 @@ def require_determined(bus: str, at: Sequence[Device], w: Mapping[str, float]) -
 def dependent_ends(
     junctions: Sequence[str], branches: Sequence[Branch], capacitors: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return, for each junction, the branch whose current there is what the others leave.
+    """Return the branch whose current is what the others leave, for each junction that has one.
 
-    A series capacitor, named in `capacitors`, has no current of its own: at a junction it is always such a
-    branch, and passes the rate of its current on to another junction.
+    The first junctions get theirs first. A series capacitor, named in `capacitors`, has no current of its
+    own: at a junction it is always such a branch, and passes the rate of its current on to another junction.
 
     Raises
     ------
     InputError
-        Where there are not enough branches: nothing gives the current a path; and where series capacitors
-        close a ring, so that their voltages depend on each other.
+        Where series capacitors close a ring, so that their voltages depend on each other.
     """
     ends = {b.name: [end for end in b.ends if end in junctions] for b in branches}
     at: dict[str, list[str]] = {bus: [name for name in ends if bus in ends[name]] for bus in junctions}
@@ -91,21 +90,22 @@ def dependent_ends(
     found: dict[str, str] = {}
     for name in in_series:
         _augmented(name, ends, found)
-    lost = []
     for bus in junctions:
         if bus not in found:
             taken = {name: place for place, name in found.items()}
             if _augmented(bus, at, taken):
                 found = {place: name for name, place in taken.items()}
-            else:
-                lost.append(bus)
+    return found
+
+
+def require_paths(lost: Sequence[str]) -> None:
+    """Raise InputError of junctions at which no branch's current can be what the others leave."""
     if lost:
         raise InputError(
             f"Region: {', '.join(lost)}: no path for the current: every element there has its current as a"
             " state and no branch is left whose current could be their sum; give the bus a capacitance (a"
             " [[shunt]] with b_mvar > 0), or leave it out of the region"
         )
-    return found
 
 
 def _require_no_ring(capacitors: Mapping[str, Sequence[str]], junctions: set[str]) -> None:
