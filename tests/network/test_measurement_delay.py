@@ -140,6 +140,15 @@ def test_the_deformation_of_a_scheme(delayed):
     assert off[0] / off[1] == pytest.approx(4.0, rel=0.1)
 
 
+def test_a_saved_run_has_its_delays(delayed, tmp_path):
+    events = [psmr.Fault(bus=7, start=0.05, clear=0.1)]
+    run = psmr.simulate(delayed, psmr.SingleRate("TM", 0.01), 0.2, events=events, certify=False)
+    run.save(tmp_path / "run.psmr")
+    back = psmr.load_run(tmp_path / "run.psmr")
+    assert back.system.delays == delayed.delays
+    np.testing.assert_array_equal(back.linearise(0.15).delays.tau, [TAU_V, TAU_V, TAU_OMEGA])
+
+
 def test_what_cannot_be_delayed_is_refused(plain):
     with pytest.raises(InputError, match=r"delays: 'AVR9\.v': there is no device 'AVR9'.*AVR"):
         psmr.with_delays(plain, {"AVR9.v": 0.1})

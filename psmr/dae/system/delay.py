@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Delay(NamedTuple):
+@dataclass(frozen=True)
+class Delay:
     """An input that is read as it was some time ago.
 
     Attributes
