@@ -12,10 +12,12 @@ from psmr.base.errors import InputError, PsmrError
 from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
+from psmr.network.dynamic.dynamic_system import with_dynamics
+from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES
 from psmr.network.powerflow.starting_voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
-from psmr.network.start.findings import Modes
+from psmr.network.start.findings import ERROR, Finding, Modes, ordered
 from psmr.network.start.report import Report
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
@@ -39,6 +41,7 @@ def check(
     modes: bool | None = None,
     start_at_limits: Annotated[str, CHOICES] = ADJUST,
     power_flow_start: Annotated[str, STARTS] | None = None,
+    dynamic: Region | None = None,
 ) -> Report:
     """Return a report on the start of a case.
 
@@ -60,6 +63,9 @@ def check(
     power_flow_start
         Where the power flow starts, ``"stored"``, ``"flat"`` or ``"linear"``, see `power_flow`; None: at
         stored voltages where there are any.
+    dynamic
+        The part of the network with its own dynamics, see `build`: whether it can be, and its modes, are
+        looked at as well.
 
     Returns
     -------
@@ -69,11 +75,22 @@ def check(
     """
     check_arguments(check, locals())
     report = diagnose(case, reactive_limits, start_at_limits, power_flow_start)
+    if dynamic is not None and report.system is not None:
+        report = _with_region(report, report.system, dynamic, case.frequency_hz)
     if report.system is None or report.system.n == 0 or modes is False:
         return report
     if report.system.n > DENSE and modes is None:
         return replace(report, modes=Modes(0, 0, f"not looked at beyond {DENSE} states (--modes does)"))
     return replace(report, modes=_modes(report.system))
+
+
+def _with_region(report: Report, system: System, region: Region, frequency: float) -> Report:
+    """Return a report with the system that has a dynamic region, or with what is wrong with the region."""
+    try:
+        return replace(report, system=with_dynamics(system, region, frequency))
+    except InputError as error:
+        found = Finding(ERROR, "region", "dynamic", str(error))
+        return replace(report, findings=tuple(ordered([*report.findings, found])))
 
 
 def _modes(system: System) -> Modes:

@@ -133,7 +133,11 @@ def _rates(matrix, c, s, t, x):
     return matrix @ x + c * np.cos(W * t) + s * np.sin(W * t)
 
 
-def made(buses, lines, loads, sources, transformers=(), grounded=()):
+TURNING = {"type": "ClassicalMachine", "h": 1e6, "d": 0.0}
+"""A machine that no fault moves; unlike an infinite bus it has a nominal frequency."""
+
+
+def made(buses, lines, loads, sources, transformers=(), grounded=(), rigid=False):
     return psmr.make_case(
         "network",
         sequence=[
@@ -158,7 +162,8 @@ def made(buses, lines, loads, sources, transformers=(), grounded=()):
             {
                 **({"control": "slack"} if k == 0 else {"control": "pv", "p_mw": p}),
                 **{"name": f"G{n}", "bus": n, "v": v},
-                "machine": {"type": "InfiniteBus", "s_n": 100.0, "r_a": r, "x_d1": x},
+                "machine": {"s_n": 100.0, "r_a": r, "x_d1": x}
+                | (TURNING if rigid else {"type": "InfiniteBus"}),
             }
             for k, (n, v, p, r, x) in enumerate(sources)
         ],

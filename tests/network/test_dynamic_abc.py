@@ -192,3 +192,22 @@ def test_phase_quantities_are_those_of_equations_in_abc(name):
         )
         series = phases(t[:, None], re + 1j * im) + i_0[..., None]
         assert np.abs(series - wanted[:, : 3 * len(ends)].reshape(series.shape)).max() < 1e-6
+
+
+@pytest.mark.parametrize("which", ["ag", "bc"])
+def test_the_fundamental_in_the_end_is_that_of_the_sequence_networks(which):
+    """Voltages and currents of the sequence networks of the phasors, when all offsets have decayed."""
+    case, period, steps, begin = made(**THREE, rigid=True), 1 / 60, 800, 0.01
+    fault = psmr.Fault(2, begin, permanent=True, r=0.05, x=0.0, phases=which)
+    names = [f"bus{bus}.v_{part}" for bus in (1, 2, 3) for part in "abc0"]
+    names += [f"line1-2.i_{part}" for part in "abc0"]
+    phasors = psmr.simulate(psmr.build(case), t_end=0.1, events=[fault], certify=False)
+    wanted = phasors.at(np.array([0.05]), names).to_numpy()[0]
+    system = psmr.build(case, dynamic=psmr.Region("all", zero_sequence=True))
+    scheme = psmr.SingleRate("TM", h=period / steps)
+    run = psmr.simulate(system, scheme, begin + 60 * period, [fault], certify=False)
+    t = begin + period * (59 + np.arange(steps) / steps)
+    found = np.abs(2 / steps * np.exp(-2j * np.pi * t / period) @ run.at(t, names).to_numpy())
+    # The reactances are 5e-6 more with TM; 400 steps leave 1.9e-4, 800 a quarter.
+    assert np.abs(found - wanted).max() < 1e-4
+    assert wanted.max() > 2

@@ -304,6 +304,16 @@ def test_sources_behind_an_impedance_carry_its_current():
     assert np.abs(found - exact).max() < 1e-4
 
 
+def test_check_looks_at_the_region(tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(region='devices = ["C3"]'))
+    assert main(["check", str(path)]) == 1
+    assert "C3: FilteredConverter has no dynamics that a phasor network leaves out" in capsys.readouterr().out
+    report = psmr.check(psmr.case("wscc9"), dynamic=psmr.Region("all"))
+    assert report.good
+    assert report.modes.looked_at == report.system.n > 60
+
+
 def test_a_line_out_of_service_comes_with_its_buses_and_has_no_current(case):
     opened = case.edit({"line4-5.status": 0})
     system = psmr.build(opened, loads="impedance", dynamic=psmr.Region(4))
