@@ -1,4 +1,21 @@
-"""One claim of a paper and what came out here; its verdict follows from the numbers."""
+"""The claims of a paper as a table, and what came out here; verdicts follow from the numbers.
+
+``claims.toml`` beside a paper's module holds them in order, each a ``[[finding]]``:
+
+``claim``, ``paper``, ``ours``, ``why``, ``figure``
+    As in `Finding`, with fields such as ``{error:.2e}`` for the numbers. A field of several numbers lists
+    them, one of a mapping lists names and numbers, and ``!p`` gives per cent. A figure holds for what
+    follows, too.
+``rules``, ``corrected``
+    A rule is a function of `psmr.papers.check` with its arguments: ``["within", "slope", "{slope}", 2, 0.2,
+    "tests"]``. An argument that is one field is the number itself, an origin may be the name of one in
+    ``[origins]``, and a table at the end has arguments by name. ``each = "rows"`` there makes a rule of each
+    row, whose columns then are fields.
+``each``
+    Makes a finding of each row.
+``sets``
+    The statement is decided on each of several parameter sets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled kernels as a parcel, for workers on machines that have compiled nothing yet."""
+"""The workers of a Dask cluster; compiled kernels as a parcel for those that have compiled nothing yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a sweep as tables with one schema."""
+"""What a process needs to carry out the points of a sweep and keeps from one to the next; their rows."""
 
 from __future__ import annotations
 

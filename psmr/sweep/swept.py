@@ -1,4 +1,4 @@
-"""What a terminal shows of a sweep."""
+"""What comes of a sweep, and what a terminal shows of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of the pages, explained: at the foot of each report and in the documentation."""
+"""The renderer of all HTML pages: jinja2 templates, one style sheet, figures as parts of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The signals that the first lines of a report name: what they speak of, a figure must show."""
+"""Lines over time in one panel: few with their names beside them, many as an envelope with a few named."""
 
 from __future__ import annotations
 

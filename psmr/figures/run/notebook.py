@@ -1,4 +1,8 @@
-"""A run in a notebook, and its figures that a reader can zoom."""
+"""A run in a notebook, and trajectories to zoom, to hover over and to choose signals in.
+
+The latter are drawn by bokeh, whose package brings its own JavaScript; that is put into the page, so that the
+page still needs nothing from elsewhere.
+"""
 
 from __future__ import annotations
 

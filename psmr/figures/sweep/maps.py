@@ -1,4 +1,4 @@
-"""Shades of a value: their colours, and the strip that says which value is which."""
+"""Maps: a value by what goes along and what down, bad ones in red."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and values as TOML."""
+"""Write a case as TOML, in the format that `psmr.files.toml.read_case` reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes the place of the other side where a system is cut at a bus."""
+"""A system cut at a bus: the grid with a current source, the plant at an ideal voltage, both as matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""Islands of a network, the parts of it that are left without a source, and what is then undetermined."""
+"""Islands of a network, its parts without a source, and the devices that are out of service with them.
+
+A part that is left without anything that holds the voltage is dead: its buses have no voltage and its
+devices are out of service. What holds it is a machine, an infinite bus, or a converter that forms the
+voltage and has something to supply (`undetermined`). When a branch joins a dead part to one that is
+supplied, its loads and shunts return as they are by then. Plants and motors do not: a plant has to be
+synchronised, and the contactors of motors open without voltage and are closed again by hand.
+
+There are islands of converters in which nothing relates the voltage to the current. The output current of a
+converter that forms the voltage is a state. Where neither load nor shunt nor line charging is left, the
+balance of currents asks that state to be zero and does not contain the voltage: the converter supplies
+nothing, and blocks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Matrix exponentials and their integrals over a step, by block matrices (Van Loan, 1978)."""
+"""The matrices of a step on the slow manifold: linearisation, elimination, exponentials, and its linear map.
+
+With x the slow and z the fast states and the algebraic variables eliminated, x' = f(x, z) and z' = g(x, z);
+the formulas are those of the paper, see `psmr.papers.gil_sanfelice_nikravesh.slow_manifold`.
+"""
 
 from __future__ import annotations
 

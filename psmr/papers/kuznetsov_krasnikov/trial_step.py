@@ -1,7 +1,8 @@
-"""False position for the step that ends exactly at a given time, compiled.
+"""What every explicit variable-step loop does around its step: propose, accept, go back; compiled.
 
-Along the arc the time reached is a result of the step. The step that passes the end is taken again with other
-sizes until it ends there, so that the last point is a step of the method and not an interpolation.
+The step that ends exactly at a given time is found by false position. Along the arc the time reached is a
+result of the step. The step that passes the end is taken again with other sizes until it ends there, so
+that the last point is a step of the method and not an interpolation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""By what a macro step of SMES multiplies each mode: its linear map, in closed form.
+"""How many micro steps SMES takes: the search for the fewest that meet condition (14) of Shi and Rojas.
 
-Source: Shi and Rojas, Efficient simulation of singularly perturbed systems using a stabilized multirate
-explicit scheme, condition (14). The pencil maps the program of the same step (`psmr.pencil.operator`); that
-both agree is tested.
+By what a macro step multiplies each mode is its linear map, in closed form. Source: Shi and Rojas,
+Efficient simulation of singularly perturbed systems using a stabilized multirate explicit scheme, condition
+(14). The pencil maps the program of the same step (`psmr.pencil.operator`); that both agree is tested.
 """
 
 from __future__ import annotations

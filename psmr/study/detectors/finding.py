@@ -1,4 +1,9 @@
-"""What a detector finds: extremes, and what is beyond a limit."""
+"""What a detector finds: extremes, what is beyond a limit, and parts left without a source.
+
+A part is dead where nothing is left in it that holds the voltage: no machine, no converter that forms it, no
+infinite bus. That follows from what is in service and not from points of a run: see
+`psmr.network.topology.dead_parts`.
+"""
 
 from __future__ import annotations
 

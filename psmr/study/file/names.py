@@ -1,4 +1,4 @@
-"""From a case file to the system at its equilibrium."""
+"""What a study names and the case must have: buses, branches and devices of its events, its signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults at every branch or bus."""
+"""Faults at every branch or bus, and every generator lost."""
 
 from __future__ import annotations
 

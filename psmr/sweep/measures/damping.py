@@ -1,4 +1,4 @@
-"""The modes of the system at each point, and the least damped one."""
+"""The modes of the system at each point with the least damped one, and the stability of the scheme."""
 
 from __future__ import annotations
 
