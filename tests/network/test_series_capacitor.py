@@ -107,3 +107,14 @@ def test_a_line_that_opens_keeps_its_charge():
     charge = (v @ (1, 1j, 1, 1j)) * np.exp(1j * W0 * t)
     assert np.abs(charge - charge[0]).max() < 1e-5
     assert abs(charge[0]) > 1.5
+
+
+def test_a_series_capacitor_of_a_raw_file_has_its_voltage_as_a_state(tmp_path):
+    lines = (CHARGED, PLAIN, CAPACITOR, PLAIN, CHARGED)
+    psmr.write_case(chain(*lines), tmp_path / "chain.raw")
+    read = psmr.read_case(tmp_path / "chain.raw", tmp_path / "chain.dyr")
+    system = psmr.build(read, dynamic=psmr.Region("all"))
+    assert "line3-4.v_re" in system.names_x
+    modes = np.linalg.eigvals(system.linearise().state_matrix())
+    own = np.linalg.eigvals(psmr.build(chain(*lines), dynamic=psmr.Region("all")).linearise().state_matrix())
+    assert np.sort(np.abs(modes)) == pytest.approx(np.sort(np.abs(own)), rel=1e-6)
