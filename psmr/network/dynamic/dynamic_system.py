@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -43,6 +43,7 @@ from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.dynamic.junctions import (
+    charges,
     dependent_ends,
     reads_voltage,
     require_determined,
@@ -121,7 +122,7 @@ class _Conversion:
         self.values: dict[str, float] = dict(zip(everything, map(float, system.w0[:-1]), strict=True))
         self.start: dict[str, float] = {}
         self._require_lines(region.travelling_waves)
-        self.charge = _charge(system, region.travelling_waves)
+        self.charge = charges(system, region.travelling_waves)
         self.charged = {bus for bus in buses(system) if bus in names and self.charge[bus] > 0}
         self.junctions = self._junctions()
         self.capacitors = {d.name for d in system.devices if d.name in names and is_series_capacitor(d)}
@@ -368,24 +369,6 @@ class _Conversion:
 
     def _read(self, device: Device, variable: str) -> float:
         return self.values[device.connections.get(variable, f"{device.name}.{variable}")]
-
-
-def _charge(system: System, waves: Collection[str]) -> dict[str, float]:
-    """Return the susceptance to ground that is in service at each bus: charging and capacitors, in pu.
-
-    That of lines on which `waves` travel is no part of their buses.
-    """
-    found = dict.fromkeys(buses(system), 0.0)
-    for device in system.devices:
-        p = device.parameters
-        if device.name in waves:
-            continue
-        if issubclass(device.component, Line):
-            for e in "ij":
-                found[device.connections[f"v_re_{e}"].rpartition(".")[0]] += p["status"] * p["b"] / 2
-        elif issubclass(device.component, Shunt) and p["b"] > 0:
-            found[device.connections["v_re"].rpartition(".")[0]] += p["status"] * p["b"]
-    return found
 
 
 def _warn_of_loads(conversion: _Conversion) -> None:

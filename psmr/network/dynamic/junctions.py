@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +13,32 @@ from psmr.dae.compile.trace import trace
 from psmr.dae.declare.component import Component, local_rows, local_variables
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.network.topology.network import Branch
+from psmr.devices.network import Line, Shunt
+from psmr.network.topology.network import Branch, buses
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 SMALLEST = 1e-6
 """Smallest singular value in pu of an admittance that determines a voltage."""
+
+
+def charges(system: System, waves: Collection[str]) -> dict[str, float]:
+    """Return the susceptance to ground that is in service at each bus: charging and capacitors, in pu.
+
+    That of lines on which `waves` travel is no part of their buses.
+    """
+    found = dict.fromkeys(buses(system), 0.0)
+    for device in system.devices:
+        p = device.parameters
+        if device.name in waves:
+            continue
+        if issubclass(device.component, Line):
+            for e in "ij":
+                found[device.connections[f"v_re_{e}"].rpartition(".")[0]] += p["status"] * p["b"] / 2
+        elif issubclass(device.component, Shunt) and p["b"] > 0:
+            found[device.connections["v_re"].rpartition(".")[0]] += p["status"] * p["b"]
+    return found
 
 
 def reads_voltage(component: type[Component]) -> bool:
@@ -118,8 +141,8 @@ def _require_no_ring(capacitors: Mapping[str, Sequence[str]], junctions: set[str
             bus = joined[bus]
         return bus
 
-    for name, buses in capacitors.items():
-        one, other = map(root, buses)
+    for name, ends in capacitors.items():
+        one, other = map(root, ends)
         if one == other:
             raise InputError(
                 f"Region: {name} closes a ring of series capacitors over buses without charging: their"
