@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 import partitioning
 import psmr
 from psmr.pencil import macro_pencil
+from tests.internals import step_map
 
 REST = list(
     itertools.product(
@@ -29,6 +30,7 @@ def linear():
 @pytest.mark.parametrize("algebraic", ["fast", "participation"])
 def test_the_power_of_a_fast_step_is_the_steps(linear, algebraic, predictor, interpolation):
     split = partitioning.by_participation(linear, delta=20.0, algebraic=algebraic)
+    draw = np.random.default_rng(0).standard_normal
     for predict, solution, (interface, corrections), coupling in REST:
         scheme = psmr.Multirate(
             split,
@@ -46,3 +48,5 @@ def test_the_power_of_a_fast_step_is_the_steps(linear, algebraic, predictor, int
         left, right = macro_pencil(linear, scheme)  # every fast step an equation of its own
         written_out = splu(left.tocsc()).solve(right[:, -len(operator) :].toarray())[-len(operator) :]
         assert np.abs(operator - written_out).max() < 1e-12 * np.abs(written_out).max(), scheme
+        state = draw(len(operator))
+        assert step_map(linear, scheme).apply(state) == pytest.approx(written_out @ state, rel=0, abs=1e-10)

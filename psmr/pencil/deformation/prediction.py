@@ -126,10 +126,17 @@ class _Loop:
         read = np.unique(linear.jacobian().tocsr()[sides.fast_rows].indices)
         self.read = np.intersect1d(read, sides.slow)
         self.slow, self.states = sides.slow, sides.fast[sides.fast < linear.n]
+        # The excitation after 1, 2, 4, ... fast steps, and at the end.
+        stops = [2**k for k in range(scheme.ratio.bit_length())]
+        self.at = sorted({*stops, scheme.ratio})
         # Given the prediction, one pass is the step that is corrected until it agrees.
-        self.corrected = Substitution(step_equations(linear, scheme.converged()))
+        self.corrected = Substitution(step_equations(linear, scheme.converged(), stops=stops))
         self.step = self.corrected.step
-        self.fast = [e for e in self.step.equations if e.unknown.startswith("fast point ")]
+        self.fast = {
+            int(e.unknown.removeprefix("fast point ")): e
+            for e in self.step.equations
+            if e.unknown.startswith("fast point ")
+        }
         self.predictions = [_prediction(step_equations(linear, each)) for each in (scheme, implicit)]
         try:
             self.algebraic = splu(csc_matrix(linear.gy)) if linear.m else None
@@ -137,9 +144,6 @@ class _Loop:
             raise SingularError(
                 "g_y is singular: no prediction determines the algebraic variables"
             ) from error
-        # The excitation after 1, 2, 4, ... fast steps, and at the end.
-        count = len(self.fast)
-        self.at = sorted({*(2**k for k in range(count.bit_length())), count})
 
     def amplification(self) -> Amplification:
         """Return the largest gain over the times of the excitation, by power iteration on all at once."""
@@ -161,7 +165,7 @@ class _Loop:
         """Return (n + m, k) what a jump of the slow variables excites, each column after its fast steps."""
         blocks = self._known(jump) | {NEW: jump}
         found = np.zeros_like(jump)
-        for i, equation in enumerate(self.fast, 1):
+        for i, equation in self.fast.items():
             blocks[equation.unknown] = self.corrected.solve(equation, blocks)
             for column in (k for k, at in enumerate(self.at) if at == i):
                 found[self.states, column] = blocks[equation.unknown][self.states, column]

@@ -8,6 +8,7 @@ list; `psmr.pencil.operator.step_operator` stacks it into the pencil or substitu
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,8 +38,9 @@ from psmr.pencil.operator.loops import OneSide, closed, uniform
 from psmr.pencil.operator.matrices import implicit, matrices
 from psmr.pencil.operator.past import require_readable, with_past
 
-# From so many steps in a row on their power is cheaper than each by itself.
-CLOSED_FROM = 8
+# From so many steps in a row on their power is cheaper than each by itself, as long as the side has not more
+# rows: its powers are dense.
+CLOSED_FROM, CLOSED_UP_TO = 6, 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,9 @@ class StepEquations:
         return tuple(lengths[name] for name in self.successors)
 
 
-def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> StepEquations:
+def step_equations(
+    linear: LinearDae, scheme: Scheme, closed_up_to: int = CLOSED_UP_TO, stops: Sequence[int] = ()
+) -> StepEquations:
     """Turn the program of one step into equations on the linear DAE.
 
     Parameters
@@ -82,9 +86,11 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
         The DAE: sparse fx (n, n), fy (n, m), gx (m, n), gy (m, m).
     scheme
         Any whose step is a program.
-    dense
-        Whether many equal steps of one side in a row are one dense equation (`psmr.pencil.operator.loops`)
-        in place of one each.
+    closed_up_to
+        Rows of the largest side of which many equal steps in a row are one dense equation
+        (`psmr.pencil.operator.loops`) in place of one each; 0 for an equation of every point.
+    stops
+        Steps in such a row after which there is a point all the same, ascending.
 
     Returns
     -------
@@ -98,11 +104,11 @@ def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> St
     """
     if linear.delays is not None:
         require_readable(linear, scheme)
-        dense = False  # the closed form of many steps has no inputs
+        closed_up_to = 0  # the closed form of many steps has no inputs
     program = scheme.steady_program()
     sides = sides_of(linear, scheme.split)
     remembered = sides.of(program.history_of)[1] if program.history else np.zeros(0, dtype=int)
-    writer = _Writer(linear, sides, scheme.step, remembered, dense)
+    writer = _Writer(linear, sides, scheme.step, remembered, closed_up_to, stops)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
@@ -162,9 +168,16 @@ class _Writer:
     """
 
     def __init__(
-        self, linear: LinearDae, sides: Sides, h: float, remembered: np.ndarray, dense: bool
+        self,
+        linear: LinearDae,
+        sides: Sides,
+        h: float,
+        remembered: np.ndarray,
+        closed_up_to: int,
+        stops: Sequence[int],
     ) -> None:
-        self.linear, self.sides, self.h, self.dense = linear, sides, h, dense
+        self.linear, self.sides, self.h = linear, sides, h
+        self.closed_up_to, self.stops = closed_up_to, stops
         self.identity = sp.eye_array(linear.n + linear.m, format="csr")
         # What takes the remembered variables to their places in w.
         self.place = self.identity[remembered].T.tocsr()
@@ -211,24 +224,28 @@ class _Writer:
                 self._iterate(instruction, label, i)
 
     def _repeat(self, repeat: Repeat, label: str) -> None:
-        k = 0
-        while k < repeat.times:
-            self.write(repeat.body, f" {k + 1}{label}", k)
-            if k + 1 < repeat.times:
-                self.write(repeat.between, label, k)
-            k += 1
-            if k == 1 and self.dense and repeat.times >= CLOSED_FROM and self._power(repeat, label):
-                self.write(repeat.between, label, k)
-                k = repeat.times - 1
+        last = repeat.times - 1  # it and the first one may weigh what they add otherwise
+        ends = [1, *(stop for stop in self.stops if 1 < stop < last), last, repeat.times]
+        for begin, end in zip([0, *ends], ends, strict=False):
+            if begin == 0 or end - begin < CLOSED_FROM or not self._power(repeat, begin, end, label):
+                for k in range(begin, end):
+                    if k > begin:
+                        self.write(repeat.between, label, k - 1)
+                    self.write(repeat.body, f" {k + 1}{label}", k)
+            if end < repeat.times:
+                self.write(repeat.between, label, end - 1)
 
-    def _power(self, repeat: Repeat, label: str) -> bool:
-        """Write the steps of a loop but the first and last as one equation for each point that they change.
+    def _power(self, repeat: Repeat, first: int, end: int, label: str) -> bool:
+        """Write the steps of a loop from `first` up to `end` as one equation for each point that they change.
 
-        Returns whether they are powers of one map; where not, nothing is written.
+        Returns whether they are powers of one map of a side that is not too large; where not, nothing is
+        written.
         """
-        loop = uniform(repeat)
-        parts = self._parts_of(loop.stage.rows, loop.stage.with_response) if loop is not None else None
-        if loop is None or parts is None or (parts.others.shape[0] and not loop.stage.outside):
+        loop = uniform(repeat, range(first, end))
+        if loop is None or len(self.sides.of(loop.stage.rows)[0]) > self.closed_up_to:
+            return False
+        parts = self._parts_of(loop.stage.rows, loop.stage.with_response)
+        if parts.others.shape[0] and not loop.stage.outside:
             return False
         variables = self.sides.of(loop.stage.rows)[1]
         side = OneSide(parts.own, variables, parts.others, parts.mass, parts.rates)
@@ -240,7 +257,7 @@ class _Writer:
             for name, matrix in made.of_others:
                 read = matrix @ parts.others
                 terms.append((self.points[name], read @ self.place if name in OLDER else read))
-            unknown = f"{made.to} {repeat.times - 1}{label}"
+            unknown = f"{made.to} {end}{label}"
             self.times[unknown] = loop.time
             self._equations.append(Equation(unknown, self.identity, merged(terms), "steps in a row"))
             self.points[made.to] = unknown

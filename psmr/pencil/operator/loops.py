@@ -1,6 +1,6 @@
 """Loops of a program in which one side takes equal steps, in closed form: a power of one map.
 
-The first and the last step are left to the caller: they may weigh what they add otherwise.
+Which steps, and that the first and the last one may weigh what they add otherwise, is left to the caller.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OneSide:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A loop of equal steps, but the first and the last.
+    """Some equal steps of a loop.
 
     Attributes
     ----------
@@ -80,8 +80,8 @@ class Made:
     of_others: tuple[tuple[str, sp.csr_array], ...]
 
 
-def uniform(repeat: Repeat) -> Loop | None:
-    """Return a loop whose steps are powers of one map, but the first and the last, with what they need.
+def uniform(repeat: Repeat, inner: range) -> Loop | None:
+    """Return some steps of a loop, counted from 0, if they are powers of one map, with what they need.
 
     None where they do more than solve one side and add up its variables, are not equally long, or have
     weights that are no polynomials of the time.
@@ -92,7 +92,7 @@ def uniform(repeat: Repeat) -> Loop | None:
     renewed = {each.name for each in repeat.between if isinstance(each, Rate)}
     if len(renewed) != len(repeat.between) or not renewed >= {name for name, _ in stage.rates}:
         return None
-    inner, at = range(1, repeat.times - 1), np.array([value(stage.at, i) for i in range(repeat.times)])
+    at = np.array([value(stage.at, i) for i in range(repeat.times)])
     distance = (at[-1] - at[0]) / (repeat.times - 1)
     if np.abs(np.diff(at) - distance).max() > ROUNDING:
         return None
@@ -100,7 +100,7 @@ def uniform(repeat: Repeat) -> Loop | None:
     for each in sums:
         if not isinstance(each, Add) or each.rows != stage.rows or each.anew:
             return None
-        weight = value(each.weights, 1)
+        weight = value(each.weights, inner[0])
         if any(value(each.weights, i) != weight for i in inner):
             return None
         added.append((each.to, weight))
@@ -108,7 +108,7 @@ def uniform(repeat: Repeat) -> Loop | None:
     coefficients = polynomials(weights, distance)
     if coefficients is None:
         return None
-    return Loop(stage, len(inner), tuple(added), distance, float(at[-2]), coefficients, weights[:, -1])
+    return Loop(stage, len(inner), tuple(added), distance, float(at[inner[-1]]), coefficients, weights[:, -1])
 
 
 def closed(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[Made]:

@@ -75,7 +75,7 @@ def simulated_response(
     """
     check_arguments(simulated_response, locals())
     h = scheme.step
-    step = step_equations(state_space.linear, scheme)  # refuses a scheme that has no one step
+    step = step_equations(state_space.linear, scheme, closed_up_to=0)  # refuses a scheme that has no one step
     nyquist = 0.5 / h
     hertz = checked_frequencies(f)
     if f is None:

@@ -45,7 +45,7 @@ def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.cs
     SchemeError
         For a partition of another system.
     """
-    return stacked(step_equations(linear, scheme))[1:]
+    return stacked(step_equations(linear, scheme, closed_up_to=0))[1:]
 
 
 def stacked(step: StepEquations) -> tuple[list[Equation], sp.csc_array, sp.csc_array]:
@@ -98,7 +98,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     closed = scheme.operator(linear)
     if closed is not None:
         return closed
-    step = step_equations(linear, scheme, dense=True)
+    step = step_equations(linear, scheme, closed_up_to=linear.n + linear.m)
     if step.slow is None:
         return Substitution(step).advance(_state_columns(step))
     direct, feedback = _one_correction(step)
@@ -119,7 +119,7 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
     SchemeError
         For a scheme without corrections (single rate).
     """
-    step = step_equations(linear, scheme.converged(), dense=True)
+    step = step_equations(linear, scheme.converged(), closed_up_to=linear.n + linear.m)
     if step.slow is None or len(step.slow) == 0:  # one side alone: nothing is predicted
         return 0.0
     _, feedback = _one_correction(step)
