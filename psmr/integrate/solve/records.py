@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from psmr.dae.compile.address import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.lu import Lu, Search
-from psmr.integrate.solve.views import integer_rows, integers, places, real_rows, reals
+from psmr.integrate.solve.views import INTEGERS, PLACES, REALS, View, integers, opener, places
 
 # Places in `NewtonState.scalars`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
@@ -177,132 +179,41 @@ def initial_newton_state() -> NewtonState:
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
 # after the other, then the address of the solver and `Places.first`. Each function opens what it needs.
-ARRAYS = 54
-SOLVER = 2 * ARRAYS
+_VIEWS = {
+    Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 2),
+    Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 2, *(INTEGERS,) * 2),
+    Ramps: (PLACES, View(types.float64, 5), *(INTEGERS,) * 2, REALS, INTEGERS),
+    Work: (REALS,) * 7,
+    Lu: (*(PLACES,) * 7, REALS, *(PLACES,) * 2, *(REALS,) * 2, PLACES, REALS, INTEGERS),
+    Search: (*(INTEGERS,) * 5, REALS, *(PLACES,) * 2, REALS),
+    NewtonState: (REALS, INTEGERS),
+}
+_BEFORE = list(itertools.accumulate(map(len, _VIEWS.values()), initial=0))
+SOLVER = 2 * _BEFORE[-1]
 FIRST = SOLVER + 1
 ROW = FIRST + 1
 
 SCATTERED = -1
 
+matrix_of, limits_of, ramps_of, work_of, lu_of, search_of, newton_state_of = (
+    opener(record, views, before) for (record, views), before in zip(_VIEWS.items(), _BEFORE, strict=False)
+)
 
-@lean
-def matrix_of(block):  # type: ignore[no-untyped-def]
-    """Open the matrix of a block."""
-    r = integers(block, ROW)
-    return Matrix(
-        integer_rows(r[0], r[1], 8),
-        places(r[2], r[3]),
-        reals(r[4], r[5]),
-        reals(r[6], r[7]),
-        reals(r[8], r[9]),
-        places(r[10], r[11]),
-        places(r[12], r[13]),
-    )
+_VARIABLES = 2  # the second array of all
+_RAMP_ENDS = 2 * (_BEFORE[2] + 2)
 
 
 @lean
 def places_of(block):  # type: ignore[no-untyped-def]
     """Open where the variables of a block are."""
     r = integers(block, ROW)
-    return Places(r[FIRST], places(r[2], r[3]))
-
-
-@lean
-def limits_of(block):  # type: ignore[no-untyped-def]
-    """Open the limits of a block."""
-    r = integers(block, ROW)
-    return Limits(
-        reals(r[14], r[15]),
-        reals(r[16], r[17]),
-        places(r[18], r[19]),
-        integer_rows(r[20], r[21], 6),
-        places(r[22], r[23]),
-        places(r[24], r[25]),
-        integers(r[26], r[27]),
-        integers(r[28], r[29]),
-    )
-
-
-@lean
-def ramps_of(block):  # type: ignore[no-untyped-def]
-    """Open the ramps of a block."""
-    r = integers(block, ROW)
-    return Ramps(
-        places(r[30], r[31]),
-        real_rows(r[32], r[33], 5),
-        integers(r[34], r[35]),
-        integers(r[36], r[37]),
-        reals(r[38], r[39]),
-        integers(r[40], r[41]),
-    )
-
-
-@lean
-def work_of(block):  # type: ignore[no-untyped-def]
-    """Open the work vectors of a block."""
-    r = integers(block, ROW)
-    return Work(
-        reals(r[42], r[43]),
-        reals(r[44], r[45]),
-        reals(r[46], r[47]),
-        reals(r[48], r[49]),
-        reals(r[50], r[51]),
-        reals(r[52], r[53]),
-        reals(r[54], r[55]),
-    )
-
-
-@lean
-def lu_of(block):  # type: ignore[no-untyped-def]
-    """Open the factors of a block."""
-    r = integers(block, ROW)
-    return Lu(
-        places(r[56], r[57]),
-        places(r[58], r[59]),
-        places(r[60], r[61]),
-        places(r[62], r[63]),
-        places(r[64], r[65]),
-        places(r[66], r[67]),
-        places(r[68], r[69]),
-        reals(r[70], r[71]),
-        places(r[72], r[73]),
-        places(r[74], r[75]),
-        reals(r[76], r[77]),
-        reals(r[78], r[79]),
-        places(r[80], r[81]),
-        reals(r[82], r[83]),
-        integers(r[84], r[85]),
-    )
-
-
-@lean
-def search_of(block):  # type: ignore[no-untyped-def]
-    """Open the room for the choice of pivots of a block."""
-    r = integers(block, ROW)
-    return Search(
-        integers(r[86], r[87]),
-        integers(r[88], r[89]),
-        integers(r[90], r[91]),
-        integers(r[92], r[93]),
-        integers(r[94], r[95]),
-        reals(r[96], r[97]),
-        places(r[98], r[99]),
-        places(r[100], r[101]),
-        reals(r[102], r[103]),
-    )
-
-
-@lean
-def newton_state_of(block):  # type: ignore[no-untyped-def]
-    """Open what outlives a call: memory and counts."""
-    r = integers(block, ROW)
-    return NewtonState(reals(r[104], r[105]), integers(r[106], r[107]))
+    return Places(r[FIRST], places(r[_VARIABLES], r[_VARIABLES + 1]))
 
 
 @lean
 def follows(block):  # type: ignore[no-untyped-def]
     """Return whether anything of a block changes with time along a course."""
-    return integers(block, ROW)[35] > 0
+    return integers(block, ROW)[_RAMP_ENDS + 1] > 0
 
 
 @lean
@@ -320,9 +231,8 @@ def solver_of(block):  # type: ignore[no-untyped-def]
 
 def row_of(records: Records, solver: int) -> np.ndarray:
     """Return the row of addresses and lengths that compiled code opens; the arrays must outlive it."""
-    parts = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu, *records.search)
     places: list[int] = []
-    for array in (*parts, *records.newton):
+    for array in itertools.chain.from_iterable(records):
         places += (address_of(array), len(array))
     row = np.zeros(ROW, np.int64)
     row[: len(places)] = places
