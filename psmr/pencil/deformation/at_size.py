@@ -17,7 +17,7 @@ from psmr.pencil.deformation.table import (
 )
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
-from psmr.pencil.modes.search import along_axis, find
+from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
 from psmr.pencil.modes.verdict import instability_notes, mode_text
 from psmr.pencil.operator.outermost import Outermost, outermost
@@ -29,18 +29,8 @@ UNLIKE = 0.5
 # Two refined pairs are one when their vectors are parallel to this and their multipliers agree to ACCEPTED.
 PARALLEL = 1.0 - 1e-6
 
-# From which real part on, in 1/s, a slow mode grows: angle and speed of all, both free where no machine has a
-# governor, are known to 1e-6.
-ZERO = 1e-5
-
-# Highest frequency in rad/s up to which the imaginary axis is searched.
-HIGHEST = 2.0 * np.pi * 3.0
-
 # Two multipliers that differ by less are the same.
 MULTIPLIER_TOLERANCE = 1e-6
-
-# Modes found by two searches are one within this part of their size.
-ALIKE_MODES = 1e-3
 
 # A refined multiplier is on the unit circle within this: the residual accepted of a pair.
 ROUNDING = ACCEPTED
@@ -88,11 +78,11 @@ def deformation_at_size(
     columns = {name: values[order] for name, values in columns.items()}
     outer = outermost(step, scheme.step)
     slow = slow_modes(pencil, outer, scheme.step)
-    growing = _others(slow[slow.real > ZERO], modes)
+    growing = _others(slow[slow.real > GROWS], modes)
     spurious = _left_over(outer, z, scheme.step, linear.names_x + linear.names_y, step.size)
     radius = float(max(np.abs(z).max(), radius_of(outer), *np.exp(np.minimum(slow.real, 0.0) * scheme.step)))
     stable = radius <= 1.0 + ROUNDING and not len(growing)
-    rising = modes.real > ZERO
+    rising = modes.real > GROWS
     shown_rising = shown & (np.abs(z) > 1.0 + ROUNDING)
     grows = (*modes[rising].tolist(), *growing.tolist())
     hidden = tuple(modes[rising & ~shown_rising].tolist())
@@ -165,7 +155,7 @@ def slow_modes(pencil: ShiftInvert, outer: Outermost, step: float) -> np.ndarray
     if outer.complete or outer.outside.any() or not np.isfinite(outer.away):
         return np.zeros(0, dtype=complex)
     slow = along_axis(pencil, min(outer.away / step, HIGHEST))
-    return np.where(np.abs(slow) <= ZERO, 0.0, slow)
+    return np.where(np.abs(slow) <= GROWS, 0.0, slow)
 
 
 def _others(slow: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from psmr.base.errors import InputError, SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.matching import Match, match
-from psmr.pencil.modes.search import along_axis
+from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis
 from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, Multipliers, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text
@@ -25,17 +25,13 @@ FACTOR = 1.15
 # Width of the final bracket relative to the step.
 RELATIVE = 1e-6
 
-# Of a large system: up to which frequency in rad/s it is searched for modes that grow, from which real part
-# in 1/s on they do, and what part of its length a multiplier's vector shares with that of its mode.
-AXIS, GROWS, ALIKE = 2.0 * math.pi * 3.0, 1e-5, 0.5
+# Of a large system: what part of its length a multiplier's vector shares with that of its mode.
+ALIKE = 0.5
 
 # Where a multiplier leaves beside another one, as at z = 1 beside that of a zero mode, their eigenvectors mix
 # and the mode cannot be told: it is read a little further on, as soon as no other is nearer than APART.
 BEYOND = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
 APART = 1e-4
-
-# Modes within this part of one another are those of equal devices: which one leaves first says nothing.
-ALIKE_MODES = 1e-3
 
 
 def refuse_unstable(modes: Modes) -> None:
@@ -47,7 +43,7 @@ def refuse_unstable(modes: Modes) -> None:
 
 def refuse_unstable_at_size(pencil: ShiftInvert) -> None:
     """Raise InputError naming a mode that grows slowly, up to 3 Hz: what large systems are unstable by."""
-    slow = along_axis(pencil, AXIS)
+    slow = along_axis(pencil, HIGHEST)
     growing = slow[slow.real > GROWS]
     if len(growing):
         raise InputError(_unstable(complex(growing[0])))

@@ -30,6 +30,17 @@ NEAR = 0.1
 # Relative residual up to which a polished pair is a mode.
 RESOLVED = 1e-10
 
+# Highest frequency in rad/s up to which the imaginary axis is searched: large systems are unstable below it.
+HIGHEST = 2.0 * np.pi * 3.0
+
+# From which real part on, in 1/s, a slow mode grows: angle and speed of all, both free where no machine has a
+# governor, are known to 1e-6.
+GROWS = 1e-5
+
+# Modes within this part of their size are one that two searches found, or those of equal devices: which of
+# these leaves first says nothing.
+ALIKE_MODES = 1e-3
+
 # A shift in 1/s beside 0, which may be a mode.
 BESIDE_ZERO = 0.05
 
