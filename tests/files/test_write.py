@@ -98,7 +98,7 @@ def test_what_psse_cannot_say(wscc9, everything, tmp_path):
 @pytest.mark.parametrize("suffix", ["raw", "m"])
 @pytest.mark.parametrize("controls", [("pv", "pq"), ("slack", "pq"), ("slack", "pv")])
 def test_generators_of_two_kinds_at_a_bus(tmp_path, suffix, controls):
-    """The bus is of the kind of the one that decides; beside it given reactive power is a limit in RAW."""
+    """The bus is of the kind of the one that decides; beside it given reactive power is a limit."""
     kinds = ("slack", "pq") if controls[0] == "pv" else ("pv", "pq")
     case = Case(
         name="two kinds",
@@ -118,6 +118,9 @@ def test_generators_of_two_kinds_at_a_bus(tmp_path, suffix, controls):
     (path,) = write_case(case, tmp_path / f"out.{suffix}")
     again = read_case(path, **({"frequency_hz": 50.0} if suffix == "m" else {}))
     np.testing.assert_allclose(power_flow(again).voltage, power_flow(case).voltage, rtol=0, atol=1e-9)
+    given = [(row.q_min_mvar, row.q_max_mvar) for row in again.generators if row.bus == 2][1]
+    if controls[1] == "pq":
+        assert given == pytest.approx((12.0, 12.0))
 
 
 def test_a_parameter_without_a_place_in_the_record(everything, tmp_path):

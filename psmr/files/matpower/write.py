@@ -11,7 +11,7 @@ import math
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -64,8 +64,7 @@ def matpower_text(case: Case) -> str:
                 row.bus,
                 float(p) * base,
                 float(q) * base,
-                row.q_max_mvar,
-                row.q_min_mvar,
+                *_limits(row, float(q) * base, held),
                 _held(held.get(row.bus, row), v[row.bus]),
             ),
             *(row.rating_mva or base, 1, math.inf, -math.inf),
@@ -94,6 +93,11 @@ def matpower_text(case: Case) -> str:
             "",
         ]
     )
+
+
+def _limits(row: GeneratorRow, q: float, held: Mapping[int, GeneratorRow]) -> tuple[float, float]:
+    """Return upper and lower limit in Mvar: q for one of given power beside one that holds a voltage."""
+    return (q, q) if row.control == "pq" and row.bus in held else (row.q_max_mvar, row.q_min_mvar)
 
 
 def _held(row: GeneratorRow, v: float) -> float:
