@@ -50,6 +50,8 @@ class CaseFile:
         Where `modules` are; None: beside the case file.
     dynamic
         The part of the network with its own dynamics, see `build`.
+    delays
+        Inputs that are read with a delay, and the delay in s, see `psmr.with_delays`.
     """
 
     path: str | Path
@@ -71,6 +73,7 @@ class CaseFile:
     netted: Annotated[str, NETTED] | None = None
     sequence: str | Path | None = None
     dynamic: Region | None = None
+    delays: tuple[tuple[str, float], ...] = ()
 
     def read(self) -> Case:
         """Return the case."""

@@ -10,6 +10,7 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError
 from psmr.dae.system.eigenvalues import eigenvalues
+from psmr.dae.system.modes import eigen_of
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.dynamic.dynamic_system import with_dynamics
@@ -97,7 +98,7 @@ def _modes(system: System) -> Modes:
     linear = system.linearise()
     try:
         if system.n <= DENSE:
-            values = eigenvalues(linear.state_matrix())
+            values = eigenvalues(linear.state_matrix()) if linear.delays is None else eigen_of(linear).values
             count = int(np.count_nonzero(values.real > ZERO))
             words = f"{count} of {system.n} with a positive real part"
             fastest = values[int(np.argmax(values.real))]

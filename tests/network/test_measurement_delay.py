@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 from scipy.sparse.linalg import splu
 
 import psmr
-from psmr.errors import InputError
-from tests.internals import Change, integrate
+from psmr.errors import InputError, StudyError
+from tests.internals import Change, integrate, load_system
 
 TAU_V, TAU_OMEGA = 0.031, 0.12
 
@@ -147,6 +147,31 @@ def test_a_saved_run_has_its_delays(delayed, tmp_path):
     back = psmr.load_run(tmp_path / "run.psmr")
     assert back.system.delays == delayed.delays
     np.testing.assert_array_equal(back.linearise(0.15).delays.tau, [TAU_V, TAU_V, TAU_OMEGA])
+
+
+STUDY = """format = "psmr-study"
+version = 1
+case = "wscc9"
+[delays]
+"{name}" = {tau}
+"""
+
+
+def test_a_study_file_names_delays(tmp_path):
+    path = tmp_path / "late.toml"
+    path.write_text(STUDY.format(name="AVR2.v", tau=0.03))
+    system = load_system(psmr.read_study(path).case)
+    assert [d.tau for d in system.delays] == [0.03, 0.03]
+    for name, tau, words in (
+        ("AVR2.v", -0.03, r"late\.toml:5 \[delays\]: AVR2\.v = -0\.03: must be a finite time in s"),
+        ("AVR2.v", '"fast"', r"late\.toml:5.*AVR2\.v"),
+    ):
+        path.write_text(STUDY.format(name=name, tau=tau))
+        with pytest.raises(StudyError, match=words):
+            psmr.read_study(path)
+    path.write_text(STUDY.format(name="AVR2.volt", tau=0.03))
+    with pytest.raises(InputError, match=r"AVR2: delays has 'volt', which is no input that reads a signal"):
+        load_system(psmr.read_study(path).case)
 
 
 def test_what_cannot_be_delayed_is_refused(plain):

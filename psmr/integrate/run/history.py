@@ -79,6 +79,8 @@ class History:
         Step in s of a scheme with fixed steps, NaN of one that chooses them.
     same
         Times closer than this in s are one.
+    least_jump
+        Smaller changes of a signal at an instant, relative to max(1, |value|), are of its solution alone.
     t, w
         The time of the start in s, and its point.
 
@@ -93,7 +95,14 @@ class History:
     ends: ClassVar[bool] = False
 
     def __init__(
-        self, delays: Sequence[Delay], degree: int, step: float, same: float, t: float, w: Reals
+        self,
+        delays: Sequence[Delay],
+        degree: int,
+        step: float,
+        same: float,
+        least_jump: float,
+        t: float,
+        w: Reals,
     ) -> None:
         self._tau = np.array([delay.tau for delay in delays])
         self._sources = np.array([delay.source for delay in delays])
@@ -105,7 +114,7 @@ class History:
         # A cubic has a point on either side of its interval: the last step that reads has to leave it behind.
         self.steps = max(1, whole - (degree - 1) // 2)
         self.delayed = Delayed(np.array([delay.input for delay in delays], dtype=np.uint32))
-        self._same = same
+        self._same, self._least_jump = same, least_jump
         values = w[self._sources]
         self._t = np.array([t - 2.0 * self._longest, t])
         self._values = np.array([values, values])
@@ -138,7 +147,7 @@ class History:
         """Let a step end where the jumps of signals at t in s, and the corners there, are read."""
         corner, self._corner = self._corner, 0
         size = np.abs(jump) / np.maximum(1.0, np.abs(self._values[-1]))
-        size[size < TUNED.least_tolerance] = 0.0
+        size[size < self._least_jump] = 0.0
         for tau, own in self._groups:
             largest = float(size[own].max())
             if largest > 0.0 or (self._corners and corner < MOST_CORNERS):

@@ -112,7 +112,9 @@ def integrate(
     began, compiling = time.perf_counter(), seconds_compiling()
     now = Now() if service is None else Now(service)
     if system.delays:
-        now.history = History(system.delays, scheme.delay_degree, scheme.step, same, t_start, w)
+        now.history = History(
+            system.delays, scheme.delay_degree, scheme.step, same, 10.0 * scheme.tolerance, t_start, w
+        )
         followers, following = (*followers, now.history), now.following()
         for block in blocks:
             block.follow(following)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments
@@ -178,9 +179,11 @@ def shapes_at(linear: LinearDae, values: Iterable[complex]) -> tuple[ModeShape, 
     SingularError
         When gy is singular.
     """
-    pencil, n = ShiftInvert(linear), linear.n
+    pencil, n = ShiftInvert(linear.without_delays()), linear.n
     found = []
     for s in map(complex, values):
+        if linear.delays is not None:  # what is late for e^{s t}: s is an eigenvalue with that Jacobian
+            pencil.J = sp.csc_array(linear.jacobian_at_once() + linear.delays.at(s))
         factors = pencil.factorised(s * (1 + BESIDE))
         vectors = []
         for side in ("N", "T"):

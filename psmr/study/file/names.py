@@ -25,6 +25,7 @@ def load_system(file: CaseFile) -> System:
         Where the power flow is further than `FAR` from the solution that the file stores, with the worst
         buses.
     """
+    from psmr.dae.system.with_delays import with_delays
     from psmr.network.start.initialise import build
 
     case = file.read()
@@ -33,7 +34,8 @@ def load_system(file: CaseFile) -> System:
     if stored is not None and stored.largest > FAR:
         words = f"{case.source or case.name}: the power flow is {stored}"
         warnings.warn(words, PsmrWarning, stacklevel=2)
-    return build(case, flow, start_at_limits=file.start_at_limits, dynamic=file.dynamic)
+    system = build(case, flow, start_at_limits=file.start_at_limits, dynamic=file.dynamic)
+    return with_delays(system, dict(file.delays)) if file.delays else system
 
 
 def check_signals(

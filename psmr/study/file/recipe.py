@@ -60,6 +60,7 @@ class Split:
             For a name that is not there, or a split that nothing makes well posed.
         """
         checks = _stability_checks(linear, scheme, stage) if scheme else {}
+        linear = linear.without_delays()  # the checks have them
         if self.fast_devices:
             return partitioning.by_device(linear, fast=list(self.fast_devices), **checks)
         if self.fast_variables:
@@ -89,8 +90,9 @@ def _stability_checks(
             return np.inf
 
     # A system that grows by itself may grow as fast in the scheme.
-    growth = max(0.0, float(np.linalg.eigvals(linear.state_matrix()).real.max(initial=0.0)))
-    step = Multirate.chosen({"split": partitioning.all_slow(linear), **choices}, linear).h_slow
+    at_once = linear.without_delays()
+    growth = max(0.0, float(np.linalg.eigvals(at_once.state_matrix()).real.max(initial=0.0)))
+    step = Multirate.chosen({"split": partitioning.all_slow(at_once), **choices}, linear).h_slow
     return {"spectral_radius": radius, "limit": float(np.exp(growth * step))}
 
 

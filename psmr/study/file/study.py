@@ -30,6 +30,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -58,7 +59,7 @@ from psmr.study.record.record import Record
 Row = TypeVar("Row")
 
 FORMAT, VERSION = "psmr-study", 1
-TABLES = ("scheme", "dynamic", "simulation", "event", "monitor", "criteria", "output")
+TABLES = ("scheme", "dynamic", "delays", "simulation", "event", "monitor", "criteria", "output")
 # The type of a scheme that is not named.
 USUAL = "variable"
 FIGURES = ("png", "svg", "pdf", "none")
@@ -199,6 +200,7 @@ def study_of(
             mistakes.attempt(_own_schemes, head["modules"], folders, document.where((), "modules")) or {}
         )
     region = mistakes.attempt(_region, document)
+    delays = mistakes.attempt(_delays, document)
     recipe = mistakes.attempt(_recipe, document, schemes)
     criteria = mistakes.attempt(_criteria, document)
     output = None if "output" in without else mistakes.attempt(_output, document)
@@ -210,7 +212,7 @@ def study_of(
     name = head.pop("name", _stem(document.path))
     return Study(
         name,
-        CaseFile(**head, dynamic=region),
+        CaseFile(**head, dynamic=region, delays=delays or ()),
         recipe,
         events=events,
         monitors=monitors,
@@ -326,6 +328,21 @@ def _region(document: Document) -> Region | None:
         raise
     except InputError as error:
         raise placed(error, StudyError, document.where(place)) from error
+
+
+def _delays(document: Document) -> tuple[tuple[str, float], ...]:
+    """Return what the table [delays] says: "device.input" = delay in s."""
+    given = document.table("delays") or {}
+    spec = {name: Field((float,)) for name in given}
+    found = document.values(("delays",), given, spec)
+    for name, tau in found.items():
+        if not (math.isfinite(tau) and tau >= 0.0):
+            document.fail(
+                f"{name} = {tau}: must be a finite time in s of at least 0, by which the signal is late",
+                ("delays",),
+                name,
+            )
+    return tuple((name, float(tau)) for name, tau in found.items())
 
 
 def _criteria(document: Document) -> Criteria:

@@ -19,7 +19,7 @@ from psmr.study.record.record import Record
 
 HEAD: Spec = {
     "name": Field((str,)),
-    **specification(CaseFile, without=("format", "folder", "dynamic"), called={"path": "case"}),
+    **specification(CaseFile, without=("format", "folder", "dynamic", "delays"), called={"path": "case"}),
     # Its choices come with the engine, which reading a case does not need.
     "start_at_limits": Field((str,), among=CHOICES),
 }
