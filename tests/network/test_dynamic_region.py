@@ -304,6 +304,13 @@ def test_sources_behind_an_impedance_carry_its_current():
     assert np.abs(found - exact).max() < 1e-4
 
 
+def test_unequal_phases_beside_phasors_are_warned_of(case):
+    system = psmr.build(case, loads="impedance", dynamic=psmr.Region((3, 9)))
+    event = psmr.Fault(9, 0.001, 0.002, r=0.1, x=0.0, phases="bc")
+    with pytest.warns(psmr.errors.PsmrWarning, match="phases are unequal in a region beside phasors"):
+        psmr.simulate(system, psmr.VariableStep(1e-4), 0.003, [event], certify=False)
+
+
 def test_check_looks_at_the_region(tmp_path, capsys):
     path = tmp_path / "study.toml"
     path.write_text(STUDY.format(region='devices = ["C3"]'))

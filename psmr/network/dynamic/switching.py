@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FAULTS = ("g_fault", "b_fault", "status")
 """Parameters of buses and branches that a fault and a switch set."""
 
+POLES = ("trip", "clearing")
+"""Parameters of lines and buses that have each phase open by itself."""
+
 SWITCHED = (DynamicLine, DynamicSeriesCapacitor, DynamicTransformer, DynamicReactor)
 
 
@@ -125,6 +128,27 @@ def events_outside(system: System, changes: Sequence[Change]) -> str:
         if any(name in places and parameter in FAULTS for name, parameter, _ in change.parameters)
     ]
     return f"{few(outside, 2, '; ')}: outside the region with dynamics of the network" if outside else ""
+
+
+def unbalance_beside_phasors(system: System, changes: Sequence[Change]) -> str:
+    """Return a sentence on unequal phases in a region that phasors are connected to, "" without any."""
+    elements = dynamic_elements(system)
+    if not elements or all(bus in elements for bus in buses(system)):
+        return ""
+    unequal = [
+        change for change in changes
+        if any(
+            name in elements and (value > 1 if parameter == "fault" else parameter in POLES and value)
+            for name, parameter, value in change.parameters
+        )
+    ]  # fmt: skip
+    if not unequal:
+        return ""
+    return (
+        f"{unequal[0].label or unequal[0]} (t = {unequal[0].t:g} s): phases are unequal in a region beside"
+        " phasors, which answer the negative sequence as the positive one, with r + jx in place of r - jx in"
+        ' the turning frame; let the region reach further, or be "all", where its currents matter'
+    )
 
 
 def _refuse(system: System, change: Change, device: Device, parameter: str, value: float) -> None:

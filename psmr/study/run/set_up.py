@@ -21,6 +21,7 @@ from psmr.integrate.run.trajectory import Change, Follower
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     events_outside,
+    unbalance_beside_phasors,
     zero_elements,
     zero_statuses,
 )
@@ -207,6 +208,8 @@ def set_up(
     scheduled, conditional, possible = planned(system, events, t_end)
     changes = tuple(change for change in scheduled if not isinstance(change, Synchronisation))
     returns = [change for change in scheduled if isinstance(change, Synchronisation)]
+    if unequal := unbalance_beside_phasors(system, changes):
+        warnings.warn(unequal, PsmrWarning, stacklevel=3)
     if outside := events_outside(system, changes):
         warnings.warn(
             f"{outside}. The offsets of the currents that such an event leaves live in all lines and stators"
