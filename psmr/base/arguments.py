@@ -98,6 +98,8 @@ _PLURALS = {
     "the path of a file, as text or pathlib.Path": "paths of files, as text or pathlib.Path",
 }
 
+_SINGULARS = {"axes": "axis", "buses": "bus"}
+
 _PATH = Kind("the path of a file, as text or pathlib.Path", _is((str, os.PathLike)))
 
 _KINDS = {
@@ -303,7 +305,7 @@ def _refusal(name: str, value: Any, kinds: Kinds) -> str:
         return what + nearest(value, texts)
     hint = next((_remedy(*item, value) for item in reversed(kinds.items()) if item[1].remedy), "")
     if not hint and "list" in kinds and value is not None and not isinstance(value, Iterable):
-        hint = f"write [{'axis' if name == 'axes' else name.removesuffix('s')}] for a single one"
+        hint = f"write [{_SINGULARS.get(name, name.removesuffix('s'))}] for a single one"
     if not hint and _too_long(value):
         hint = "this one has too many digits"
     return f"{what}; {hint}" if hint else what

@@ -166,6 +166,8 @@ def test_a_case_without_a_file_gets_what_a_file_gets(tmp_path, case):
         psmr.make_case("bad", **HEAD, buses=[], modules=("not_there",))
     with pytest.raises(CaseError, match="modules = 'one': must be a list"):
         psmr.make_case("bad", **HEAD, buses=[], modules="one")
+    with pytest.raises(CaseError, match="modules = None: must be a list"):
+        psmr.make_case("bad", **HEAD, buses=[], modules=None)
     with pytest.raises(CaseError, match=r"base_mva = 'a': must be a number"):
         psmr.make_case("bad", base_mva="a", frequency_hz=60.0, buses=[])
 

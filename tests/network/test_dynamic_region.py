@@ -184,6 +184,8 @@ def test_a_generator_trip_at_a_junction_ends_the_transformers_current(full):
         (psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="ag"), "without a zero sequence"),
         (psmr.Fault(5, 0.1, 0.2, phases="bc"), "r = 0.001, x = 0"),
         (psmr.Fault(line="4-5", at=0.5, start=0.1, clear=0.2), "line4-5 has its own dynamics"),
+        (psmr.OpenPhases("4-5", 0.1), "zero_sequence=True"),
+        (psmr.OpenPhases("3-9", 0.1), "phases open of lines alone"),
     ],
 )
 def test_what_an_element_with_dynamics_cannot_do_is_refused_before_the_run(full, event, words):
@@ -198,6 +200,7 @@ def test_what_an_element_with_dynamics_cannot_do_is_refused_before_the_run(full,
         ({"devices": ("line4-55",)}, "line4-5"),
         ({"devices": ("C3",)}, "FilteredConverter has no dynamics that a phasor network leaves out"),
         ({}, "names no bus and no device"),
+        ({"buses": 5.0}, r"write \[bus\] for a single one"),
         ({"buses": 3, "within": -1}, "within = -1"),
         ({"buses": 3, "sections": 0}, "sections = 0"),
     ],

@@ -181,3 +181,9 @@ def test_what_cannot_be_delayed_is_refused(plain):
         psmr.with_delays(plain, {"AVR2.w": 0.1})
     with pytest.raises(InputError, match=r"AVR2: the delay of v_re is -0\.1: must be >= 0"):
         psmr.with_delays(plain, {"AVR2.v": -0.1})
+
+
+@pytest.mark.parametrize("name", ["AVR2", 5])
+def test_a_name_that_is_no_input_of_a_device_is_refused(plain, name):
+    with pytest.raises(InputError, match=f'delays: {name!r}: must be "device.input"'):
+        psmr.with_delays(plain, {name: 0.1})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import InputError, nearest
+from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 
@@ -31,6 +31,8 @@ def with_delays(system: System, delays: Mapping[str, float]) -> System:
     check_arguments(with_delays, locals())
     devices = {device.name: device for device in system.devices}
     for name, tau in delays.items():
+        if not isinstance(name, str) or "." not in name:
+            raise InputError(f'delays: {shown(name)}: must be "device.input", for instance "AVR1.v"')
         owner, _, port = name.rpartition(".")
         if owner not in devices:
             raise InputError(f"delays: {name!r}: there is no device {owner!r}{nearest(owner, devices)}")

@@ -225,7 +225,7 @@ class OpenPhases:
             opened: Values = ((line, "trip", code),)
             closed: Values = tuple((line, name, value) for name, value in CLOSED.items())
         else:
-            line = find_line(system, self.line, str(self))
+            line = self._line_of_phasors(system)
             at = 0.0 if self.at is None else self.at
             backwards = reversed_ends(system, self.line, line)
             opened = ((line, "open_phases", code), (line, "at", 1.0 - at if backwards else at))
@@ -237,6 +237,21 @@ class OpenPhases:
         if has_poles(system, line):
             return tuple(Change(t, parameters=values, label=label) for t, label, values in stages)
         return changes_at(system, line, stages)
+
+    def _line_of_phasors(self, system: System) -> str:
+        branch = in_service(system, find_branch(system, self.line, str(self)), str(self))
+        component = system.device(branch.name).component
+        if issubclass(component, DynamicLine | TravellingWaveLine):
+            raise EventError(
+                f"{self}: {branch.name} has its own dynamics and no phases; lines of one section between"
+                " buses with capacitance have them in psmr.Region(..., zero_sequence=True)"
+            )
+        if not issubclass(component, Line):
+            raise EventError(
+                f"{self}: {branch.name} is a {branch.kind}, and phases open of lines alone; take a line"
+                " beside it"
+            )
+        return branch.name
 
 
 def changes_at(system: System, place: str, stages: Iterable[tuple[float, str, Values]]) -> tuple[Change, ...]:
