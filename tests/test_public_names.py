@@ -87,6 +87,9 @@ def things(tmp_path_factory):
     scheme = psmr.SingleRate("TM", h=0.05)
     run = psmr.simulate(system, scheme, t_end=0.5, certify=False)
     run.save(folder / "run.psmr")
+    phases = psmr.build(case, loads="impedance", dynamic=psmr.Region(5, zero_sequence=True))
+    fault = psmr.Fault(5, 0.02, 0.05, phases="ag", r=0.1, x=0.0)
+    unequal = psmr.simulate(phases, psmr.SingleRate("TM", 1 / 60 / 20), 0.06, [fault], certify=False)
     for name, text in (("study", STUDY), ("sweep", SWEEP)):
         (folder / f"{name}.toml").write_text(text.format(case=path))
     (folder / "series.csv").write_text("t,p\n0.1,1.0\n0.2,1.1\n")
@@ -99,6 +102,7 @@ def things(tmp_path_factory):
         "linear": linear,
         "scheme": scheme,
         "run": run,
+        "unequal": unequal,
         "split": partitioning.by_participation(linear, delta=20.0),
         "study": psmr.read_study(folder / "study.toml"),
         "sweep": psmr.read_sweep(folder / "sweep.toml"),
@@ -183,6 +187,8 @@ def right_calls(it):
         "participation": {"linear": linear, "modes": 1},
         "case": {"name": "wscc9"},
         "case_path": {"name": "wscc9"},
+        "periodic_modes": {"run": it["unequal"], "t": 0.03},
+        "with_delays": {"system": system, "delays": {"AVR1.v": 0.1}},
         "read_case": {"path": it["path"]},
         "read_study": {"path": folder / "study.toml"},
         "read_sweep": {"path": folder / "sweep.toml"},

@@ -37,7 +37,9 @@ for label, run in runs.items():
 current.set_ylabel("current of the converter [pu]")
 current.legend(fontsize="small")
 v = runs["everything"].at(t, ["bus8.v_re", "bus8.v_im"]).to_numpy()
-phase.plot(t, v[:, 0] * np.cos(2 * np.pi * 60 * t) - v[:, 1] * np.sin(2 * np.pi * 60 * t), linewidth=1.0)
+phase.plot(
+    t, v[:, 0] * np.cos(2 * np.pi * 60 * t) - v[:, 1] * np.sin(2 * np.pi * 60 * t), "C2", linewidth=1.0
+)
 phase.set_ylabel("phase a at bus 8 [pu]")
 phase.set_xlabel("time [s]")
 

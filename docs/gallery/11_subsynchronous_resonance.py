@@ -29,7 +29,7 @@ def torsional(dynamic, level):
     return [max(found[np.abs(found.imag - 2 * np.pi * f) < 6], key=np.real) for f in shaft]
 
 
-levels = np.linspace(0.1, 1.0, 46)
+levels = np.linspace(0.1, 1.0, 91)
 growth = np.array([torsional(region, level) for level in levels])
 for k in range(4):
     worst = growth[:, k].real.argmax()
@@ -56,8 +56,8 @@ for name, largest in zip(names, torques, strict=True):
 figure, (above, below) = plt.subplots(2, 1, figsize=(8.0, 6.5), layout="constrained")
 for k in range(4):
     above.plot(100 * levels, growth[:, k].real, label=f"mode {k + 1}, {2 * np.pi * shaft[k]:.1f} rad/s")
-phasors = np.array([torsional(None, level) for level in levels[::9]])
-above.plot(100 * levels[::9], phasors[:, :4].real.max(axis=1), "k.", label="largest of all, phasor network")
+phasors = np.array([torsional(None, level) for level in levels[::18]])
+above.plot(100 * levels[::18], phasors[:, :4].real.max(axis=1), "k.", label="largest of all, phasor network")
 above.axvline(74.2, color="0.6", linestyle=":")
 above.set_xlabel("compensation [% of the line's reactance]")
 above.set_ylabel("growth [1/s]")

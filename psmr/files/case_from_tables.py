@@ -98,7 +98,7 @@ def make_case(
     content: dict[str, Any] = {
         "format": FORMAT, "version": VERSION, "name": name, "base_mva": base_mva,
         "frequency_hz": frequency_hz, "mechanical": mechanical,
-        **({} if modules in ((), []) else {"modules": _plain(modules)}),
+        **({} if isinstance(modules, list | tuple) and not modules else {"modules": _plain(modules)}),
     }  # fmt: skip
     for header, (part, _) in ROWS.items():
         content[header] = [_plain(row) for row in _rows(part, parts[part])]

@@ -1,10 +1,12 @@
 """Regions with dynamics of the network: equilibrium, modes, limits, and what is refused."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
 
+import partitioning
 import psmr
 from psmr.cli import main
 from psmr.errors import EventError, InputError
@@ -185,12 +187,21 @@ def test_a_generator_trip_at_a_junction_ends_the_transformers_current(full):
         (psmr.Fault(5, 0.1, 0.2, phases="bc"), "r = 0.001, x = 0"),
         (psmr.Fault(line="4-5", at=0.5, start=0.1, clear=0.2), "line4-5 has its own dynamics"),
         (psmr.OpenPhases("4-5", 0.1), "zero_sequence=True"),
-        (psmr.OpenPhases("3-9", 0.1), "phases open of lines alone"),
+        (psmr.OpenPhases("3-9", 0.1), "transformer3-9 is no line, of which alone phases open"),
+        (psmr.Fault(line="3-9", at=0.5, start=0.1, clear=0.2), "transformer3-9 is no line with a length"),
+        (psmr.ParameterStep("line4-5", "x", -0.1, 0.1), "line4-5.x = -0.1: .* grow without bound"),
     ],
 )
 def test_what_an_element_with_dynamics_cannot_do_is_refused_before_the_run(full, event, words):
     with pytest.raises(EventError, match=words):
         psmr.simulate(full, psmr.VariableStep(1e-4), 0.4, [event])
+
+
+def test_steps_that_take_the_charging_of_all_lines_of_a_bus_are_refused_before_the_run(full):
+    steps = [psmr.ParameterStep(line, "b", 0.0, 0.1) for line in ("line4-5", "line5-7")]
+    psmr.simulate(full, psmr.VariableStep(1e-3), 0.11, steps[:1], certify=False)
+    with pytest.raises(EventError, match="leaves bus5, which has its own dynamics, without capacitance"):
+        psmr.simulate(full, psmr.VariableStep(1e-4), 0.2, steps)
 
 
 @pytest.mark.parametrize(
@@ -337,3 +348,31 @@ def test_an_unbalance_outside_the_region_is_refused(case):
     event = psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="bc")
     with pytest.raises(EventError, match="an unbalance at bus5, a phasor beside a region"):
         psmr.simulate(system, psmr.VariableStep(1e-4), 0.4, [event])
+
+
+def test_a_bolted_fault_that_the_trapezoidal_rule_leaves_swinging_is_warned_of(full):
+    # b of the lines 4-5 and 5-7: 0.088 + 0.153; tau = b r / w0; TM multiplies by (1 - z / 2) / (1 + z / 2).
+    fault = psmr.Fault(5, 0.01, 0.019, r=0.001, x=0.0)
+    words = r"bus5 have a time constant of 6\.4e-07 s, and TM with h = 0\.0001 s .* for 18 ms"
+    with pytest.warns(psmr.errors.PsmrWarning, match=words):
+        run = psmr.simulate(full, psmr.SingleRate("TM", 1e-4), 0.02, [fault], certify=False)
+    v = run.at(np.array([0.012, 0.0121]), ["bus5.v_re"]).to_numpy().ravel()
+    assert v[0] * v[1] < 0
+    assert np.abs(v).min() > 0.3
+
+
+@pytest.mark.parametrize(
+    "scheme", [psmr.SingleRate("TM", 2e-5), psmr.SingleRate("SDIRK2", 1e-4), psmr.VariableStep(1e-4)]
+)
+def test_a_bolted_fault_is_near_zero_where_nothing_warns(full, scheme):
+    fault = psmr.Fault(5, 0.01, 0.019, r=0.001, x=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = psmr.simulate(full, scheme, 0.02, [fault], certify=False)
+    assert run.at(np.linspace(0.0125, 0.0189, 50), ["bus5.v"]).to_numpy().max() < 0.02
+
+
+def test_transformers_with_dynamics_are_drawn_as_transformers(full):
+    figure = psmr.one_line(full, partitioning.by_participation(full.linearise(), delta=100.0))
+    empty = [patch for patch in figure.axes[0].patches if patch.get_facecolor()[3] == 0.0]
+    assert len(empty) == 2 * 3  # two circles each

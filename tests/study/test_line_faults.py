@@ -123,7 +123,7 @@ def test_a_fault_that_cannot_be(values, words):
 
 
 def test_a_transformer_has_no_length(system):
-    with pytest.raises(EventError, match="transformer2-7 is a Transformer, not a line with a length"):
+    with pytest.raises(EventError, match="transformer2-7 is no line with a length"):
         psmr.Fault(line="2-7", at=0.5, start=0.0, clear=0.1).changes(system)
 
 

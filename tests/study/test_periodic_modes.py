@@ -89,6 +89,8 @@ def test_what_has_no_period_is_refused(system):
         psmr.periodic_modes(balanced)
     with pytest.raises(InputError, match=r"does not divide the period 0.0166667 s; take h = 1 / 60 / 333"):
         psmr.periodic_modes(faulted(system, psmr.SingleRate("TM", h=5e-5)))
+    with pytest.raises(InputError, match="reads signals with a delay"):
+        psmr.periodic_modes(faulted(psmr.with_delays(system, {"G.v": 0.001}), tm, t_end=0.003))
     with pytest.raises(InputError, match="no whole period"):
         psmr.periodic_modes(faulted(system, tm, t_end=0.015))
     with pytest.raises(InputError, match="no whole period"):

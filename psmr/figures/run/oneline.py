@@ -102,7 +102,7 @@ def _drawing(system: System, split: Partition, where: dict[str, Point], size: Po
     small, roomy = len(where) <= LABELLED, len(where) <= ROOMY
     marks: list[Mark] = []
     for branch in branches(system):
-        marks += _branch(where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
+        marks += _branch(where[branch.ends[0]], where[branch.ends[1]], branch.transformer, scale)
     fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
     for bus, there in at_buses(system).items():
         marks += _bus(bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)

@@ -166,6 +166,15 @@ def _refuse(system: System, change: Change, device: Device, parameter: str, valu
             f" have to end at once; {_remedy(name)}, put the fault at a neighbouring bus, or leave {name} out"
             " of the region"
         )
+    if (
+        issubclass(component, DynamicLine | DynamicTransformer)
+        and parameter == "x"
+        and value < 0 < device.parameters["x"]
+    ):
+        raise EventError(
+            f"{at}: {name}.x = {value:g}: the current of an inductance below zero would grow without bound; a"
+            " series capacitor is a line of its own with x < 0 in the case"
+        )
     if parameter not in ("status", "p", "q", "p_rate", "q_rate", "shed"):
         return
     kinds = {e: device.parameters.get(f"end_{e}") for e in "ij"}
@@ -232,8 +241,12 @@ class _Capacitances:
             if n in self.status and (p == "status" or (p == "trip" and value == OPEN.index("abc")))
         }  # fmt: skip
         self.status |= switched
+        stepped = {n: value for n, p, value in change.parameters if p == "b" and n in self.status}
+        for shares in self.shares.values():
+            shares |= {n: value for n, value in stepped.items() if n in shares}
+        changed = switched.keys() | stepped.keys()
         for bus, shares in self.shares.items():
-            if switched.keys() & shares.keys() and not any(b * self.status[n] for n, b in shares.items()):
+            if changed & shares.keys() and not any(b * self.status[n] for n, b in shares.items()):
                 raise EventError(
                     f"{change.label or change} at t = {change.t:g} s leaves {bus}, which has its own"
                     f" dynamics, without capacitance; {_remedy(bus)}, or leave it out of the region"

@@ -92,7 +92,7 @@ def zero_circuit(system: System, region: Collection[str], frequency: float) -> Z
             conductance[bus] += status * y.real
     kinds = {bus: CHARGED if charge[bus] > 0 else PHASOR if conductance[bus] else JUNCTION for bus in reached}
     joined = [
-        Branch(_path_name(device, k), "path", (path.first, path.second))
+        Branch(_path_name(device, k), (path.first, path.second))
         for device, part, status in kept if status
         for k, path in enumerate(part.paths)
     ]  # fmt: skip

@@ -34,8 +34,8 @@ class Branch:
     """A line or transformer and the two buses it joins."""
 
     name: str
-    kind: str
     ends: tuple[str, str]
+    transformer: bool = False
 
 
 @of_devices
@@ -72,7 +72,7 @@ def branches(system: System) -> tuple[Branch, ...]:
     for device in system.devices:
         if "v_re_i" in device.connections and "v_re_j" in device.connections:
             ends = (_owner(device, "v_re_i"), _owner(device, "v_re_j"))
-            found.append(Branch(device.name, device.component.__name__, ends))
+            found.append(Branch(device.name, ends, "tap" in device.parameters))
     return tuple(found)
 
 

@@ -134,7 +134,7 @@ def find_line(system: System, line: str, what: str) -> str:
         )
     if not issubclass(component, Line):
         raise EventError(
-            f"{what}: {branch.name} is a {branch.kind}, not a line with a length; take one of its buses, "
+            f"{what}: {branch.name} is no line with a length; take one of its buses, "
             f"{' or '.join(branch.ends)}"
         )
     return branch.name
@@ -248,8 +248,7 @@ class OpenPhases:
             )
         if not issubclass(component, Line):
             raise EventError(
-                f"{self}: {branch.name} is a {branch.kind}, and phases open of lines alone; take a line"
-                " beside it"
+                f"{self}: {branch.name} is no line, of which alone phases open; take a line beside it"
             )
         return branch.name
 

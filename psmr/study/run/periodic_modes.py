@@ -133,14 +133,19 @@ def periodic_modes(run: Run, t: float | None = None) -> PeriodicModes:
     Raises
     ------
     InputError
-        For a step that does not divide the period, a time after which no whole period is without an event,
-        and a run without such a stretch or with a part of its points.
+        For a run with delays, a step that does not divide the period, a time after which no whole period is
+        without an event, and a run without such a stretch or with a part of its points.
     SchemeError
         For a scheme whose step is no program of one rate.
     """
     check_arguments(periodic_modes, locals())
     if run.system is None or run.kept is not None:
         raise InputError(f"{run.name}: needs every point and the system; simulate without `record`")
+    if run.system.delays:
+        raise InputError(
+            f"{run.name}: reads signals with a delay, whose past the product of the steps does not have; take"
+            " the delays as 0 (psmr.with_delays) for the exponents over a period"
+        )
     frequency = nominal_frequency(run.system)
     if frequency is None:
         raise InputError(f"{run.name}: no device has a nominal frequency f_n, so that there is no period")
@@ -148,8 +153,8 @@ def periodic_modes(run: Run, t: float | None = None) -> PeriodicModes:
     steps = round(period / h)
     if steps < 1 or abs(steps * h - period) > ON_GRID * h:
         raise InputError(
-            f"{run.scheme}: h = {h:g} s does not divide the period {period:g} s; take h = 1 / {frequency:g} /"
-            f" {max(steps, 1)} = {period / max(steps, 1)!r}"
+            f"run with {run.scheme}: h = {h:g} s does not divide the period {period:g} s; take"
+            f" h = 1 / {frequency:g} / {max(steps, 1)} = {period / max(steps, 1)!r}"
         )
     span = _span(run, t)
     first = _first_row(run, span, t, h, steps)

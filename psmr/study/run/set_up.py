@@ -18,6 +18,7 @@ from psmr.base.slips import sentence
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
+from psmr.network.dynamic.ringing import ringing_faults
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     events_outside,
@@ -219,6 +220,9 @@ def set_up(
             PsmrWarning,
             stacklevel=3,
         )
+    rule = getattr(scheme, "method", getattr(scheme, "solution", ""))
+    if rule == "TM" and (ringing := ringing_faults(system, changes, scheme.h_fast)):
+        warnings.warn(ringing, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)

@@ -1,0 +1,77 @@
+"""Faults whose voltage the trapezoidal rule leaves swinging from step to step.
+
+The voltage of a resistance r beside a capacitance b decays within tau = b r / w0, a microsecond or less. The
+trapezoidal rule multiplies it by (1 - z / 2) / (1 + z / 2), z = h / tau, in a step: near -1, so that the
+voltage of a bolted fault swings about zero with what it was before. Source: J. R. Marti and J. Lin,
+Suppression of numerical oscillations in the EMTP, IEEE Transactions on Power Systems 4, 1989.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
+from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
+from psmr.integrate.run.trajectory import Change
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
+
+CONDUCTANCES = ("g_fault", *PAIRS, *TO_GROUND)
+
+LEFT = 0.01
+"""Part of the voltage to which it is to fall."""
+
+PERIODS = 0.125
+"""Time in periods of the nominal frequency after which it is to have fallen."""
+
+
+def ringing_faults(system: System, changes: Sequence[Change], h: float) -> str:
+    """Return which fault of a bus with capacitance swings longest with the trapezoidal rule, in words.
+
+    Parameters
+    ----------
+    system
+        Has the capacitances.
+    changes
+        Of the run.
+    h
+        Step in s.
+
+    Returns
+    -------
+    "" where none swings longer than an eighth of a period.
+    """
+    found = [
+        (_time_constant(system, name, value), change, name)
+        for change in changes
+        for name, parameter, value in change.parameters
+        if parameter in CONDUCTANCES and value > 0 and issubclass(system.device(name).component, DynamicBus)
+    ]
+    if not found:
+        return ""
+    tau, change, name = min(found, key=lambda fault: fault[0])
+    allowed = PERIODS / system.device(name).parameters["f_n"]
+    lasts = swinging_time(tau, h)
+    if lasts <= allowed:
+        return ""
+    longest = math.sqrt(-4 * tau * allowed / math.log(LEFT))  # z is large, and ln of the factor -4 / z
+    return (
+        f"{change.label or change} (t = {change.t:g} s): its resistance and the capacitance of {name} have a"
+        f" time constant of {tau:.2g} s, and TM with h = {h:g} s leaves the voltage there swinging from step"
+        f" to step for {1e3 * lasts:.2g} ms, not near zero; take h = {longest:.1g} s, a larger resistance,"
+        " SDIRK2, or psmr.VariableStep"
+    )
+
+
+def swinging_time(tau: float, h: float) -> float:
+    """Return how long in s a voltage that decays within tau swings above 1 % with the trapezoidal rule."""
+    factor = (1 - h / tau / 2) / (1 + h / tau / 2)
+    return h * math.log(LEFT) / math.log(-factor) if factor < 0 else 0.0
+
+
+def _time_constant(system: System, bus: str, conductance: float) -> float:
+    b = float(system.w0[system.index(f"{bus}.b")])
+    return b / conductance / (2 * math.pi * system.device(bus).parameters["f_n"])
