@@ -330,12 +330,10 @@ def test_generator_without_dynamics_is_named():
         build(bare)
 
 
-def test_load_below_its_v_min_is_named():
+def test_load_below_its_v_min_draws_less_and_is_named():
     case = smib()
     load = LoadRow(2, 10.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), v_min=1.05)
-    with pytest.raises(
-        CaseError, match=re.escape("(load2): v_min = 1.05: the power flow's voltage there is 1.0000")
-    ):
+    with pytest.warns(PsmrWarning, match=re.escape("load2 9.955 of 10 MVA at 1.000 pu")):
         build(replace(case, loads=(load,)))
 
 

@@ -257,8 +257,8 @@ def test_a_percentage_is_written_without_an_exponent(part, words):
 
 
 def test_a_loss_of_synchronism_in_a_run_that_is_off_is_not_believed(system):
-    """The trip of a third of a load is harmless; TM with a step of a second loses synchronism at it."""
-    trip = [psmr.LoadTrip(5, 1.0, 0.3)]
+    """The trip of a part of a load is harmless; TM with a step of a second loses synchronism at it."""
+    trip = [psmr.LoadTrip(5, 1.0, 0.4)]
     run = psmr.simulate(system, psmr.SingleRate("TM", 1.0), 20.0, trip)
     assert run.outcome.lost is not None
     assert psmr.simulate(system, t_end=20.0, events=trip, certify=False).outcome.lost is None

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from psmr.dae.declare.component import local_rows, local_variables, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.system.linear import Delays
 from psmr.dae.system.system import System
 
 Reals = NDArray[np.float64]
@@ -93,6 +94,20 @@ def input_columns(system: System, w: Reals, positions: Sequence[int]) -> sparse.
                 at = np.repeat(column[group.index[devices, k]], slopes.shape[1])
                 parts.append((slopes.ravel(), group.row[devices].ravel(), at))
     return _columns(system, parts, len(positions))
+
+
+def delays_at(system: System, w: Reals) -> Delays:
+    """Return the terms of what a system reads with a delay, linearised at a buffer w."""
+    size, count = system.n + system.m, len(system.delays)
+    inputs = [delay.input for delay in system.delays]
+    free = sparse.diags_array(1.0 - system.held_at_limits(w))
+    places = np.arange(count), [delay.source for delay in system.delays]
+    return Delays(
+        b=sparse.csc_matrix(free @ input_columns(system, w, inputs)),
+        c=sparse.csc_matrix((np.ones(count), places), shape=(count, size)),
+        tau=np.array([delay.tau for delay in system.delays]),
+        names=tuple(system.names_u[place - size] for place in inputs),
+    )
 
 
 def parameter_columns(system: System, w: Reals, places: Sequence[Place]) -> sparse.csc_array:

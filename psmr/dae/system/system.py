@@ -305,21 +305,12 @@ class System:
         inside. A state between two equal limits is held. What is read with a delay counts as read at once,
         as at a point of rest.
         """
-        matrix = self._jacobian_at_once(w)
-        if not self.delays:
-            return matrix
-        columns, picked = self._delayed(w)
-        return sparse.csc_matrix(matrix + columns @ picked)
+        matrix, delays = self._jacobian_at_once(w), self._delays_at(w)
+        return matrix if delays is None else sparse.csc_matrix(matrix + delays.b @ delays.c)
 
-    def _delayed(self, w: Reals) -> tuple[sparse.csc_matrix, sparse.csc_matrix]:
-        """Return (n + m, q) derivatives by what is read with a delay, and the (q, n + m) sources of that."""
-        input_columns = function_above("dae.system.complex_step.input_columns")
-        columns = input_columns(self, w, [delay.input for delay in self.delays])
-        free = sparse.diags_array(1.0 - self.held_at_limits(w))
-        sources = [delay.source for delay in self.delays]
-        count, size = len(sources), self.n + self.m
-        picked = sparse.csc_matrix((np.ones(count), (np.arange(count), sources)), shape=(count, size))
-        return sparse.csc_matrix(free @ columns), picked
+    def _delays_at(self, w: Reals) -> Delays | None:
+        """Return the terms of what is read with a delay at a buffer w; None where nothing is."""
+        return function_above("dae.system.complex_step.delays_at")(self, w) if self.delays else None
 
     def _jacobian_at_once(self, w: Reals) -> sparse.csc_matrix:
         """Return the Jacobian with what is read with a delay held."""
@@ -389,11 +380,6 @@ class System:
         if x is not None or y is not None:
             require_solution(self, w, self.jacobian(w)[n:, n:])
         matrix = self._jacobian_at_once(w)
-        delays = None
-        if self.delays:
-            tau = np.array([delay.tau for delay in self.delays])
-            names = tuple(self.names_u[delay.input - n - self.m] for delay in self.delays)
-            delays = Delays(*self._delayed(w), tau, names)
         return LinearDae(
             fx=sparse.csc_matrix(matrix[:n, :n]),
             fy=sparse.csc_matrix(matrix[:n, n:]),
@@ -403,7 +389,7 @@ class System:
             names_y=self.names_y,
             names_g=self.names_g,
             groups=self.together,
-            delays=delays,
+            delays=self._delays_at(w),
         )
 
     def with_start(

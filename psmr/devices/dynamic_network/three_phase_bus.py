@@ -65,7 +65,7 @@ class ThreePhaseBus(DynamicBus):
     """A bus with capacitance and a zero sequence: each phase may have a fault of its own to ground.
 
     i_k = g_k v_k + (the same conductance in all phases) flows from phase k to ground, beside what flows
-    between phases.
+    between phases. Source: Krause and others (2002), chapter 3, as for `zero_crossing`.
     """
 
     inputs = ("v_0",)

@@ -55,7 +55,8 @@ class ThreePhaseLine(DynamicLine):
     u_k is the voltage across the pole of phase k, and u + j.., u_0 those of all phases in the frame. A closed
     pole has u_k = 0; in an open one the current stays at zero: 0 = (1 / w0) di_k/dt + i_k, which takes away
     what an instant of opening beside the zero leaves of it. The poles are in series with the impedance; the
-    charging stays at the buses until the line is out of service with the last of its phases.
+    charging stays at the buses until the line is out of service with the last of its phases. Source: Krause
+    and others (2002), chapter 3, for the frame and the zero sequence.
     """
 
     inputs = (*DynamicLine.inputs, "v_0_i", "v_0_j", "i_0")
