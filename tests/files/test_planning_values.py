@@ -1,6 +1,7 @@
 """Values of planning data that stand for none, and records that are left out: read, each with a warning."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -158,6 +159,24 @@ def test_records_of_generators_that_are_not_there(read):
     record = "77 'GENROU' 1 6.5 0.06 0.2 0.05 4.0 0.0 1.8 1.75 0.6 0.8 0.3 0.15 0.09 0.38 /\n"
     with pytest.warns(PsmrWarning, match=r"no generator '1' at bus 77 in the RAW file .*; left out"):
         read(MACHINE + record)
+
+
+GENERATOR = "1,'1 ',0.0,0.0,999.0,-999.0,0.0,0,200.0,0.0,0.2,0.0,0.0,1.0,1,100.0,200.0,0.0"
+
+
+def test_a_generator_that_cannot_be_read_is_not_said_to_be_missing(tmp_path):
+    (tmp_path / "case.raw").write_text(raw_text(generator=GENERATOR))
+    (tmp_path / "case.dyr").write_text(MACHINE)
+    with warnings.catch_warnings(), pytest.raises(CaseError, match=r"VS = '0\.0': must be > 0"):
+        warnings.simplefilter("error")
+        read_case(tmp_path / "case.raw", tmp_path / "case.dyr")
+
+
+def test_the_later_of_a_machine_and_a_converter_counts(read):
+    turbine = "1 'WT1G1' 1 0.846 0 3.927 0.1773 0 0.1 1 0.03 1.2 0.179 /\n"
+    with pytest.warns(PsmrWarning, match=r":2: GENROU: the WT1G1 of line 3 is the converter of this"):
+        case = read(MACHINE + turbine)
+    assert [device.type for device in case.generators[0].devices] == ["WT1G1"]
 
 
 def test_an_exciter_with_a_leakage_reactance_is_no_machine(read):

@@ -50,10 +50,11 @@ class _Skip:
     """Warns of each thing that is left out, or raises CaseError where that was not asked for.
 
     Records of unknown models are counted by model where they may not be left out: the first, and how many.
+    `all_units` says whether every generator of the RAW file could be read.
     """
 
-    def __init__(self, allowed: bool) -> None:
-        self.allowed = allowed
+    def __init__(self, allowed: bool, all_units: bool) -> None:
+        self.allowed, self.all_units = allowed, all_units
         self.unknown: dict[str, tuple[Entry, int]] = {}
 
     def __call__(self, what: str, remedy: str) -> None:
@@ -99,7 +100,7 @@ def read_dyr(
     CaseError
         Where the file cannot be cut into records.
     """
-    skip, records = _Skip(skip_unknown_models), LIBRARY.with_own(own)
+    skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(own)
     bare = {kind.__name__.upper(): kind for kind in own if not kind.role}
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
     for record in entries(str(path), read_text(path, WINDOWS)):
@@ -181,7 +182,8 @@ def _place(
         return
     key, device = placed
     plant = found.setdefault(key, {})
-    earlier = plant.pop(device.role, None)
+    rivals = SOURCES if device.role in SOURCES else (device.role,)
+    earlier = next((plant.pop(role) for role in rivals if role in plant), None)
     if earlier is not None:
         line = device.where.rpartition(":")[2]
         what = f"the {device.type} of line {line} is the {device.role} of this generator as well and counts"
@@ -212,6 +214,8 @@ def _device(
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))
+    if unit is None and not skip.all_units:
+        return None
     if unit is None:
         there = ", ".join(repr(i) for b, i in units if b == bus) or "none"
         what = f"there is no generator {ident!r} at bus {bus} in the RAW file (at this bus: {there})"
