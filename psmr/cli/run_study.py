@@ -40,7 +40,7 @@ from psmr.study.run.simulate import simulate
 
 def prepare(study: Study) -> tuple[System, Recipe]:
     """Return the system of a study and the recipe of its scheme."""
-    return load_system(study.case), study.recipe
+    return load_system(study.case, study.places.dynamic), study.recipe
 
 
 def run_study(
@@ -99,7 +99,7 @@ def run_study(
     system, recipe = prepare(study)
     streamed: tuple[Path, ...] = ()
     if output:
-        _check_output(study, output, system, kept)
+        check_output(study, output, system, kept)
         if kept is not None and output.signals is None:
             streamed = tuple(tables_of(output))
             kept = replace(kept, files=streamed)
@@ -191,8 +191,8 @@ def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]
     return Output(**extra) if extra else None
 
 
-def _check_output(study: Study, output: Output, system: System, record: Record | None) -> None:
-    """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
+def check_output(study: Study, output: Output, system: System, record: Record | None) -> None:
+    """Raise InputError for a misspelt signal and a missing writer, before half of the files are written."""
     check_signals(study, system, output.signals, None if record is None else record.signals)
     chosen = Signals.of(system).select(output.signals)
     if record is not None and record.signals is not None:

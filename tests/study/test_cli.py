@@ -376,3 +376,25 @@ def test_check_refuses_the_events_that_a_run_refuses(study, study_text, capsys, 
         assert code == 2
         assert f"{study}:15" in err
         assert message in err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('[output]\nsignals = ["*.omaga"]\n', "[output]: there is no signal '*.omaga'"),
+        ("[dynamic]\nbuses = [3, 99]\n", "[dynamic]: Region: there is no bus 99"),
+    ],
+)
+def test_check_refuses_the_outputs_and_run_the_region_with_their_line(
+    study, study_text, capsys, more, message
+):
+    text = study_text.partition("[output]")[0]
+    study.write_text(f"{text}\n{more}")
+    line = study.read_text().splitlines().index(more.partition("\n")[0]) + 1
+    at = line + ("signals" in more)
+    code, _, err = call(capsys, "run", study, "-o", study.parent / "out")
+    assert code == 2
+    assert f"{study}:{at} {message}" in err
+    code, out, err = call(capsys, "check", study)
+    assert code
+    assert message.partition(": ")[2] in out + err

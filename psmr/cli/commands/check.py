@@ -47,8 +47,9 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Check whether a case starts in equilibrium; return 1 where it cannot start."""
     require_targets({"-o": arguments.output}, TABLES)
+    from psmr.cli.run_study import check_output, default_folder
     from psmr.study.check import check
-    from psmr.study.file.study import read_study
+    from psmr.study.file.study import Output, read_study
 
     study = None
     if names_study(arguments):
@@ -64,6 +65,7 @@ def command(arguments: argparse.Namespace) -> int:
     )
     if study is not None and report.system is not None:
         _check_events(study, report.system)
+        check_output(study, study.output or Output(default_folder(study)), report.system, study.record)
     write_csv(arguments.output, report.variables)
     if arguments.json:
         print_json(report.record())

@@ -106,6 +106,7 @@ class Places:
     scheme: str = ""
     signals: str = ""
     record: str = ""
+    dynamic: str = ""
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,7 @@ def study_of(
             document.where(("scheme",)),
             document.where(("output",), "signals"),
             document.where(("simulation",), "record"),
+            document.where(("dynamic",)),
         ),
         **simulation,
     )
