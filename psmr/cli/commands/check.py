@@ -65,7 +65,7 @@ def command(arguments: argparse.Namespace) -> int:
     )
     if study is not None and report.system is not None:
         _check_events(study, report.system)
-        check_output(study, study.output or Output(default_folder(study)), report.system, study.record)
+        check_output(study, study.output or Output(str(default_folder(study))), report.system, study.record)
     write_csv(arguments.output, report.variables)
     if arguments.json:
         print_json(report.record())
