@@ -11,9 +11,9 @@ where v may be the voltage of another bus. Where several buses hold one voltage,
 gives its share of it up to its own limits. Newton's method, with a line search, is descent on the sum of
 squares of all equations: no set of buses at a limit is tried out, and none can alternate. Sources:
 A. Fischer, A special Newton-type optimization method, Optimization 24 (1992); S. C. Billups, Algorithms for
-complementarity problems and generalized equations, thesis, University of Wisconsin (1995); with the root of a^2 + b^2 + 2 mu^2 in its place, which is
-smooth, C. Kanzow, Some noninterior continuation methods for linear complementarity problems, SIAM J. Matrix
-Anal. Appl. 17 (1996).
+complementarity problems and generalized equations, thesis, University of Wisconsin (1995); with the root of
+a^2 + b^2 + 2 mu^2 in its place, which is smooth, C. Kanzow, Some noninterior continuation methods for linear
+complementarity problems, SIAM J. Matrix Anal. Appl. 17 (1996).
 """
 
 from __future__ import annotations
