@@ -50,6 +50,24 @@ def test_matpower_and_back(everything, tmp_path):
     same_flow(everything, read_case(path, frequency_hz=60.0))
 
 
+def test_matpower_says_that_a_load_draws_less_at_low_voltage(tmp_path):
+    """Behind x = 0.5 pu no more than 100 MW of constant power can be drawn; it falls below 0.7 pu."""
+    case = Case(
+        *("low", 100.0, 60.0, (BusRow(1), BusRow(2))),
+        lines=(LineRow(1, 2, 0.5),),
+        loads=(LoadRow(2, 110.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)),),
+        generators=(GeneratorRow("G", 1, "slack"),),
+    )
+    with pytest.warns(PsmrWarning, match=r"draw less than that"):
+        drawn = power_flow(case).load_p[0]
+    with pytest.warns(PsmrWarning, match=r"cannot keep 1 loads that draw less than they are given"):
+        write_case(case, tmp_path / "low.m")
+    with pytest.warns(PsmrWarning):
+        again = read_case(tmp_path / "low.m")
+    assert again.loads[0].p_mw == pytest.approx(100 * drawn, abs=1e-9)
+    assert drawn < 1.0
+
+
 def test_shunt_parts_of_branches(tmp_path):
     case = Case(
         name="two buses",

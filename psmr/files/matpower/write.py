@@ -35,8 +35,8 @@ def matpower_text(case: Case) -> str:
     Warns
     -----
     PsmrWarning
-        For what the format cannot keep: dynamic devices, loads that depend on the voltage, shunts out of
-        service.
+        For what the format cannot keep: dynamic devices, loads that depend on the voltage or draw less than
+        they are given at a low one, shunts out of service.
     """
     flow = power_flow(case)
     base = case.base_mva
@@ -79,7 +79,7 @@ def matpower_text(case: Case) -> str:
         (row.from_bus, row.to_bus, row.r, row.x, 0.0, 0.0, 0.0, 0.0, row.tap, row.shift_deg, row.status)
         for row in case.transformers
     ]
-    _warn_of_losses(case)
+    _warn_of_losses(case, flow.reduced)
     name = re.sub(r"\W", "_", case.name)
     return "\n".join(
         [
@@ -117,7 +117,7 @@ def _admittances(case: Case) -> list[tuple[int, complex]]:
     return found
 
 
-def _warn_of_losses(case: Case) -> None:
+def _warn_of_losses(case: Case, reduced: Sequence[str]) -> None:
     lost = [
         (
             sum(len(row.devices) for row in case.generators)
@@ -129,6 +129,7 @@ def _warn_of_losses(case: Case) -> None:
             sum(not (row.constant_power or row.device) for row in case.loads),
             "loads that depend on the voltage",
         ),
+        (len(reduced), "loads that draw less than they are given, at a low voltage"),
         (sum(not row.status for row in case.shunts), "shunts out of service"),
         (len(case.sequence), "rows of sequence data"),
         (
