@@ -52,6 +52,8 @@ class SystemLike(Protocol):
     @property
     def devices(self) -> Any: ...  # noqa: D102
     @property
+    def delays(self) -> Any: ...  # noqa: D102
+    @property
     def parameters(self) -> Any: ...  # noqa: D102
 
     def parameter_place(self, device: str, parameter: str) -> tuple[int, int, int]:
@@ -79,6 +81,11 @@ class StoragePencil:
             raise PartitionError(
                 "the system has no element with dynamics of the network; make one with psmr.build(case,"
                 ' dynamic=psmr.Region("all"))'
+            )
+        if system.delays:
+            raise PartitionError(
+                "the system reads signals with a delay, which the search for a region does not have; search"
+                " in the system without them"
             )
         self.n, self.size = system.n, system.n + system.m
         whole = _at(system, {})

@@ -5,7 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.sparse.linalg import splu
 
+import partitioning
 import psmr
+from psmr.cli import main
 from psmr.errors import InputError, StudyError
 from tests.internals import Change, integrate, load_system
 
@@ -169,9 +171,31 @@ def test_a_study_file_names_delays(tmp_path):
         path.write_text(STUDY.format(name=name, tau=tau))
         with pytest.raises(StudyError, match=words):
             psmr.read_study(path)
+    path.write_text(STUDY.format(name="AVR2.v", tau=0.03).replace('"AVR2.v"', "AVR2.v"))
+    with pytest.raises(StudyError, match=r'AVR2 is a table: put the name in quotes, "AVR2\.v" = 0\.03'):
+        psmr.read_study(path)
     path.write_text(STUDY.format(name="AVR2.volt", tau=0.03))
     with pytest.raises(InputError, match=r"AVR2: delays has 'volt', which is no input that reads a signal"):
         load_system(psmr.read_study(path).case)
+
+
+def test_check_refuses_the_delays_that_a_run_refuses(tmp_path, capsys):
+    path = tmp_path / "late.toml"
+    path.write_text(STUDY.format(name="AVR2.volt", tau=0.03))
+    assert main(["check", str(path)]) != 0
+    assert "AVR2: delays has 'volt'" in capsys.readouterr().err
+
+
+def test_critical_step_tries_none_longer_than_a_delay(delayed):
+    found = psmr.critical_step(delayed, psmr.SingleRate("TM", 0.01), first=0.01)
+    assert str(found).endswith("stable up to h = 0.031 s, the largest step tried")
+
+
+def test_what_looks_at_elements_of_the_network_does_not_leave_delays_out():
+    full = psmr.build(psmr.case("wscc9-emt"), loads="impedance", dynamic=psmr.Region("all"))
+    late = psmr.with_delays(full, {"G1.v": 0.001})
+    with pytest.raises(partitioning.PartitionError, match="reads signals with a delay"):
+        partitioning.by_deformation(late, modes=-38.2 + 16.7j, tolerance=0.003)
 
 
 def test_what_cannot_be_delayed_is_refused(plain):

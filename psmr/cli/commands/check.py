@@ -48,6 +48,7 @@ def command(arguments: argparse.Namespace) -> int:
     """Check whether a case starts in equilibrium; return 1 where it cannot start."""
     require_targets({"-o": arguments.output}, TABLES)
     from psmr.cli.run_study import check_output, default_folder
+    from psmr.dae.system.with_delays import with_delays
     from psmr.study.check import check
     from psmr.study.file.study import Output, read_study
 
@@ -64,7 +65,7 @@ def command(arguments: argparse.Namespace) -> int:
         dynamic=file.dynamic,
     )
     if study is not None and report.system is not None:
-        _check_events(study, report.system)
+        _check_events(study, with_delays(report.system, dict(file.delays)))
         check_output(study, study.output or Output(str(default_folder(study))), report.system, study.record)
     write_csv(arguments.output, report.variables)
     if arguments.json:

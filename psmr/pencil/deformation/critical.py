@@ -108,8 +108,8 @@ def critical_step(
         together at the given ratio. ``"ratio"``: h_slow at the given h_fast, so that the ratio is the whole
         number searched for.
     first, last
-        Smallest and largest step (h, h_slow) to try in s. First is a thousandth of `last` unless given, or
-        the step that has room for the micro steps of SMES where that is longer.
+        Smallest and largest step (h, h_slow) to try in s; none is longer than a delay. First is a thousandth
+        of `last` unless given, or the step that has room for the micro steps of SMES where that is longer.
 
     Returns
     -------
@@ -133,6 +133,9 @@ def critical_step(
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
     last = positive_number("last", last)
     smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
+    if linear.delays is not None:
+        last = min(last, float(linear.delays.tau.min()))
+        smallest = min(smallest, last)
     first = positive_number("first", smallest if first is None else first)
     if first > last:
         raise InputError(f"first = {first:g} s is beyond last = {last:g} s")

@@ -147,10 +147,15 @@ def compared_with_full(
     Raises
     ------
     InputError
-        For more than 2,000 states and no `modes`.
+        For more than 2,000 states and no `modes`, and for a system that reads signals with a delay.
     """
     import partitioning
 
+    if system.delays:
+        raise InputError(
+            f"{system.name}: reads signals with a delay, with which no mode is followed to full dynamics of"
+            " the network; leave [delays] out for the deformation by the model"
+        )
     linear = system.linearise()
     if system.n > LARGEST:
         if modes is None:

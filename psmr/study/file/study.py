@@ -335,6 +335,13 @@ def _region(document: Document) -> Region | None:
 def _delays(document: Document) -> tuple[tuple[str, float], ...]:
     """Return what the table [delays] says: "device.input" = delay in s."""
     given = document.table("delays") or {}
+    for name, tau in given.items():
+        if isinstance(tau, Mapping):
+            document.fail(
+                f'{name} is a table: put the name in quotes, "{name}.{next(iter(tau), "v")}" = 0.03',
+                ("delays",),
+                name,
+            )
     spec = {name: Field((float,)) for name in given}
     found = document.values(("delays",), given, spec)
     for name, tau in found.items():
