@@ -152,7 +152,7 @@ def _solved(interpreter, row, block, a, w, tolerance, effort):  # type: ignore[n
 
 
 @lean
-def _attempt(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
+def _solve_stage(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
     """Solve a stage: from its last results, and where these do not serve from the present point."""
     history, slot, state, tolerance = (
         interpreter.stage_history,
@@ -207,7 +207,7 @@ def stage(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             known[q] += u * one[at] + v * two[at]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
-    status = _attempt(interpreter, row, block, a, w)
+    status = _solve_stage(interpreter, row, block, a, w)
     if row[SHOWN] != 0 and interpreter.inner_points.shape[0] > time_round:
         copy(w, interpreter.inner_points[time_round])
     return status
