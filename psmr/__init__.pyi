@@ -58,7 +58,7 @@ from .study.events import ShuntSwitch as ShuntSwitch
 from .study.events import TimeSeries as TimeSeries
 from .study.events import When as When
 from .study.explain import explain as explain
-from .study.file.study import read_study as read_study
+from .study.file.read_study import read_study as read_study
 from .study.record.record import Record as Record
 from .study.run.load import load_run as load_run
 from .study.run.periodic_modes import periodic_modes as periodic_modes

@@ -268,7 +268,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
 
 def names_study(arguments: argparse.Namespace) -> bool:
     """Return whether what a command names is a study; a case whose format was given is not."""
-    from psmr.study.file.study import is_study
+    from psmr.study.file.read_study import is_study
 
     return arguments.format is None and is_study(arguments.case)
 

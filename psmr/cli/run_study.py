@@ -28,8 +28,9 @@ from psmr.study.certificate.network_deformation import (
     everywhere,
 )
 from psmr.study.file.names import check_signals, load_system, refuse_event
+from psmr.study.file.read_study import is_study, read_study, usual_folder
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.study import Output, Study, is_study, read_study, usual_folder
+from psmr.study.file.study import Output, Study
 from psmr.study.output.files import check_writable
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.record import Record

@@ -33,7 +33,8 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, StudyError, shown
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
-from psmr.study.file.study import TABLES, Study, read_study, study_of
+from psmr.study.file.read_study import read_study, study_of
+from psmr.study.file.study import TABLES, Study
 from psmr.sweep.axes import (
     Axis,
     BranchOutages,

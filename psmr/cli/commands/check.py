@@ -50,7 +50,8 @@ def command(arguments: argparse.Namespace) -> int:
     from psmr.cli.run_study import check_output, default_folder
     from psmr.dae.system.with_delays import with_delays
     from psmr.study.check import check
-    from psmr.study.file.study import Output, read_study
+    from psmr.study.file.read_study import read_study
+    from psmr.study.file.study import Output
 
     study = None
     if names_study(arguments):

@@ -32,7 +32,7 @@ def command(arguments: argparse.Namespace) -> None:
 
     from psmr.cli.run_study import prepare
     from psmr.study.explain import explain
-    from psmr.study.file.study import read_study
+    from psmr.study.file.read_study import read_study
 
     system, recipe = prepare(read_study(arguments.study))
     explanation = explain(system, recipe.scheme(system.linearise()))

@@ -66,7 +66,7 @@ def command(arguments: argparse.Namespace) -> None:
 
 def _label(path: str, run: Any) -> str:
     """Return what a run is called in a picture: the title of its study, else its file; and its scheme."""
-    from psmr.study.file.study import is_study, read_study
+    from psmr.study.file.read_study import is_study, read_study
 
     name = read_study(path).name if is_study(path) else path
     return f"{name} ({run.scheme})"

@@ -109,7 +109,7 @@ def system_and_scheme(arguments: argparse.Namespace) -> tuple[System, Scheme | N
     """Return the system of a case or study, and the study's scheme."""
     from psmr.cli.run_study import prepare
     from psmr.study.file.names import load_system
-    from psmr.study.file.study import read_study
+    from psmr.study.file.read_study import read_study
 
     require_targets({"--figure": arguments.figure}, PICTURES)
     require_targets({"--table": arguments.table}, TABLES)

@@ -68,7 +68,7 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """Run a study and show the result."""
     from psmr.cli.run_study import default_folder, run_study
-    from psmr.study.file.study import read_study
+    from psmr.study.file.read_study import read_study
 
     study = read_study(arguments.study)
     folder = arguments.output or (None if study.output else default_folder(study))

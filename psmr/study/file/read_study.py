@@ -1,0 +1,305 @@
+"""Read a study file: what it says, or all its mistakes at once, each with file and line."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
+from psmr.base.modules import load_modules
+from psmr.files.read import CaseFile
+from psmr.files.shipped import shipped_cases
+from psmr.files.text import STANDARD_INPUT
+from psmr.files.toml.document import Document, read_document
+from psmr.files.toml.fields import Field, specification
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.network.dynamic.region import Region
+from psmr.network.start.conversion import load_shares
+from psmr.study.criteria import Criteria
+from psmr.study.events import When
+from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
+from psmr.study.file.study import FORMAT, TABLES, VERSION, Output, Places, Study
+from psmr.study.file.tables import CRITERIA, DYNAMIC, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
+from psmr.study.record.record import Record
+
+Row = TypeVar("Row")
+
+# The type of a scheme that is not named.
+USUAL = "variable"
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
+    """Return the study in a TOML file, or in standard input (``-``).
+
+    The paths in it are relative to its folder, those of standard input to the current one.
+
+    Raises
+    ------
+    StudyError
+        For a file that cannot be read or is no TOML, a missing, misspelt or mistyped field and a value that
+        cannot be; the message names file, line, table, field and value.
+    """
+    check_arguments(read_study, locals(), StudyError)
+    return study_of(read_document(path, StudyError))
+
+
+def study_of(
+    document: Document,
+    format: str = FORMAT,
+    version: int = VERSION,
+    without: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+) -> Study:
+    """Return the study in a document that calls itself by a format and version.
+
+    `without` are tables of a study that mean something else in it, `beside` those that it has more.
+    """
+    mistakes = Mistakes(StudyError)
+    if document.content.get("format") != format:
+        # Of a file of another kind the rest would say nothing.
+        _head(document, format, version, beside)
+    head = mistakes.attempt(_head, document, format, version, beside)
+    events = _rows(document, "event", EVENTS, mistakes)
+    monitors = _rows(document, "monitor", MONITORS, mistakes)
+    simulation = mistakes.attempt(_simulation, document)
+    if simulation is not None and simulation.get("t_end") is None:
+        for table in ("event", "monitor"):
+            if table in document.content:
+                words = f"{table}s need a run; add [simulation] with t_end"
+                mistakes.attempt(document.fail, words, (table, 0))
+    schemes: Mapping[str, type[Scheme]] = {}
+    if head and "modules" in head:
+        head["folder"] = document.path.parent
+        folders = document.path.parent, Path()
+        schemes = (
+            mistakes.attempt(_own_schemes, head["modules"], folders, document.where((), "modules")) or {}
+        )
+    region = mistakes.attempt(_region, document)
+    delays = mistakes.attempt(_delays, document)
+    recipe = mistakes.attempt(_recipe, document, schemes)
+    criteria = mistakes.attempt(_criteria, document)
+    output = None if "output" in without else mistakes.attempt(_output, document)
+    mistakes.finish()
+    assert head is not None
+    assert simulation is not None
+    assert recipe is not None
+    assert criteria is not None
+    name = head.pop("name", _stem(document.path))
+    return Study(
+        name,
+        CaseFile(**head, dynamic=region, delays=delays or ()),
+        recipe,
+        events=events,
+        monitors=monitors,
+        criteria=criteria,
+        output=output,
+        source=str(document.path),
+        text=document.text,
+        places=Places(
+            tuple(document.where(("event", i)) for i in range(len(events))),
+            document.where(("scheme",)),
+            document.where(("output",), "signals"),
+            document.where(("simulation",), "record"),
+            document.where(("dynamic",)),
+        ),
+        **simulation,
+    )
+
+
+def _simulation(document: Document) -> dict[str, Any]:
+    """Return what the table [simulation] says, and what is kept of the run."""
+    given = document.table("simulation")
+    simulation = {} if given is None else document.values(("simulation",), given, SIMULATION)
+    record = _record(document, simulation)
+    t_end = simulation.get("t_end")
+    if t_end is not None and t_end <= 0:
+        document.fail(f"t_end = {t_end:g}: must be > 0 in s", ("simulation",), "t_end")
+    return {**simulation, "record": record}
+
+
+def is_study(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file, or standard input (``-``), says that it is a study.
+
+    Raises
+    ------
+    StudyError
+        When it ends in .toml and cannot be read.
+    """
+    if str(path) != STANDARD_INPUT and Path(path).suffix.lower() != ".toml":
+        return False
+    return bool(read_document(path, StudyError).content.get("format") == FORMAT)
+
+
+def _head(document: Document, format: str, version: int, beside: tuple[str, ...]) -> dict[str, Any]:
+    head = document.head(format, version, HEAD, (*TABLES, *beside))
+    if "path" in head and not os.path.exists(head["path"]):
+        # The name of a case that ships with psmr, where no such file is beside the study.
+        head["path"] = shipped_cases().get(document.content["case"], head["path"])
+    for key, name in (("case", "path"), ("dynamics", "dynamics"), ("sequence", "sequence")):
+        if name in head and not os.path.isfile(head[name]):
+            if os.path.isdir(head[name]):
+                words = f"{key} = {shown(document.content[key])}: is a folder; name the file in it"
+                document.fail(words, (), key)
+            folder = head[name].parent
+            there = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
+            there += shipped_cases() if key == "case" else ()
+            document.fail(
+                f"{key} = {shown(document.content[key])}: there is no such file beside the study"
+                f"{nearest(head[name].name, there)}",
+                (),
+                key,
+            )
+    if "loads" in head:
+        try:
+            head["loads"] = str(load_shares(head["loads"]))
+        except InputError as error:
+            raise StudyError(f"{document.where((), 'loads')}: {error}") from error
+    return head
+
+
+def _own_schemes(names: tuple[str, ...], folders: tuple[Path, ...], where: str) -> dict[str, type[Scheme]]:
+    """Return the schemes in modules of the user's own."""
+    try:
+        return own_schemes(load_modules(names, folders, where))
+    except InputError as error:
+        raise StudyError(str(error)) from error
+
+
+def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
+    place = ("scheme",)
+    given = document.table("scheme") or {}
+    if given.get("type") == "self-adjusting":
+        document.fail(
+            'type = "self-adjusting": this scheme was removed, it took the steps of psmr.VariableStep; write '
+            'type = "variable", which has the same fields',
+            place,
+            "type",
+        )
+    # With nothing said but a tolerance the steps follow the error.
+    usual = "type" not in given and given.keys() <= scheme_fields(USUAL).keys()
+    kind = USUAL if usual else document.choice(place, given, (*HOMES, *own))
+    spec = fields_of(own[kind]) if kind in own else scheme_fields(kind)
+    values = document.values(place, _beside_type(given), spec)
+    try:
+        split = None
+        if spec.keys() >= SPLIT.keys():
+            split = Split(**{key: values.pop(key) for key in SPLIT if key in values})
+        recipe = Recipe(values, split, kind, own.get(kind))
+        recipe.check()
+    except SchemeError as error:
+        # An error that begins with a field is said at its line.
+        field = str(error).partition(" = ")[0]
+        raise StudyError(f"{document.where(place, field if field in given else None)}: {error}") from error
+    return recipe
+
+
+def _region(document: Document) -> Region | None:
+    place = ("dynamic",)
+    given = document.table("dynamic")
+    if given is None:
+        return None
+    try:
+        return Region(**document.values(place, given, DYNAMIC))
+    except StudyError:
+        raise
+    except InputError as error:
+        raise placed(error, StudyError, document.where(place)) from error
+
+
+def _delays(document: Document) -> tuple[tuple[str, float], ...]:
+    """Return what the table [delays] says: "device.input" = delay in s."""
+    given = document.table("delays") or {}
+    for name, tau in given.items():
+        if isinstance(tau, Mapping):
+            document.fail(
+                f'{name} is a table: put the name in quotes, "{name}.{next(iter(tau), "v")}" = 0.03',
+                ("delays",),
+                name,
+            )
+    spec = {name: Field((float,)) for name in given}
+    found = document.values(("delays",), given, spec)
+    for name, tau in found.items():
+        if not (math.isfinite(tau) and tau >= 0.0):
+            document.fail(
+                f"{name} = {tau}: must be a finite time in s of at least 0, by which the signal is late",
+                ("delays",),
+                name,
+            )
+    return tuple((name, float(tau)) for name, tau in found.items())
+
+
+def _criteria(document: Document) -> Criteria:
+    place = ("criteria",)
+    given = document.table("criteria") or {}
+    values = document.values(place, given, CRITERIA)
+    try:
+        return Criteria(**values)
+    except InputError as error:
+        raise placed(error, StudyError, document.where(place)) from error
+
+
+def _rows(
+    document: Document, name: str, known: Mapping[str, Callable[..., Row]], mistakes: Mistakes
+) -> tuple[Row, ...]:
+    """Return what the tables [[name]] stand for, in the order of the file; keep what is wrong with some."""
+    tables = enumerate(mistakes.attempt(document.rows, name) or ())
+    found = [mistakes.attempt(_row, document, (name, i), given, known) for i, given in tables]
+    return tuple(row for row in found if row is not None)
+
+
+def _row(
+    document: Document,
+    place: tuple[str, int],
+    given: Mapping[str, Any],
+    known: Mapping[str, Callable[..., Row]],
+) -> Row:
+    make = known[document.choice(place, given, known)]
+    fields = specification(make)
+    if place[0] == "event":
+        fields["when"] = Field((str,))
+        if "when" in given:
+            given = {"start": 0.0, **given} if "start" in fields else given
+    values = document.values(place, _beside_type(given), fields)
+    condition = values.pop("when", None)
+    try:
+        row = make(**values)
+        return row if condition is None else When(condition, row)  # type: ignore[return-value, arg-type]
+    except InputError as error:
+        raise placed(error, StudyError, document.where(place)) from error
+
+
+def _record(document: Document, simulation: dict[str, Any]) -> Record | None:
+    """Take what the table [simulation] says of what is kept out of its values."""
+    given = {
+        field.fills: simulation.pop(field.fills) for field in RECORD.values() if field.fills in simulation
+    }
+    try:
+        return Record(**given) if given else None
+    except InputError as error:
+        raise StudyError(f"{document.where(('simulation',))}: {error}") from error
+
+
+def _beside_type(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key != "type"}
+
+
+def _output(document: Document) -> Output | None:
+    given = document.table("output")
+    if given is None:
+        return None
+    values = {"folder": str(usual_folder(document.path)), **given}
+    return Output(**document.values(("output",), values, specification(Output)))
+
+
+def usual_folder(source: str | os.PathLike[str]) -> Path:
+    """Return where a run of a study file is written that names no folder: ``results/NAME``."""
+    return Path("results") / _stem(Path(source))
+
+
+def _stem(path: Path) -> str:
+    """Return what a study is called after its file."""
+    return "stdin" if str(path) == STANDARD_INPUT else path.stem
