@@ -13,7 +13,17 @@ import psmr
 from psmr import Device, assemble, read_case, write_case
 from psmr.errors import CaseError
 from tests.components import CIM5, CIM6, InductionMotor
-from tests.internals import DeviceRow, LoadRow, NumericMath, Plant, defaults, solve_plants, structure_for
+from tests.internals import (
+    DeviceRow,
+    LoadRow,
+    NumericMath,
+    Plant,
+    after,
+    defaults,
+    schedule,
+    solve_plants,
+    structure_for,
+)
 from tests.network.test_jacobians import Signal
 from tests.sundials import solver
 
@@ -195,7 +205,7 @@ def test_against_ida_after_a_trip(case):
         psmr.simulate(system, psmr.SingleRate("TM", h=h), t_end=0.5, events=[event], certify=False)
         for h in (5e-4, 2.5e-4)
     ]
-    now = psmr.study.events.schedule.after(system, event.changes(system), event.start)
+    now = after(system, schedule(system, [event], 0.5), event.start)
     k = np.flatnonzero(ends[0].t == 0.1)[-1]
     x, y = ends[0].x[k], ends[0].y[k]
     rate = np.concatenate([now.f(x, y), np.zeros(now.m)])

@@ -11,7 +11,7 @@ import psmr
 from psmr import read_case, write_case
 from psmr.errors import CaseError
 from tests.components import FrequencyCharacteristic, LoadCharacteristic
-from tests.internals import DeviceRow, LoadRow, NumericMath
+from tests.internals import DeviceRow, LoadRow, NumericMath, after, schedule
 from tests.network.library import PARAMETERS
 from tests.sundials import solver
 
@@ -120,7 +120,7 @@ def test_against_ida_after_a_trip(case):
         psmr.simulate(system, psmr.SingleRate("TM", h=h), t_end=0.6, events=[event], certify=False).x[-1]
         for h in (1e-3, 5e-4)
     ]
-    now = psmr.study.events.schedule.after(system, event.changes(system), event.start)
+    now = after(system, schedule(system, [event], 0.5), event.start)
     first = psmr.simulate(
         system, psmr.SingleRate("TM", h=1e-3), t_end=0.1 + 1e-3, events=[event], certify=False
     )

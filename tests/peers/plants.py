@@ -70,6 +70,7 @@ BESIDE = {
     "machine": (),
     "converter": (),
     "exciter": ("GENROU",),
+    "shaft": ("GENROU",),
     "compensator": ("GENROU", "SEXS"),
     "governor": ("GENROU",),
     "stabiliser": ("GENROU", "SEXS"),

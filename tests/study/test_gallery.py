@@ -23,10 +23,10 @@ PRINTED = {
         "line with its dynamics: 27.7 1/s at 61 Hz with a ratio of 2, unstable up to 2.4",
     ),
     "11_subsynchronous_resonance": (
-        "mode 1: grows fastest at 94 % (x_c = 0.470 pu)",
+        "mode 1: grows fastest at 95 % (x_c = 0.475 pu)",
         "mode 2: grows fastest at 76 % (x_c = 0.380 pu)",
-        "mode 3: grows fastest at 56 % (x_c = 0.280 pu)",
-        "mode 4: grows fastest at 36 % (x_c = 0.180 pu)",
+        "mode 3: grows fastest at 57 % (x_c = 0.285 pu)",
+        "mode 4: grows fastest at 37 % (x_c = 0.185 pu)",
         "largest torque LPA-LPB: 4.89 pu",
     ),
     "12_energisation": ("with its charge: 1.47 to 3.22 pu", "discharged: 1.87 to 1.99 pu"),

@@ -71,7 +71,8 @@ def after(system: System, changes: Sequence[Change], t: float | None = None) -> 
     system
         The system before them.
     changes
-        In order of time.
+        In order of time. What trips a part of a device sets nothing of the whole; of what `schedule` returns
+        it does.
     t
         Time in s at which what follows a course is looked at; that of the last change where left out.
     """
