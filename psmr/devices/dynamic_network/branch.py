@@ -71,7 +71,7 @@ class DynamicTransformer(Component):
             """Return the equations of a transformer between such ends."""
             return _transformer(m, v, p, end_i, end_j)
 
-        return _ports(end_i, end_j) | {"equations": staticmethod(equations)}
+        return _variables(end_i, end_j, charged=False) | {"equations": staticmethod(equations)}
 
 
 class DynamicLine(Component):
@@ -115,8 +115,7 @@ class DynamicLine(Component):
             """Return the equations of a line between such ends."""
             return line_equations(v, p, end_i, end_j, sections)
 
-        found = dict(_ports(end_i, end_j))
-        found["outputs"] += tuple(f"b_{e}" for e, k in (("i", end_i), ("j", end_j)) if k == CHARGED)
+        found = _variables(end_i, end_j, charged=True)
         if sections > 1:
             pairs = [("i_re", "i_im")]
             for k in range(2, sections + 1):
@@ -141,15 +140,25 @@ def section_values(r: float, x: float, b: float, g: float, sections: int) -> dic
     return {"r": z_k.real, "x": z_k.imag, "b": y_k.imag, "g": y_k.real}
 
 
-def _ports(end_i: int, end_j: int) -> dict[str, Any]:
-    """Return the variables that a branch of one section has by the kinds of its ends."""
+def ports_by_ends(end_i: int, end_j: int, charged: bool) -> dict[str, tuple[str, ...]]:
+    """Return the inputs and outputs of a branch by the kinds of its ends.
+
+    A `charged` one adds its capacitance to that of a bus with capacitance.
+    """
     ends = (("i", end_i), ("j", end_j))
-    inputs: tuple[str, ...] = DynamicTransformer.inputs
-    inputs += tuple(f"d_{part}_{e}" for e, kind in ends if kind == DEPENDENT for part in ("re", "im"))
-    outputs: tuple[str, ...] = DynamicTransformer.outputs
-    outputs += tuple(f"d_{part}_{e}" for e, kind in ends if kind == JUNCTION for part in ("re", "im"))
     # A dependent end reads what a junction adds up under the same name; it must not add to it.
-    found: dict[str, Any] = {"inputs": inputs, "outputs": outputs}
+    reads = tuple(f"d_{part}_{e}" for e, kind in ends if kind == DEPENDENT for part in ("re", "im"))
+    rates = tuple(f"d_{part}_{e}" for e, kind in ends if kind == JUNCTION for part in ("re", "im"))
+    charges = tuple(f"b_{e}" for e, kind in ends if charged and kind == CHARGED)
+    return {
+        "inputs": (*DynamicTransformer.inputs, *reads),
+        "outputs": (*DynamicTransformer.outputs, *rates, *charges),
+    }
+
+
+def _variables(end_i: int, end_j: int, charged: bool) -> dict[str, Any]:
+    """Return the variables that a branch of one section has by the kinds of its ends."""
+    found: dict[str, Any] = {**ports_by_ends(end_i, end_j, charged)}
     if DEPENDENT in (end_i, end_j):
         found |= {"states": (), "algebraic": ("i_re", "i_im"), "rows": ("i_re", "i_im")}
     return found

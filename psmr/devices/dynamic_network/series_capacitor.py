@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms
-from psmr.devices.dynamic_network.branch import CHARGED, DEPENDENT, JUNCTION, KINDS, PHASOR
+from psmr.devices.dynamic_network.branch import (
+    CHARGED,
+    DEPENDENT,
+    JUNCTION,
+    KINDS,
+    PHASOR,
+    ports_by_ends,
+)
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
 from psmr.devices.machines.textbook import F_N
 from psmr.devices.network import in_or_out
@@ -58,16 +65,7 @@ class DynamicSeriesCapacitor(Component):
             """Return the equations of a series capacitor between such ends."""
             return _capacitor(v, p, end_i, end_j)
 
-        ends = (("i", end_i), ("j", end_j))
-        parts = ("re", "im")
-        inputs = tuple(f"d_{part}_{e}" for e, kind in ends if kind == DEPENDENT for part in parts)
-        rates = tuple(f"d_{part}_{e}" for e, kind in ends if kind == JUNCTION for part in parts)
-        charges = tuple(f"b_{e}" for e, kind in ends if kind == CHARGED)
-        return {
-            "inputs": (*DynamicSeriesCapacitor.inputs, *inputs),
-            "outputs": (*DynamicSeriesCapacitor.outputs, *rates, *charges),
-            "equations": staticmethod(equations),
-        }
+        return {**ports_by_ends(end_i, end_j, charged=True), "equations": staticmethod(equations)}
 
 
 def _capacitor(v: Any, p: Any, end_i: int, end_j: int) -> tuple[Terms, Terms, Terms]:

@@ -98,7 +98,7 @@ def integrate(
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     if stops is not None and not scheme.chooses_steps:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
-    scheme = with_delays(scheme, system, every)
+    scheme = able_to_read_delays(scheme, system, every)
     parameters = [matrix.copy() for matrix in system.parameters]
     same = TUNED.least_tolerance * (t_end - t_start)
     if not scheme.chooses_steps:
@@ -214,7 +214,7 @@ def integrate(
     return trajectory()
 
 
-def with_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
+def able_to_read_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
     """Return the scheme with steps no longer than what the system's delays allow.
 
     Raises
