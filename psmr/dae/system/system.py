@@ -18,14 +18,15 @@ from scipy import sparse
 
 from psmr.base.above import function_above
 from psmr.base.errors import InputError, nearest
-from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
+from psmr.dae.compile.kernels import Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
-from psmr.dae.declare.component import local_variables, parameters_of
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.delay import Delay
 from psmr.dae.system.group import Group
 from psmr.dae.system.linear import Delays, LinearDae, read_only
+from psmr.dae.system.places import device_rows, devices_by_name, limit_columns, variable_places
 from psmr.dae.system.solution import require_solution
 
 if TYPE_CHECKING:
@@ -127,32 +128,8 @@ class System:
         return self.w0[self.n + self.m : -1].copy()
 
     @functools.cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate((*self.names_x, *self.names_y, *self.names_u))}
-
-    @functools.cached_property
-    def _devices(self) -> dict[str, tuple[int, int]]:
-        return {name: (g, row) for g, group in enumerate(self.groups) for row, name in enumerate(group.names)}
-
-    @functools.cached_property
-    def _declared(self) -> dict[str, Device]:
-        return {device.name: device for device in self.devices}
-
-    @functools.cached_property
     def _kernels(self) -> Kernels:
         return self.kernels()
-
-    @functools.cached_property
-    def _limit_columns(self) -> tuple[tuple[int, int, int, Indices], ...]:
-        """(side, group, column, states) of each parameter that is a limit; side 0 is the lower one."""
-        found = []
-        for g, group in enumerate(self.groups):
-            component = group.compiled.component
-            variables, names = local_variables(component), tuple(parameters_of(component))
-            for state, bounds in component.limits.items():
-                places = group.index[:, variables.index(state)]
-                found += [(k, g, names.index(name), places) for k, name in enumerate(bounds) if name in names]
-        return tuple(found)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is derived is made anew: the table of the kernels holds addresses and pointers of this process.
@@ -166,11 +143,10 @@ class System:
         InputError
             For a name that is not there, with the nearest known one.
         """
-        if name not in self._places:
-            raise InputError(
-                f"{self.name or 'the system'} has no variable {name!r}{nearest(name, self._places)}"
-            )
-        return self._places[name]
+        places = variable_places(self)
+        if name not in places:
+            raise InputError(f"{self.name or 'the system'} has no variable {name!r}{nearest(name, places)}")
+        return places[name]
 
     def parameter_place(self, device: str, parameter: str) -> tuple[int, int, int]:
         """Return (group, row, column) of a device's parameter in `parameters`.
@@ -180,14 +156,14 @@ class System:
         InputError
             For a device or parameter that is not there, with the nearest known one.
         """
-        if device in self._devices:
-            g, row = self._devices[device]
+        rows = device_rows(self)
+        if device in rows:
+            g, row = rows[device]
             known = tuple(parameters_of(self.groups[g].compiled.component))
             if parameter not in known:
                 raise InputError(f"{device} has no parameter {parameter!r}{nearest(parameter, known)}")
             return g, row, known.index(parameter)
-        names = [d.name for d in self.devices]
-        raise InputError(f"{self.name or 'the system'} has no device {device!r}{nearest(device, names)}")
+        raise InputError(f"{self.name or 'the system'} has no device {device!r}{nearest(device, rows)}")
 
     def parameter(self, device: str, parameter: str) -> float:
         """Return the value of a device's parameter."""
@@ -196,13 +172,13 @@ class System:
 
     def parameters_at(self, device: str, parameters: Sequence[Reals] | None = None) -> dict[str, float]:
         """Return all parameters of a device by name, from other parameter matrices where given."""
-        group, row = self._devices[device]
+        group, row = device_rows(self)[device]
         names = parameters_of(self.groups[group].compiled.component)
         return dict(zip(names, map(float, (parameters or self.parameters)[group][row]), strict=True))
 
     def device(self, name: str) -> Device:
         """Return a device as it was declared."""
-        return self._declared[name]
+        return devices_by_name(self)[name]
 
     def buffer(
         self,
@@ -247,7 +223,7 @@ class System:
     def constant_limits(self, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
         """Return the (n,) lower and upper non-windup limits that do not move, for the given parameters."""
         both = self.lower.copy(), self.upper.copy()
-        for side, group, column, places in self._limit_columns:
+        for side, group, column, places in limit_columns(self):
             both[side][places] = parameters[group][:, column]
         return both
 
@@ -335,7 +311,7 @@ class System:
     def limited_by(self, place: tuple[int, int, int]) -> NDArray[np.intp]:
         """Return the states of which a parameter, by group, row and column, is a non-windup limit."""
         group, row, column = place
-        found = [places[row] for _, g, c, places in self._limit_columns if (g, c) == (group, column)]
+        found = [places[row] for _, g, c, places in limit_columns(self) if (g, c) == (group, column)]
         return np.array(found, dtype=np.intp)
 
     def state_space(self, inputs: str | Iterable[str], outputs: str | Iterable[str]) -> StateSpace:
@@ -401,8 +377,9 @@ class System:
     def with_values(self, values: Iterable[tuple[str, str, float]]) -> System:
         """Return the system with other values, (device, parameter or held input, value) each, in order."""
         parameters, w0 = [matrix.copy() for matrix in self.parameters], self.w0.copy()
+        places = variable_places(self)
         for device, name, value in values:
-            place = self._places.get(f"{device}.{name}", -1)
+            place = places.get(f"{device}.{name}", -1)
             if place >= self.n + self.m:
                 w0[place] = value
             else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from psmr.base.errors import EventError, few
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
@@ -18,7 +19,6 @@ from psmr.devices.network import OPEN
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.zero_circuit import PART_OF
 from psmr.network.topology.network import branches, buses
-from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -32,7 +32,7 @@ POLES = ("trip", "clearing")
 SWITCHED = (DynamicLine, DynamicSeriesCapacitor, DynamicTransformer, DynamicReactor)
 
 
-@of_devices
+@cached_by_devices
 def dynamic_elements(system: System) -> Mapping[str, Device]:
     """Return the devices with dynamics of the network, by name; junctions among them."""
     return {
@@ -40,7 +40,7 @@ def dynamic_elements(system: System) -> Mapping[str, Device]:
     }
 
 
-@of_devices
+@cached_by_devices
 def zero_elements(system: System) -> Mapping[str, tuple[Device, ...]]:
     """Return the zero-sequence elements of each device that has any; those of buses left out."""
     found: dict[str, tuple[Device, ...]] = {}

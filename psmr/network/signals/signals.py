@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from psmr.base.errors import InputError, nearest, shown
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.network.sequence.solution import PHASES, SEQUENCES
 from psmr.network.signals.sums import Expansion, is_sum, terms_of, written_in
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
 from psmr.network.topology.network import buses, nominal_frequency
-from psmr.network.topology.remembered import of_devices
 from psmr.network.topology.sources import sources_of
 
 CENTRE = "coi"
@@ -235,7 +235,7 @@ def unit_of(signals: Signals, units: Mapping[str, str], name: str) -> str:
     return units.get(name, "pu")
 
 
-@of_devices
+@cached_by_devices
 def units_of(system: System) -> Mapping[str, str]:
     """Return the units, by full name, of the variables that are not in pu."""
     units = {}

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.solve.block import make_block
@@ -29,7 +30,6 @@ from psmr.integrate.solve.impasse import matrix_at
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.topology.network import branches, buses, is_motor, out_of_service
 from psmr.network.topology.plants import plants
-from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -49,12 +49,12 @@ def islands(system: System, out: Iterable[str]) -> list[frozenset[str]]:
     return list(known[left_out])
 
 
-@of_devices
+@cached_by_devices
 def _names_of_branches(system: System) -> frozenset[str]:
     return frozenset(branch.name for branch in branches(system))
 
 
-@of_devices
+@cached_by_devices
 def _known_islands(system: System) -> dict[frozenset[str], list[frozenset[str]]]:
     """Return room for the islands of a system by the branches that are left out."""
     return {}
@@ -185,7 +185,7 @@ class DeadParts:
         return found
 
 
-@of_devices
+@cached_by_devices
 def _devices_at(system: System) -> Mapping[str, _AtBus]:
     """Return the devices that are out of service with each bus; branches carry no current by themselves."""
     lost: dict[str, set[str]] = {bus: set() for bus in buses(system)}
@@ -203,7 +203,7 @@ def _devices_at(system: System) -> Mapping[str, _AtBus]:
     return {bus: _AtBus(frozenset(lost[bus]), frozenset(others[bus])) for bus in lost}
 
 
-@of_devices
+@cached_by_devices
 def _neighbours(system: System) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {bus: set() for bus in buses(system)}
     for branch in branches(system):

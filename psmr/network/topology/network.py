@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import OPEN, Bus, Shunt
-from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -38,13 +38,13 @@ class Branch:
     transformer: bool = False
 
 
-@of_devices
+@cached_by_devices
 def buses(system: System) -> tuple[str, ...]:
     """Return the device names of the buses."""
     return tuple(d.name for d in system.devices if issubclass(d.component, Bus))
 
 
-@of_devices
+@cached_by_devices
 def voltage_places(system: System) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the positions in w of the real and of the imaginary part of each bus voltage."""
     re, im = ([system.index(f"{bus}.{part}") for bus in buses(system)] for part in ("v_re", "v_im"))
@@ -65,7 +65,7 @@ def bus_voltages(
     return w[..., places[0]], w[..., places[1]]
 
 
-@of_devices
+@cached_by_devices
 def branches(system: System) -> tuple[Branch, ...]:
     """Return the devices that join two buses."""
     found = []
@@ -76,7 +76,7 @@ def branches(system: System) -> tuple[Branch, ...]:
     return tuple(found)
 
 
-@of_devices
+@cached_by_devices
 def at_buses(system: System) -> Mapping[str, Sequence[Device]]:
     """Return, for each bus, the devices that inject current into it, branches left out."""
     found: dict[str, list[Device]] = {bus: [] for bus in buses(system)}
@@ -163,7 +163,7 @@ def out_of_service(system: System, parameters: Sequence[NDArray[np.float64]] | N
     return frozenset(found)
 
 
-@of_devices
+@cached_by_devices
 def _switches(system: System) -> tuple[tuple[int, int, float], ...]:
     """Return each group with a parameter that takes out of service, its column there, and the value."""
     declared = [tuple(parameters_of(group.compiled.component)) for group in system.groups]
@@ -245,11 +245,13 @@ def _pairs(text: str, known: Sequence[str]) -> list[list[str]]:
     return [[full(text[:cut]), full(text[cut + 1 :])] for cut in cuts]
 
 
+@cached_by_devices
 def power_base(system: System) -> float | None:
     """Return the base of per-unit powers in MVA, None where no device says it."""
     return _first(system, "s_base")
 
 
+@cached_by_devices
 def nominal_frequency(system: System) -> float | None:
     """Return the nominal frequency in Hz, None where no device says it."""
     return _first(system, "f_n")

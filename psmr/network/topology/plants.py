@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.device import Device
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.catalogue import FOLLOWS, ROLES, SOURCES
 from psmr.network.topology.network import at_buses
-from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -41,7 +41,7 @@ class Plant:
     holds: bool
 
 
-@of_devices
+@cached_by_devices
 def plants(system: System) -> Mapping[str, Plant]:
     """Return the plants by name."""
     kinds = frozenset(group.compiled.component for group in system.groups)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.base.arrays import Reals
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.catalogue import FORMS
 from psmr.network.topology.plants import plants
-from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -45,7 +45,7 @@ class Source:
     speed: str = ""
 
 
-@of_devices
+@cached_by_devices
 def sources_of(system: System) -> tuple[Source, ...]:
     """Return the sources of a system with an angle of their own."""
     held = set(system.names_u)

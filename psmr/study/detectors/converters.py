@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.plants import plants
-from psmr.network.topology.remembered import of_devices
 from psmr.network.topology.sources import centre_of_inertia, sources_of
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
@@ -146,7 +146,7 @@ def _wrapped(angle: Reals) -> Reals:
     return angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 
-@of_devices
+@cached_by_devices
 def _followers_of(
     system: System,
 ) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.intp], NDArray[np.intp]]:

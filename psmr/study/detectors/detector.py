@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
 from psmr.devices.network import Bus
 from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import bus_voltages, buses
-from psmr.network.topology.remembered import of_devices
 from psmr.network.topology.sources import by_island, centre_of_inertia, leading, sources_of
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import Speeds
@@ -146,7 +146,7 @@ def connections_in(system: System, span: Span) -> Connections:
     return Connections(out, parts, faulted, dead, members, tuple(turning))
 
 
-@of_devices
+@cached_by_devices
 def _faults_of(system: System) -> tuple[tuple[int, list[int], NDArray[np.intp]], ...]:
     """Return groups of buses, the columns of their parameters that are a fault, and which buses they are."""
     at, found = {bus: k for k, bus in enumerate(buses(system))}, []

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.network.topology.network import is_motor
-from psmr.network.topology.remembered import of_devices
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding, beside
@@ -92,7 +92,7 @@ class Motors:
         return tuple(found)
 
 
-@of_devices
+@cached_by_devices
 def _slips_of(system: System) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the states that are slips of motors, and their places in x."""
     motors = {device.name for device in system.devices if is_motor(device)}
