@@ -34,8 +34,8 @@ def put_at_rest(
 
     Where there are none, as of an integrator that is driven, their states go on from where they stood.
     """
-    own = (d for d in system.devices if d.name in devices)
-    places = np.sort([system.index(f"{d.name}.{s}") for d in own for s in d.component.states]).astype(int)
+    states = {name: system.device(name).component.states for name in devices}
+    places = np.sort([system.index(f"{name}.{s}") for name in states for s in states[name]]).astype(int)
     if not places.size:
         return
     rows = np.concatenate([places, np.arange(system.n, system.n + system.m)])

@@ -210,6 +210,13 @@ def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span,
     )
 
 
+def spans_at_changes(system: System, changes: Sequence[Change], end: float) -> tuple[Span, ...]:
+    """Return what a run begins with, and the span from the time of each change up to the end in s."""
+    spans = Spans(system, changes)
+    times = sorted({change.t for change in changes if change.t <= end})
+    return tuple(spans.begin(t) for t in (0.0, *times))
+
+
 def _due(changes: Sequence[Change], t: float) -> int:
     return sum(change.t <= t + TIME_ROUNDING for change in changes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from types import SimpleNamespace
 
@@ -11,7 +12,6 @@ from psmr.base.arrays import Reals
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
-from psmr.integrate.run.trajectory import Change
 from psmr.network.signals.terminals import terminals
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
 from psmr.study.events.spans import Span, Spans
@@ -20,27 +20,23 @@ from psmr.study.record.terminal_values import terminal_values
 
 
 def interruptions(
-    system: System, changes: Sequence[Change], first: tuple[Reals, Reals], t_end: float
+    system: System, spans: Sequence[Span], first: tuple[Reals, Reals]
 ) -> tuple[Interruption, ...]:
-    """Return the interruptions of supply of a run up to t_end in s, in order of time.
+    """Return the interruptions of supply of a run, in order of time.
 
     Parameters
     ----------
-    system, changes
-        The system of the run at its start, and what events and devices did.
+    system, spans
+        The system of the run at its start, and what its changes have made of it, one after another.
     first
         (x, y) at the first point.
     """
-    spans = Spans(system, changes)
-    before = spans.begin(0.0)
     began: dict[str, tuple[Span, Span]] = {}
     found: dict[tuple[Span, Span, float | None], list[str]] = {}
-    for t in sorted({change.t for change in changes if change.t <= t_end}):
-        now = spans.begin(t)
+    for before, now in itertools.pairwise(spans):
         for bus in before.devices.dead - now.devices.dead:
-            found.setdefault((*began.pop(bus), t), []).append(bus)
+            found.setdefault((*began.pop(bus), now.t), []).append(bus)
         began |= dict.fromkeys(now.devices.dead - before.devices.dead, (before, now))
-        before = now
     for bus, (last, dead) in began.items():
         found.setdefault((last, dead, None), []).append(bus)
     parts = [_interruption(system, *when, there, first) for when, there in found.items()]

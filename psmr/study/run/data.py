@@ -20,7 +20,7 @@ from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, detect
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
-from psmr.study.events.spans import Span, spans_of
+from psmr.study.events.spans import Span, spans_at_changes, spans_of
 from psmr.study.events.when import When
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import with_algebraic_solved
@@ -102,15 +102,15 @@ class RunData:
             tables.append((self.kept.values, self.kept.names))
         own = {*self.names_x, *self.names_y}
         for table, names in tables:
-            undefined = [
-                k for k, n in enumerate(names) if n not in own and n.endswith(("angle", "frequency"))
-            ]
             for first in range(0, len(table), PIECE):
                 values = table[first : first + PIECE]
                 if np.isfinite(values.sum()):
                     continue
                 bad = ~np.isfinite(values)
                 # A bus without a voltage has neither an angle nor a frequency, nor those of its island.
+                undefined = [
+                    k for k, n in enumerate(names) if n not in own and n.endswith(("angle", "frequency"))
+                ]
                 bad[:, undefined] &= ~np.isnan(values[:, undefined])
                 if bad.any():
                     row, column = np.argwhere(bad)[0]
@@ -173,7 +173,7 @@ class RunData:
             )
         detectors = Detectors.of(self.system, self.criteria, t_end)
         detect(Detection(self.system, self.changes, detectors.all), self.t, self.x, self.y)
-        parts = interruptions(self.system, self.changes, self.ends[0], t_end)
+        parts = interruptions(self.system, spans_at_changes(self.system, self.changes, t_end), self.ends[0])
         return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure, parts)
 
     @property

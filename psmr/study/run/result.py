@@ -23,7 +23,7 @@ from psmr.study.certificate.certify import certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding, names_of
-from psmr.study.events.spans import Span, Spans, devices_of
+from psmr.study.events.spans import Span, devices_of, spans_at_changes
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
@@ -94,7 +94,8 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
     acted = tuple((change.t, change.label) for change in trajectory.acted if change.protects)
     made = _in_order(setup.changes, trajectory.acted)
     first, end = (x[0], y[0]), float(t[-1]) if recording is None else recording.last_time
-    parts = interruptions(system, made, first, end)
+    spans = spans_at_changes(system, made, end)
+    parts = interruptions(system, spans, first)
     if recording is not None:
         outcome = Outcome.of(setup.detectors, setup.criteria, end, setup.stopped, acted, failure, parts)
         t, x, y, kept = recording.result(outcome)
@@ -110,7 +111,7 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         name=system.name,
         scheme=setup.scheme,
         events=setup.events,
-        instants=_instants(system, made, parts, end),
+        instants=_instants(system, made, spans, parts),
         stopped=setup.stopped,
         stats=Stats.of(trajectory.counters, setup.scheme, system.n + system.m),
         certificate=certificate,
@@ -171,17 +172,15 @@ def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
 
 
 def _instants(
-    system: System, changes: Sequence[Change], parts: Sequence[Interruption], end: float
+    system: System, changes: Sequence[Change], spans: Sequence[Span], parts: Sequence[Interruption]
 ) -> tuple[tuple[float, str], ...]:
     """Return (time in s, words) of what happened up to the end: changes, and parts that died of them."""
-    spans = Spans(system, changes)
-    last, found = spans.begin(0.0), []
-    for t, together in itertools.groupby(changes, key=lambda change: change.t):
-        now = spans.begin(t)
-        for change in together:
-            if change.label and t <= end:
-                found.append((t, change.label + _without_effect(system, change, last, now)))
-        last = now
+    found = [
+        (now.t, change.label + _without_effect(system, change, last, now))
+        for last, now in itertools.pairwise(spans)
+        for change in changes
+        if change.label and change.t == now.t
+    ]
     found += [(part.t, part.what) for part in parts]
     ended = [(part.until, part.buses) for part in parts if part.until is not None]
     found += [(until, f"{names_of(there)} supplied again") for until, there in ended]

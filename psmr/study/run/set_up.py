@@ -230,7 +230,7 @@ def set_up(
     unbalanced = any(_unbalances(system, change) for change in (*changes, *possible))
     if unbalanced:
         warn_of_assumptions(system)
-    opening = any(device.component.acts_on == "branch" for device in system.devices)
+    opening = any(group.compiled.component.acts_on == "branch" for group in system.groups)
     along = any(
         name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
     )
