@@ -8,7 +8,13 @@ from pathlib import Path
 from psmr.base.errors import InputError, nearest
 from psmr.papers.reproduction import FIGURES, Paper, Progress, Reproduction
 
-PAPERS = ("huang-tzounas", "shi-rojas", "gil-sanfelice-nikravesh", "kuznetsov-krasnikov")
+PAPERS = (
+    "huang-tzounas",
+    "shi-rojas",
+    "gil-sanfelice-nikravesh",
+    "kuznetsov-krasnikov",
+    "bouterakos-tzounas",
+)
 
 
 def reproduce(name: str, folder: str | Path, progress: Progress | None = None) -> Reproduction:

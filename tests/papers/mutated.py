@@ -149,7 +149,13 @@ def mutate(finding: Finding) -> int:
 
 
 # Claims that each paper's reproduction must speak of; fewer would be findings lost.
-LEAST = {"huang-tzounas": 45, "shi-rojas": 16, "gil-sanfelice-nikravesh": 18, "kuznetsov-krasnikov": 21}
+LEAST = {
+    "huang-tzounas": 45,
+    "shi-rojas": 16,
+    "gil-sanfelice-nikravesh": 18,
+    "kuznetsov-krasnikov": 21,
+    "bouterakos-tzounas": 9,
+}
 
 
 def assert_followed(name: str, result: Reproduction) -> None:

@@ -21,7 +21,7 @@ def add(subparsers: Any) -> None:
     paper.add_argument(
         "paper",
         metavar="NAME",
-        help="huang-tzounas, shi-rojas, gil-sanfelice-nikravesh or kuznetsov-krasnikov",
+        help="huang-tzounas, shi-rojas, gil-sanfelice-nikravesh, kuznetsov-krasnikov or bouterakos-tzounas",
     )
     output_option(paper, "FOLDER", "write tables (CSV), figures and a page with every claim beside ours")
 

@@ -1,0 +1,1 @@
+"""Bouterakos and Tzounas: the theta method on systems with delayed variables."""
