@@ -13,6 +13,7 @@ from types import ModuleType
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
@@ -115,7 +116,7 @@ NETWORK: tuple[type[Component], ...] = (
 DYNAMIC: tuple[type[Component], ...] = (
     *(DynamicBus, JunctionBus, DynamicLine, DynamicSeriesCapacitor, DynamicTransformer),
     TravellingWaveLine,
-    *(DynamicCapacitor, DynamicReactor, DynamicLoad),
+    *(DynamicCapacitor, DynamicReactor, DynamicLoad, FaultInductor),
     *(ThreePhaseBus, ThreePhaseLine, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
 )
 """Components that the tables of a case stand for in a region with dynamics of the network."""

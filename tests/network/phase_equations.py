@@ -55,6 +55,50 @@ class Branch:
             found[closed] = W * np.linalg.solve(inductance[np.ix_(closed, closed)], free)
         return found
 
+    def drawn(self, across, i):
+        """Return the currents from the first bus."""
+        return i
+
+
+class InductiveFault(Branch):
+    """A fault through r + j x from a bus to ground, or between two phases; not there while it is not `on`.
+
+    Two phases and the ground are a star with `joint` in each phase; its current i_g is kept in all places.
+    """
+
+    joint = 1e-3
+
+    def __init__(self, bus, phases, z):
+        self.first, self.second, self.source, self.z, self.phases = bus, None, None, z, phases
+        self.open, self.own = set(), ["abc".index(k) for k in phases.removesuffix("g")]
+        self.on = False
+
+    def _point(self, v, i):
+        closed = [k for k in self.own if k not in self.open]
+        return closed, np.mean(v[closed]) - self.joint * i[0] / len(closed)
+
+    def drawn(self, across, i):
+        found = np.zeros(3)
+        if not self.on:
+            return found
+        if self.phases in ("abg", "bcg", "cag"):
+            closed, point = self._point(across, i)
+            found[closed] = (across[closed] - point) / self.joint
+        elif len(self.own) == 2:
+            found[self.own] = i[0], -i[0]
+        else:
+            found[self.own] = i[self.own]
+        return np.where([k in self.open for k in range(3)], 0.0, found)
+
+    def rate(self, across, i):
+        if not self.on:
+            return np.zeros(3)
+        if self.phases in ("abg", "bcg", "cag"):
+            across = np.full(3, self._point(across, i)[1])
+        elif len(self.own) == 2:
+            across = np.full(3, across[self.own[0]] - across[self.own[1]])
+        return W * (across - self.z.real * i) / self.z.imag
+
 
 class Phases:
     """Branches and the charge of buses, (positive, zero) susceptances; `fault` has (3, 3) conductances."""
@@ -64,6 +108,11 @@ class Phases:
         self.buses = sorted(charge)
         self.place = {bus: k for k, bus in enumerate(self.buses)}
         self.fault, self.waiting = {}, {}
+
+    def with_fault(self, x, fault):
+        """Return the state with a fault as a further branch, without current."""
+        self.branches.append(fault)
+        return np.insert(x, 3 * (len(self.branches) - 1), np.zeros(3))
 
     def volts(self, x):
         return x[3 * len(self.branches) :].reshape(-1, 3)
@@ -76,7 +125,7 @@ class Phases:
             v_a = phases(t, branch.source) if a is None else v[self.place[a]]
             di[k] = branch.rate(v_a - (0.0 if b is None else v[self.place[b]]), i[k])
             if a is not None:
-                into[self.place[a]] -= i[k]
+                into[self.place[a]] -= branch.drawn(v_a, i[k])
             if b is not None:
                 into[self.place[b]] += i[k]
         for bus, g in self.fault.items():

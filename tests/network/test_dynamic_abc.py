@@ -1,12 +1,13 @@
 """Networks with their own dynamics against equations in phase quantities, integrated otherwise."""
 
+import copy
 import itertools
 
 import numpy as np
 import pytest
 
 import psmr
-from tests.network.phase_equations import B0, NINE, THREE, made, phases, reference
+from tests.network.phase_equations import B0, NINE, THREE, InductiveFault, made, phases, reference
 
 BEGIN, END, LAST = 0.01, 0.03, 0.05
 SHORT = 0.014
@@ -72,6 +73,38 @@ def extinguished(bus, which, r, clear=END):
     return psmr.Fault(bus, BEGIN, clear, r=r, x=0.0, phases=which), [(BEGIN, begin), (clear, cleared)]
 
 
+def inductive(bus, which, r=0.01, x=0.04, clear=END, at_zero=None):
+    """A fault through an inductance, interrupted at once or each phase at the zero of its current."""
+    z = complex(r, x)
+
+    def begin(network, x):
+        network.branches[-1].on = True
+
+    def end(network, x):
+        network.branches[-1].on = False
+
+    def cleared(network, x):
+        fault, k0 = network.branches[-1], 3 * (len(network.branches) - 1)
+
+        def current(k):
+            return lambda x: fault.drawn(network.volts(x)[network.place[bus]], x[k0 : k0 + 3])[k]
+
+        def interrupt(k):
+            def then(network, x):
+                fault.open.add(k)
+                fault.on = len(which) == 3 and bool(set(fault.own) - fault.open)
+
+            return then
+
+        # Two phases that are joined without the ground have one zero.
+        for k in fault.own[: 1 if len(which) == 2 else 3]:
+            network.waiting["fault", k] = current(k), interrupt(k)
+
+    zeros = at_zero is None
+    event = psmr.Fault(bus, BEGIN, clear, r=r, x=z.imag, phases=which, at_zero=at_zero)
+    return event, [(BEGIN, begin), (clear, cleared if zeros else end)], InductiveFault(bus, which, z)
+
+
 def charging(grid, line, network, sign):
     a, b, _, _, c = grid["lines"][line]
     for bus in (a, b):
@@ -131,6 +164,8 @@ BALANCED = {
     "3 buses, ab": (THREE, fault(2, "ab")),
     "3 buses, bc": (THREE, fault(2, "bc")),
     "3 buses, ca": (THREE, fault(3, "ca")),
+    "3 buses, abc through an inductance": (THREE, inductive(2, "abc", at_zero=False)),
+    "3 buses, ca through an inductance": (THREE, inductive(3, "ca", at_zero=False)),
     "9 buses, bc": (NINE, fault(5, "bc")),
     "9 buses, abc": (NINE, fault(5)),
     "9 buses, opening and energisation": (NINE, opening(NINE, 2, None)),
@@ -145,6 +180,12 @@ UNBALANCED = {
     "3 buses, cag to the zeros": (THREE, extinguished(2, "cag", 0.05, SHORT)),
     "3 buses, opening at the zeros": (THREE, opening(THREE, 2, True)),
     "3 buses, phase b open": (THREE, open_phases(THREE, 0, "b")),
+    "3 buses, bg through an inductance to the zero": (THREE, inductive(2, "bg")),
+    "3 buses, bc through an inductance to the zero": (THREE, inductive(2, "bc")),
+    "3 buses, cag through an inductance to the zeros": (THREE, inductive(2, "cag", 0.05, clear=SHORT)),
+    "3 buses, abc through an inductance to the zeros": (THREE, inductive(2, "abc")),
+    "9 buses, ag through an inductance to the zero": (NINE, inductive(5, "ag", 0.0, 0.1)),
+    "9 buses, abg through an inductance at once": (NINE, inductive(5, "abg", at_zero=False)),
     "9 buses, ag": (NINE, fault(5, "ag")),
     "9 buses, abg": (NINE, fault(7, "abg", 0.05, SHORT)),
     "9 buses, opening at the zeros": (NINE, opening(NINE, 2, True)),
@@ -171,9 +212,11 @@ SLOW = {
 )
 def test_phase_quantities_are_those_of_equations_in_abc(name):
     zero = name in UNBALANCED
-    grid, (event, plan) = (BALANCED | UNBALANCED)[name]
+    grid, (event, plan, *inductance) = (BALANCED | UNBALANCED)[name]
     system = psmr.build(made(**grid), dynamic=psmr.Region("all", zero_sequence=zero))
     network, start = reference(grid, system)
+    for branch in inductance:
+        start = network.with_fault(start, copy.deepcopy(branch))
     at_rest = network.volts(start)
     solution = network.run(start, plan, LAST)
     run = psmr.simulate(system, psmr.VariableStep(1e-9, method="ESDIRK43"), LAST, [event], certify=False)

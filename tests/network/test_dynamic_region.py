@@ -180,11 +180,11 @@ def test_a_generator_trip_at_a_junction_ends_the_transformers_current(full):
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (psmr.Fault(5, 0.1, 0.2), "r = 0.001, x = 0"),
+        (psmr.Fault(5, 0.1, 0.2, r=0.01, x=-0.1), "x < 0, is a capacitance .* give it x >= 0"),
         (psmr.Fault(3, 0.1, 0.2, r=0.01, x=0.0), "bus3 has no capacitance"),
         (psmr.LineTrip("3-9", 0.1), "transformer3-9 is at bus3"),
         (psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="ag"), "without a zero sequence"),
-        (psmr.Fault(5, 0.1, 0.2, phases="bc"), "r = 0.001, x = 0"),
+        (psmr.Fault(5, 0.1, 0.2, r=0.01, x=-0.1, phases="bc"), "x must be >= 0"),
         (psmr.Fault(line="4-5", at=0.5, start=0.1, clear=0.2), "line4-5 has its own dynamics"),
         (psmr.OpenPhases("4-5", 0.1), "zero_sequence=True"),
         (psmr.OpenPhases("3-9", 0.1), "transformer3-9 is no line, of which alone phases open"),

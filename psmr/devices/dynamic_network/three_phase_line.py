@@ -10,6 +10,7 @@ import numpy as np
 from psmr.dae.declare.component import Parameter, Terms, flag, nonzero, whole
 from psmr.devices.dynamic_network.branch import DynamicLine, line_equations
 from psmr.devices.dynamic_network.zero_crossing import (
+    OPENINGS,
     PHASES,
     SIGN,
     SIGNS,
@@ -18,9 +19,6 @@ from psmr.devices.dynamic_network.zero_crossing import (
     turned,
 )
 from psmr.devices.network import OPEN
-
-OPENINGS = ("open_a", "open_b", "open_c")
-"""Parameters of a three-phase line: whether each phase is open."""
 
 CLOSED = dict.fromkeys(("trip", *OPENINGS, *SIGNS), 0.0)
 """The parameters of a line with no phase open or to be opened."""

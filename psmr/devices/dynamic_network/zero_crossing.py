@@ -18,6 +18,9 @@ from psmr.dae.declare.component import Parameter, whole
 
 PHASES = ("a", "b", "c")
 
+OPENINGS = ("open_a", "open_b", "open_c")
+"""Parameters with which each phase is open."""
+
 NO_CURRENT = 1e-9
 """Current in pu below which a phase opens at once: it has none."""
 

@@ -12,7 +12,7 @@ from psmr.base.arrays import Reals
 from psmr.figures.chart import COLOURS, FAINT, PANEL, Area, Arrow, Axis, Line, Mark, Point, Words
 from psmr.figures.labels import spread
 from psmr.network.signals.signals import quantity
-from psmr.network.topology.network import branches
+from psmr.network.topology.network import branches, buses
 from psmr.study.record.recorded import Recorded
 
 SHOWN = ("v", "omega", "slip", "theta", "delta", "p", "p_from")
@@ -196,11 +196,12 @@ def faulted_neighbourhood(run: Recorded) -> tuple[str, ...]:
     """Return the faulted buses, the branches to them, and the buses and devices a branch away."""
     if run.system is None:
         return ()
+    known = buses(run.system)
     struck = {
         device
         for change in run.changes
         for device, name, value in change.parameters
-        if name in ("g_fault", "b_fault") and value
+        if name in ("fault", "g_fault", "b_fault") and value and device in known
     }
     near = set(struck)
     for branch in branches(run.system):

@@ -18,6 +18,7 @@ from psmr.figures.chart import Drawing
 from psmr.figures.labels import unbroken
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate
+from psmr.study.events.spans import at_start
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 
@@ -108,7 +109,8 @@ def run_page(
     from psmr.figures.modes.render import render
     from psmr.figures.run.events import LETTERED, letters
 
-    system = run.system if system is None else system
+    own = None if run.system is None else at_start(run.system)
+    system = own if system is None else system
     signals = None if signals is None else tuple(signals)
     judgement = run.judgement
     head, rows = run.stats.table()
@@ -138,7 +140,7 @@ def run_page(
         unmet=run.unmet,
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
         unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
-        modes=_modes(run, system),
+        modes=_modes(run, system, system is own),
         network=network and network_parts(network),
         partition=_partition(run, system),
         work={
@@ -200,7 +202,7 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
+def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | None:
     if system is None or run.certificate is None or not run.certificate.verdict:
         return None
     from psmr.dae.system.modes import mode_columns
@@ -219,7 +221,7 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
     for judged in run.certificate.at_steps[:1]:
         subject += f", at {judged.which}, {judged.h:.4g} s"
     # That of another system than the run's own is not the certificate's.
-    known = run.certificate.report if system is run.system else None
+    known = run.certificate.report if own else None
     report = deformation(linear, run.certificate.judged(run.scheme)) if known is None else known
     return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.columns)}
 

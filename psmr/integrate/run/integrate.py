@@ -110,7 +110,10 @@ def integrate(
     engine: Engine = scheme.engine(system, parameters, w, every)
     blocks = [*engine.blocks.values(), algebraic]
     began, compiling = time.perf_counter(), seconds_compiling()
-    now = Now() if service is None else Now(service)
+    now = Now() if service is None else Now(service, service.after(parameters, frozenset()))
+    if now.devices.out:
+        engine.take_out(system, parameters, w, now.devices.out)
+        algebraic.take_out(system, parameters, w, now.devices.out)
     if system.delays:
         now.history = History(
             system.delays, scheme.delay_degree, scheme.step, same, 10.0 * scheme.tolerance, t_start, w
@@ -127,6 +130,7 @@ def integrate(
         expected += len(instants) + 1 + sum(len(c.t) for change in changes for _, c in change.courses)
     if acting is not None:
         acting.start(parameters, same)
+        acting.without(now.devices.out)
     recorder = Recorder(
         system.n, system.n + system.m, followers, keep, expected, acting, (*system.names_x, *system.names_y)
     )

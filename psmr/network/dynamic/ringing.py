@@ -1,4 +1,4 @@
-"""Faults whose voltage the trapezoidal rule leaves swinging from step to step.
+"""Faults whose voltage swings: from step to step with the trapezoidal rule, or with the capacitance there.
 
 The voltage of a resistance r beside a capacitance b decays within tau = b r / w0, a microsecond or less. The
 trapezoidal rule multiplies it by (1 - z / 2) / (1 + z / 2), z = h / tau, in a step: near -1, so that the
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
+from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
 from psmr.integrate.run.trajectory import Change
 
@@ -23,6 +24,9 @@ CONDUCTANCES = ("g_fault", *PAIRS, *TO_GROUND)
 
 LEFT = 0.01
 """Part of the voltage to which it is to fall."""
+
+BOLTED = 1e-3
+"""Impedance in pu of a fault up to which the voltage is expected to stay near zero."""
 
 PERIODS = 0.125
 """Time in periods of the nominal frequency after which it is to have fallen."""
@@ -64,6 +68,32 @@ def ringing_faults(system: System, changes: Sequence[Change], h: float) -> str:
         f" to step for {1e3 * lasts:.2g} ms, not near zero; take h = {longest:.1g} s, a larger resistance,"
         " SDIRK2, or psmr.VariableStep"
     )
+
+
+def oscillating_faults(system: System, changes: Sequence[Change]) -> str:
+    """Return which bolted fault through an inductance oscillates with the capacitance of its bus, in words.
+
+    At the angular frequency w0 / sqrt(x b), and it falls within 2 x / (w0 r). "" where it has fallen within
+    an eighth of a period.
+    """
+    for change in changes:
+        values = {(name, parameter): value for name, parameter, value in change.parameters}
+        for name, parameter, status in change.parameters:
+            device = system.device(name) if parameter == "status" and status else None
+            if device is None or not issubclass(device.component, FaultInductor):
+                continue
+            bus, f_n = device.acts_on, device.parameters["f_n"]
+            r, x = values[name, "r"], values[name, "x"]
+            harmonic = 1 / math.sqrt(x * float(system.w0[system.index(f"{bus}.b")]))
+            least = -2 * x * math.log(LEFT) / (2 * math.pi * PERIODS)
+            if abs(complex(r, x)) < BOLTED and r < least:
+                return (
+                    f"{change.label or change} (t = {change.t:g} s): its reactance, {x:g} pu, and the"
+                    f" capacitance of {bus} oscillate at {1e-3 * harmonic * f_n:.2g} kHz, which r = {r:g} pu"
+                    f" hardly damps: the voltage there does not stay near zero; give it r = {least:.2g},"
+                    " or a resistance alone, r = 0.001 and x = 0"
+                )
+    return ""
 
 
 def swinging_time(tau: float, h: float) -> float:

@@ -156,9 +156,8 @@ def _refuse(system: System, change: Change, device: Device, parameter: str, valu
     at = f"{change.label or change} at t = {change.t:g} s"
     if issubclass(component, DynamicBus) and parameter == "b_fault" and value:
         raise EventError(
-            f"{at}: the reactance of the fault, {-1 / value:g} pu, beside the capacitance of {name} would"
-            " oscillate without damping and the voltage would not fall; give the fault a resistance, for"
-            " instance r = 0.001, x = 0"
+            f"{at}: the fault, x < 0, is a capacitance that would have to take the voltage of that of {name}"
+            " at once; give it x >= 0"
         )
     if issubclass(component, JunctionBus) and parameter in ("g_fault", "b_fault") and value:
         raise EventError(

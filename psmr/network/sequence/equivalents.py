@@ -119,18 +119,13 @@ def _of_phases(device: str, component: type[Bus], p: SimpleNamespace) -> dict[st
     Raises
     ------
     EventError
-        For a fault that joins phases with the ground where there is no zero sequence, and one that is no
-        resistance.
+        For a fault that joins phases with the ground where there is no zero sequence, and one of single
+        phases through a capacitance.
     """
     phases = FAULTS[int(p.fault)]
     found = dict.fromkeys(("g_fault", "b_fault", *PAIRS), 0.0)
     with_ground = issubclass(component, ThreePhaseBus)
     found |= dict.fromkeys(TO_GROUND, 0.0) if with_ground else {}
-    if phases == "abc" and with_ground and p.clearing and not p.x_fault:
-        return found | dict.fromkeys(TO_GROUND, 1.0 / p.r_fault)  # the same in single phases
-    if phases in ("", "abc"):
-        y = to_ground(p, 0j, 0j)
-        return found | {"g_fault": y.real, "b_fault": y.imag}
     if "g" in phases and not with_ground:
         raise EventError(
             f"{phases} fault at {device}: {device} has its own dynamics without a zero sequence, in which a"
@@ -138,10 +133,17 @@ def _of_phases(device: str, component: type[Bus], p: SimpleNamespace) -> dict[st
             " zero_sequence=True), and where that is done give a line or shunt at the bus a b0 > 0 under"
             f" [[sequence]]; or take a fault between phases, or leave {device} out of the region"
         )
-    if p.x_fault or p.r_fault <= 0:
+    if p.x_fault > 0:
+        return found  # a device of its own carries its current, see `psmr.network.dynamic.fault_inductors`
+    if phases == "abc" and with_ground and p.clearing and not p.x_fault:
+        return found | dict.fromkeys(TO_GROUND, 1.0 / p.r_fault)  # the same in single phases
+    if phases in ("", "abc"):
+        y = to_ground(p, 0j, 0j)
+        return found | {"g_fault": y.real, "b_fault": y.imag}
+    if p.x_fault:
         raise EventError(
             f"{phases} fault at {device}: r + jx = {p.r_fault:g} + j{p.x_fault:g} pu: in single phases of a"
-            " bus with its own dynamics it must be a resistance, for instance r = 0.001, x = 0"
+            " bus with its own dynamics x must be >= 0"
         )
     return found | phase_conductances(phases, p.r_fault)
 

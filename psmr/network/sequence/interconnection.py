@@ -10,13 +10,11 @@ from __future__ import annotations
 import cmath
 import math
 
+from psmr.devices.dynamic_network.fault_inductor import JOINT
 from psmr.devices.network import FAULTS, OPEN
 
 A = cmath.rect(1.0, 2 * math.pi / 3)
 """The operator that turns by 120 degrees."""
-
-JOINT = 1e-3
-"""Resistance in pu of each phase up to where two phases and the ground meet, where phases are simulated."""
 
 
 def phase_conductances(phases: str, r: float) -> dict[str, float]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from psmr.base.arrays import Reals
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.solve.impasse import matrix_at
@@ -122,12 +123,12 @@ class DeadParts:
 
     def after(self, parameters: Sequence[Reals], gone: frozenset[str]) -> OutOfService:
         """See `Service`."""
-        dead = self._unsupplied(parameters, gone)
+        dead, idle = self._unsupplied(parameters, gone), self._idle(parameters)
         if not dead:
-            return OutOfService(gone, dead, gone)
+            return OutOfService(gone, dead, gone | idle)
         with_bus = _devices_at(self.system)
         gone = gone.union(*(with_bus[bus].lost for bus in dead))
-        return OutOfService(gone, dead, gone.union(dead, *(with_bus[bus].others for bus in dead)))
+        return OutOfService(gone, dead, gone.union(dead, idle, *(with_bus[bus].others for bus in dead)))
 
     def put(self, w: Reals, before: OutOfService, now: OutOfService) -> Collection[str]:
         """See `Service`: a dead bus has no voltage; one that returns begins with that of its neighbour.
@@ -157,6 +158,11 @@ class DeadParts:
             w[self._states(name)] = 0.0
         return before.out - now.out - before.dead - storing
 
+    def _idle(self, parameters: Sequence[Reals]) -> frozenset[str]:
+        """Return what carries the current of a fault while there is none."""
+        faults = _faults(self.system)
+        return faults & out_of_service(self.system, parameters) if faults else faults
+
     def _within(self, dead: frozenset[str]) -> set[str]:
         """Return the branches between dead buses: what they have stored is lost with the voltage."""
         return {branch.name for branch in branches(self.system) if dead.issuperset(branch.ends)}
@@ -183,6 +189,12 @@ class DeadParts:
             if not part & converters or undetermined(self.system, parameters, part, gone):
                 found |= part
         return found
+
+
+@cached_by_devices
+def _faults(system: System) -> frozenset[str]:
+    """Return the devices that carry the currents of faults."""
+    return frozenset(d.name for d in system.devices if issubclass(d.component, FaultInductor))
 
 
 @cached_by_devices

@@ -23,8 +23,8 @@ from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import Speeds
 from psmr.study.events.spans import Span
 
-FAULTED = ("g_fault", "b_fault", *PAIRS, *TO_GROUND)
-"""Admittances of a bus that a fault sets."""
+FAULTED = ("fault", "g_fault", "b_fault", *PAIRS, *TO_GROUND)
+"""Parameters of a bus that a fault sets."""
 
 
 @dataclass(frozen=True, eq=False)

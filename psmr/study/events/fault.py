@@ -13,6 +13,12 @@ from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.zero_crossing import SIGNS
 from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.fault_inductors import (
+    carries_fault,
+    inductor_name,
+    inductor_values,
+    with_fault_inductors,
+)
 from psmr.network.sequence.equivalents import Values
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
 from psmr.network.topology.plants import Plant, plants
@@ -226,6 +232,7 @@ class Fault:
         mistakes.finish()
         assert place is not None
         assert trip is not None
+        system = with_fault_inductors(system, self.inductors(system))
         changes = changes_at(system, place, self._stages(system, place, trip))
         if not (lost := self._plants(system, place)):
             return changes
@@ -248,6 +255,10 @@ class Fault:
         if self._at_zero(system, place):
             on = (*on, (place, "clearing", 0.0), *((place, sign, 0.0) for sign in SIGNS))
             off = ((place, "clearing", 1.0),)
+        for inductor in self.inductors(system):
+            on = (*on, *inductor_values(inductor, status=1.0, r=self.r, x=self.x))
+            ends = ((inductor_name(inductor), "clearing", 1.0),)
+            off = ends if self._at_zero(system, place) else (*off, *inductor_values(inductor))
         what = "fault" if self.phases == "abc" else f"{self.phases} fault"
         where = f"{what} at {place}"
         if self.line is not None:
@@ -279,6 +290,16 @@ class Fault:
             return
         yield self.reclose, f"{names} reclosed onto the {where}", (*on, *back)
         yield self.clear_again, f"{label} for good", off
+
+    def inductors(self, system: System) -> tuple[tuple[str, str], ...]:
+        """Return the bus and phases of a fault whose current is a state; none of one among phasors."""
+        if self.bus is None or self.x <= 0:
+            return ()
+        try:
+            place = find_bus(system, self.bus, str(self)), self.phases
+        except EventError:
+            return ()  # said where its changes are made
+        return (place,) if carries_fault(system, place) else ()
 
     def _at_zero(self, system: System, place: str) -> bool:
         """Return whether the fault ends at zeros of its currents; raise EventError where it cannot."""

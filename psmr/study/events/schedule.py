@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.fault_inductors import with_fault_inductors
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
-from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries, When
+from psmr.study.events import Event, Fault, LoadRamp, SetPoint, TimeSeries, When
 from psmr.study.events.scaling import resolved
 from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 
@@ -47,6 +48,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     """
     entries: list[Entry] = []
     given = list(map(_event, events))
+    system = with_faults(system, given)
     _refuse_repeated(given)
     timed = [event for event in given if not isinstance(event, When)]
     for event in sorted(timed, key=lambda event: event.start):
@@ -61,6 +63,13 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     changes = _merged([with_switched_currents(system, change) for change in plain])
     refuse_impossible_switching(system, changes)
     return changes
+
+
+def with_faults(system: System, events: Iterable[Event]) -> System:
+    """Return the system with a device for each fault through an inductance whose current is a state."""
+    every = [event.event if isinstance(event, When) else event for event in events]
+    faults = [event for event in every if isinstance(event, Fault)]
+    return with_fault_inductors(system, [place for fault in faults for place in fault.inductors(system)])
 
 
 def after(system: System, changes: Sequence[Change], t: float | None = None) -> System:

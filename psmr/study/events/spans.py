@@ -126,7 +126,8 @@ class Spans:
 
     def __init__(self, system: System, changes: Sequence[Change]) -> None:
         self.system, self.changes = system, changes
-        self._parameters, self._devices, self._service = system.parameters, OutOfService(), DeadParts(system)
+        self._parameters, self._service = system.parameters, DeadParts(system)
+        self._devices = self._service.after(self._parameters, frozenset())
         self._inputs, self._rates = system.u0, np.zeros(system.k)
         self._inputs_over: dict[int, Course] = {}
         self._parameters_over: dict[Place, Course] = {}
@@ -221,10 +222,28 @@ def _due(changes: Sequence[Change], t: float) -> int:
     return sum(change.t <= t + TIME_ROUNDING for change in changes)
 
 
+def out_at_start(system: System) -> frozenset[str]:
+    """Return the devices that are out of service when a run begins: those that wait for a fault."""
+    return DeadParts(system).after(system.parameters, frozenset()).out
+
+
+def at_start(system: System) -> System:
+    """Return the system without the devices that are out of service when a run begins."""
+    if not out_at_start(system):
+        return system
+    span = Spans(system, ()).begin(float(system.w0[-1]))
+    return system_in(system, span, system.x0, system.y0)
+
+
 def altered(system: System, span: Span) -> bool:
     """Return whether the system of a span is another than the one that the run started with."""
     same = all(np.array_equal(a, b) for a, b in zip(system.parameters, span.parameters, strict=True))
-    return not same or bool(span.out) or not np.array_equal(system.u0, span.inputs) or span.moves
+    return (
+        not same
+        or span.out != out_at_start(system)
+        or not np.array_equal(system.u0, span.inputs)
+        or span.moves
+    )
 
 
 def driven(system: System, span: Span) -> bool:

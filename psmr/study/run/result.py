@@ -23,7 +23,7 @@ from psmr.study.certificate.certify import certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding, names_of
-from psmr.study.events.spans import Span, devices_of, spans_at_changes
+from psmr.study.events.spans import Span, at_start, devices_of, spans_at_changes
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
@@ -210,7 +210,7 @@ def _certificate_of_steps(setup: Setup, t: NDArray[np.float64], made: Iterable[C
     whole = setup.record is None or setup.record.every == 1
     events = [change.t for change in made if change.t < t[-1]]
     steps = judged_steps(t, events) if whole else None
-    return certify(setup.system, setup.scheme, any_size=setup.certify == "always", steps=steps)
+    return certify(at_start(setup.system), setup.scheme, any_size=setup.certify == "always", steps=steps)
 
 
 def _acted(changes: Sequence[Change]) -> str:

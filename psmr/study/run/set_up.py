@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from psmr.base.arguments import positive_number
@@ -18,7 +19,7 @@ from psmr.base.slips import sentence
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
-from psmr.network.dynamic.ringing import ringing_faults
+from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     events_outside,
@@ -35,6 +36,7 @@ from psmr.study.detectors.detection import Detection, Detectors, Monitor
 from psmr.study.detectors.finding import Stop, dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
+from psmr.study.events.schedule import with_faults
 from psmr.study.events.synchronisation import Synchronisation
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
@@ -206,6 +208,9 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
+    before, system = system, with_faults(system, events)
+    if system is not before:
+        scheme, start = _widened(scheme, system), _extended(start, system, before)
     scheduled, conditional, possible = planned(system, events, t_end)
     changes = tuple(change for change in scheduled if not isinstance(change, Synchronisation))
     returns = [change for change in scheduled if isinstance(change, Synchronisation)]
@@ -221,6 +226,8 @@ def set_up(
             stacklevel=3,
         )
     rule = getattr(scheme, "method", getattr(scheme, "solution", ""))
+    if swinging := oscillating_faults(system, changes):
+        warnings.warn(swinging, PsmrWarning, stacklevel=3)
     if rule == "TM" and (ringing := ringing_faults(system, changes, scheme.h_fast)):
         warnings.warn(ringing, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
@@ -264,6 +271,26 @@ def set_up(
         recording=recording,
         certify=certify,
     )
+
+
+def _widened(scheme: Scheme, system: System) -> Scheme:
+    """Return a scheme for a system with the currents of faults as further states, which are fast."""
+    split = getattr(scheme, "split", None)
+    if split is None:
+        return scheme
+    more = system.names_x[split.n :]
+    fast = np.concatenate([split.fast_x, np.ones(len(more), dtype=bool)])
+    wider = replace(split, fast_x=fast, names_x=(*split.names_x, *more))
+    return replace(scheme, split=wider)  # type: ignore[type-var]  # schemes are dataclasses
+
+
+def _extended(
+    start: tuple[ArrayLike, ArrayLike] | None, system: System, before: System
+) -> tuple[ArrayLike, ArrayLike] | None:
+    """Return a starting point with the currents of faults, which begin at zero."""
+    if start is None or np.shape(start[0]) != (before.n,):
+        return start
+    return np.concatenate([np.asarray(start[0], dtype=float), np.zeros(system.n - before.n)]), start[1]
 
 
 def _with_zero_sequence(following: Following | None) -> Following:

@@ -115,15 +115,15 @@ def simulate(
     check_arguments(simulate, locals(), leaving=("t_end",))
     setup = set_up(system, scheme, t_end, events, start, monitors, record, every, criteria, certify)
     if not large:
-        check_size(system, scheme, setup.t_end, setup.record, all)
+        check_size(setup.system, setup.scheme, setup.t_end, setup.record, all)
     certificate = None
     if certify and not scheme.chooses_steps:
         certificate = _certify(system, scheme, any_size=certify == "always")
     try:
         with setup.files(transaction):
             trajectory = integrate(
-                system,
-                scheme,
+                setup.system,
+                setup.scheme,
                 setup.end,
                 setup.changes,
                 start=setup.start,
@@ -133,7 +133,7 @@ def simulate(
                 followers=setup.followers,
                 keep=setup.recording is None,
                 acting=setup.actions,
-                service=DeadParts(system),
+                service=DeadParts(setup.system),
             )
     except PsmrError as error:
         explain_failure(setup, error, certificate, partial)
