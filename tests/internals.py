@@ -81,11 +81,12 @@ psmr.files.psse.dyr_loads: LoadRecords
 psmr.files.psse.dyr_records: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.entries: as_load entries
+psmr.files.psse.free_format: split
 psmr.files.psse.joined: join
 psmr.files.psse.load_layout: KINDS RECORDS
 psmr.files.psse.raw_layout: sections
 psmr.files.psse.rawx: SECTIONS
-psmr.files.psse.record: PsseRecord split
+psmr.files.psse.record: PsseRecord
 psmr.files.psse.sections: read_sections
 psmr.files.read: CaseFile
 psmr.files.text: text_module

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, PsmrWarning, nearest
 from psmr.files.psse.dyr_records import MODELS, component_for
+from psmr.files.psse.free_format import fields_of
 from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
 from psmr.files.psse.record import PsseRecord
 
@@ -42,8 +42,6 @@ _AFTER_NAMES = 5
 model, and a bus of its own before the next record's name."""
 
 _LOADS = ("USRLOD", "USRBUS")
-
-_TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
 
 @dataclass(frozen=True)
@@ -141,6 +139,7 @@ def _begins_another(words: list[tuple[int, str]]) -> bool:
 def entries(path: str, lines: list[str]) -> Iterator[Entry]:
     """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files."""
     held: list[tuple[int, str]] = []
+    separated = True
     for number, line in enumerate(lines, start=1):
         if line.lstrip().startswith("@!"):
             continue
@@ -148,28 +147,18 @@ def entries(path: str, lines: list[str]) -> Iterator[Entry]:
             what = "begins with #, which is no mark of a comment in PSS/E; passed over as one"
             warnings.warn(f"{path}:{number}: {what}", PsmrWarning, stacklevel=3)
             continue
-        position = 0
-        while position < len(line):
-            match = _TOKEN.match(line, position)
-            if match is None:
-                raise CaseError(
-                    f"{path}:{number}: a quotation mark at {line[position:][:20]!r} is not closed"
-                )
-            position = match.end()
-            if match[3]:
-                # What follows a slash is a comment.
-                if held:
-                    yield Entry(path, held[0][0], tuple(held))
-                held = []
-                break
-            word = next((part for part in (match[1], match[2], match[4]) if part is not None), None)
-            if word is not None:
-                held.append((number, word.strip()))
+        values, ended, separated = fields_of(line, f"{path}:{number}", separated or not held)
+        for value in values:
+            held.append((number, (value or "").strip()))
             if _begins_another(held):
                 *held, bus, model = held
                 what = f"its record has no slash before {bus[1]} {model[1]!r}, where the next begins"
                 warnings.warn(f"{path}:{held[0][0]}: {what}", PsmrWarning, stacklevel=3)
                 yield Entry(path, held[0][0], tuple(held))
                 held = [bus, model]
+        if ended and held:
+            yield Entry(path, held[0][0], tuple(held))
+        if ended:
+            held = []
     if held:
         raise CaseError(f"{path}:{held[0][0]}: the record does not end with a slash; is the file whole?")

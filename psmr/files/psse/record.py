@@ -1,7 +1,6 @@
-"""A record of PSS/E's free format: fields by name, each with the line where it stands.
+"""A record of a PSS/E file: fields by name, each with the line where it stands.
 
-Fields are separated by commas or blanks, texts are in single or double quotes, two commas in a row leave a
-field out, and a slash ends the record. A field that is left out has the standard's default.
+A field that is left out has the standard's default.
 """
 
 from __future__ import annotations
@@ -13,40 +12,12 @@ from collections.abc import Mapping, Sequence
 
 from psmr.base.errors import CaseError, PsmrWarning, shown
 
-_FIELD = re.compile(r"\s*(?:'((?:[^']|''|'(?=[^\s,/'\"]))*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
-"""A field; an apostrophe within a text is one that no separator follows, or is doubled."""
-_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([EeDd][+-]?[0-9]+)?")
+_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[EeDd][+-]?[0-9]+)?")
+_THREE_DIGITS = re.compile(r"([+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+))([+-][0-9]{3})")
+"""Fortran leaves the letter out where an exponent has three digits."""
 _BUSES = ("I", "J", "K", "IREG", "SWREM", "CONT", "IBUS", "IP", "REMOT")
 """Fields that name a bus: by its number, or in files that are saved so by its name."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
-
-
-def split(line: str, place: str) -> list[str | None]:
-    """Return the fields of a line up to its slash; None for a field that is left out.
-
-    Raises
-    ------
-    CaseError
-        For a quotation mark without its partner, naming `place`.
-    """
-    fields: list[str | None] = []
-    position, comma = 0, True
-    while position < len(line):
-        match = _FIELD.match(line, position)
-        if match is None or match.end() == position:
-            raise CaseError(f"{place}: a quotation mark at {line[position:][:20]!r} is not closed")
-        single, double, plain, end = match.groups()
-        single = None if single is None else single.replace("''", "'")
-        value = next((part for part in (single, double, plain) if part is not None), None)
-        if value is not None:
-            fields.append(value)
-        elif end == "," and comma:
-            fields.append(None)
-        if end == "/":
-            break
-        comma = end == ","
-        position = match.end()
-    return fields
 
 
 def name_part(text: str) -> str:
@@ -64,7 +35,7 @@ class PsseRecord:
     names
         Names of the fields in their order.
     fields
-        Their texts as `split` gives them.
+        Their texts as `free_format.split` gives them.
     """
 
     def __init__(
@@ -81,7 +52,7 @@ class PsseRecord:
     def error(self, name: str, right: str) -> CaseError:
         """Return the error for a field whose value is wrong, saying what would be right."""
         value = self._fields.get(name)
-        return CaseError(f"{self.where}: {name} = {'missing' if value is None else shown(value)}: {right}")
+        return CaseError(f"{self.where}: {name} = {shown(value) if value else 'missing'}: {right}")
 
     def require(self, good: bool, name: str, right: str) -> None:
         """Raise the error for a field unless `good`."""
@@ -108,6 +79,7 @@ class PsseRecord:
             if default is None:
                 raise self.error(name, "must be given, as a number")
             return default
+        text = _THREE_DIGITS.sub(r"\1E\2", text)
         if not _REAL.fullmatch(text):
             raise self.error(name, "must be a finite number")
         value = float(text.replace("D", "E").replace("d", "e"))

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.facts import MODELLED
+from psmr.files.psse.free_format import split
 from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, sections
 from psmr.files.psse.rawx import read_rawx
-from psmr.files.psse.record import PsseRecord, split
+from psmr.files.psse.record import PsseRecord
 from psmr.files.text import WINDOWS, read_text
 
 _ALIASES = {
