@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,8 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
     """Return generators that hold one voltage at each bus, those of one bus all at the same one.
 
     Of a bus those that hold its own voltage decide, then the first. Of several voltages for one bus a slack's
-    is held, then the one that is nearest to the stored one, or the first.
+    is held, then the one that is nearest to the stored one, or the first. Of several shares at one bus the
+    last counts.
 
     Parameters
     ----------
@@ -28,13 +30,17 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
     Warns
     -----
     PsmrWarning
-        For each bus whose generators ask for different voltages or buses, with what is held.
+        For each bus whose generators ask for different voltages, buses or shares, with what is held.
     """
     holding = [row for row in generators if row.control != "pq"]
     by_bus: dict[int, list[GeneratorRow]] = {}
     for row in holding:
         by_bus.setdefault(row.bus, []).append(row)
     controls = {bus: _controlled(rows) for bus, rows in by_bus.items()}
+    together = Counter(controls[bus] or bus for bus in by_bus)
+    shares = {
+        bus: _share(rows, controls[bus], together[controls[bus] or bus] > 1) for bus, rows in by_bus.items()
+    }
     at: dict[int, list[GeneratorRow]] = {}
     for row in holding:
         if row.control_bus == controls[row.bus]:
@@ -55,7 +61,12 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
     return [
         row
         if row.control == "pq"
-        else replace(row, v=held[controls[row.bus] or row.bus], control_bus=controls[row.bus])
+        else replace(
+            row,
+            v=held[controls[row.bus] or row.bus],
+            control_bus=controls[row.bus],
+            share=shares[row.bus],
+        )
         for row in generators
     ]
 
@@ -105,6 +116,23 @@ def _controlled(rows: Sequence[GeneratorRow]) -> int:
             stacklevel=4,
         )
     return found
+
+
+def _share(rows: Sequence[GeneratorRow], controlled: int, shared: bool) -> float:
+    """Return the share of the generators of one bus in the reactive power that another one needs.
+
+    `shared` says whether those of further buses hold that one, too.
+    """
+    asked = [row for row in rows if row.control_bus == controlled]
+    if shared and len({row.share for row in asked}) > 1:
+        words = ", ".join(f"{row.name} {row.share:g}" for row in asked)
+        warnings.warn(
+            f"{asked[-1].where}: generators of bus {rows[0].bus} ask for different shares (RMPCT) of what bus"
+            f" {controlled} needs ({words}); a plant has one, and the last counts: {asked[-1].share:g}",
+            PsmrWarning,
+            stacklevel=4,
+        )
+    return asked[-1].share
 
 
 def holders(case: Case) -> dict[int, GeneratorRow]:

@@ -179,7 +179,7 @@ def _source(line: PsseRecord, p_mw: float) -> Drawn:
         rating = line.real("SMAX", 0.0)
         line.require(rating >= 0, "SMAX", "must be >= 0 (0: no limit)")
         regulated = line.whole("REMOT", 0)
-        share = line.in_place_of_zero("RMPCT", 100.0) if regulated else 100.0
+        share = line.share(regulated > 0)
         return Drawn(line, bus, p_mw, None, set_point, regulated, low, high, rating, share)
     line.require(0 < abs(set_point) <= 1, "ACSET", "must be a power factor, between 0 and 1")
     # A positive power factor is that of a load that takes reactive power, as the manual signs it.

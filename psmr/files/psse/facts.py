@@ -76,5 +76,4 @@ def _shunt(record: PsseRecord, voltage: Mapping[int, complex], bus: int, p_mw: f
     v, most = record.positive("VSET", 1.0), record.real("SHMX", 9999.0)
     record.require(most >= 0, "SHMX", "must be >= 0, in MVA")
     regulated = record.whole("REMOT", 0)
-    share = record.in_place_of_zero("RMPCT", 100.0) if regulated else 100.0
-    return Drawn(record, bus, p_mw, None, v, regulated, -most, most, most, share)
+    return Drawn(record, bus, p_mw, None, v, regulated, -most, most, most, record.share(regulated > 0))

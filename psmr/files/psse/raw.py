@@ -1,4 +1,4 @@
-"""PSS/E RAW files, versions 23 and 29 to 36, as cases.
+"""PSS/E RAW files, versions 23 to 27 and 29 to 36, as cases.
 
 Source: the description of the power flow raw data file in Siemens PTI, PSS/E Program Operation Manual. A
 field that is left out has the default written there. What the case does otherwise than the file:
@@ -315,7 +315,7 @@ class _Tables:
                 rating_mva=mbase,
                 where=record.where,
                 control_bus=regulated,
-                share=record.in_place_of_zero("RMPCT", 100.0) if regulated else 100.0,
+                share=record.share(regulated > 0) if control == "pv" else 100.0,
             )
             self.generators.append(row)
         self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)

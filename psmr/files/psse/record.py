@@ -114,6 +114,12 @@ class PsseRecord:
             return default
         return self.positive(name, default)
 
+    def share(self, needed: bool) -> float:
+        """Return RMPCT, which has to be above 0 where it is `needed`: where another bus is regulated."""
+        if not needed and self.real("RMPCT", 100.0) <= 0:
+            return 100.0
+        return self.in_place_of_zero("RMPCT", 100.0)
+
     def one_of(self, name: str, choices: Sequence[int], default: int | None = None) -> int:
         """Return a field as one of a few whole numbers."""
         value = self.whole(name, default)

@@ -274,6 +274,8 @@ def check_held_voltages(case: Tables) -> None:
             other = holder.setdefault(g.bus, g)
             right = f"must be that of {other.name} at the same bus, {other.control_bus}"
             g.require(g.control_bus == other.control_bus, "control_bus", right)
+            right = f"must be that of {other.name} at the same bus, {other.share:g}"
+            g.require(g.share == other.share, "share", right)
 
 
 def _check_asked_of_control(generator: GeneratorRow) -> None:
