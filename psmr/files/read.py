@@ -129,8 +129,8 @@ def read_case(
     Parameters
     ----------
     path
-        ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 23 and 29 to 36), ``.rawx`` (PSS/E's JSON, version
-        35 and 36) or ``.m`` (MATPOWER, versions 1 and 2). ``-`` is standard input.
+        ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 23 to 27 and 29 to 36), ``.rawx`` (PSS/E's JSON,
+        versions 35 and 36) or ``.m`` (MATPOWER, versions 1 and 2). ``-`` is standard input.
     dynamics
         DYR file with the plants' devices for a RAW file.
     skip_unknown_models

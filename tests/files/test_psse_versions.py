@@ -13,6 +13,9 @@ from tests.internals import SECTIONS, power_flow, read_sections, sections
 
 HEADS = {
     23: "0  100.0",
+    24: "0, 100.0, 24 /",
+    26: "0, 100.0 / PSS/E-26.1",
+    27: "0, 100.0, 27 /",
     29: "0, 100.0, 29, 0, 1, 60.0 /",
     30: "0, 100.00          / PSS/E-30.3    WED, SEP 15 2021  21:04",
     31: "0, 100.0, 31, 0, 1, 60.0 /",
@@ -21,7 +24,7 @@ HEADS = {
 BUSES = {
     23: "1,3,0,0,0,0,1,1.04,0,'ONE',230.0,1\n2,1,90,30,1.5,12,1,1.0,-2.0,'TWO',230.0,1\n"
     "3,1,0,0,0,0,1,1.0,0,'T',18,1",
-    30: "1,'ONE',230.0,3,0,0,1,1,1.04,0,1\n2,'TWO',230.0,1,1.5,12,1,1,1.0,-2.0,1\n3,'T',18,1,0,0,1,1,1.0,0,1",
+    24: "1,'ONE',230.0,3,0,0,1,1,1.04,0,1\n2,'TWO',230.0,1,1.5,12,1,1,1.0,-2.0,1\n3,'T',18,1,0,0,1,1,1.0,0,1",
     33: "1,'ONE',230.0,3,1,1,1,1.04,0\n2,'TWO',230.0,1,1,1,1,1.0,-2.0\n3,'T',18,1,1,1,1,1.0,0",
 }
 LOAD = "2,'1',1,1,1,90,30,0,0,0,0,1"
@@ -47,15 +50,16 @@ def nearest_of(table, version):
 
 def text_of(version):
     bus, line, switched = (nearest_of(table, version) for table in (BUSES, LINES, SWITCHED))
-    if version == 29:
-        bus, line = BUSES[30], LINES[33]
-    if version == 30:
+    if version in (29, 30):
         line = LINES[33]
     if version == 31:
         bus, line, switched = BUSES[33], LINES[33], SWITCHED[30]
     middle = ["", "", "", "", "", ""]
-    if version == 23:
-        parts = [bus, GENERATOR, line, "", "", "", switched, *middle, ""]
+    if version <= 27:
+        loads = () if version == 23 else (LOAD,)
+        # Version 24 has no owners and no FACTS devices.
+        last = middle[1:] if version == 24 else [*middle, ""]
+        parts = [bus, *loads, GENERATOR, line, "", "", "", switched, *last]
     elif version <= 30:
         parts = [bus, LOAD, GENERATOR, line, TRANSFORMER, "", "", "", switched, *middle, ""]
     else:
@@ -64,7 +68,7 @@ def text_of(version):
     return "\n".join([*head, *("\n".join(filter(None, (part, "0"))) for part in parts), "Q", ""])
 
 
-@pytest.mark.parametrize("version", [23, 29, 30, 31])
+@pytest.mark.parametrize("version", [23, 24, 26, 27, 29, 30, 31])
 def test_older_versions_say_the_same(tmp_path, version):
     """Every version gives the network of version 33, and the same solution."""
     for v in (33, version):
@@ -82,6 +86,17 @@ def test_older_versions_say_the_same(tmp_path, version):
     assert {(s.bus, s.g_mw, s.b_mvar) for s in old.shunts} == {(s.bus, s.g_mw, s.b_mvar) for s in new.shunts}
     assert old.loads == new.loads
     np.testing.assert_allclose(power_flow(old).voltage, power_flow(new).voltage, rtol=0, atol=1e-12)
+
+
+def test_a_section_that_later_versions_have_not(tmp_path):
+    """The adjustment of transformers ends with version 27; a word after the last section ends the file."""
+    lines = text_of(27).replace("0, 100.0, 27 /", "0, 100.0").splitlines()
+    place = [k for k, line in enumerate(lines) if line == "0"][3]
+    lines[place] += " / END OF BRANCH DATA, BEGIN TRANSFORMER ADJUSTMENT DATA"
+    (tmp_path / "case.raw").write_text("\n".join([*lines[:-1], "Stop - Program terminated.", ""]))
+    with pytest.warns(PsmrWarning, match=r"case\.raw:\d+ \(after the last section\): nothing is read from"):
+        case = read_case(tmp_path / "case.raw")
+    assert [(row.tap, row.shift_deg) for row in case.transformers] == [(0.97, 5.0)]
 
 
 def test_header_without_a_version(tmp_path):

@@ -1,6 +1,7 @@
 """Which sections a PSS/E RAW file has, in which order, and the fields of their records, by version.
 
-Version 23 has loads and shunts in the bus record and transformers among the branches; 29 and 30 have shunts
+Version 23 has loads and shunts in the bus record and transformers among the branches; 24 to 27 have loads of
+their own; 29 and 30 have shunts
 in the bus record and switched shunts before the impedance correction; 31 to 33 have fixed shunts of their own
 and three ratings to a branch; from 34 on there are system-wide data, switching devices, twelve ratings and
 names on branches; 35 and 36 number the nodes of substations; 36 has voltage droop controls, ratings of
@@ -9,15 +10,18 @@ left out here. Areas, zones, transfers, owners, groups of line sections, ratings
 and substations say nothing about the equations of the network and are passed over; so is the system-wide
 data, which sets the solver of the program that wrote it. Voltage droop controls move the voltages that
 generators hold in a power flow, and a solved file has stored those. Source: Siemens PTI, PSS/E Program
-Operation Manual; for 23 to 31 also MATPOWER's psse_parse, for 36 the titles of columns that PSS/E itself
-writes into a file.
+Operation Manual; for 23 to 31 also MATPOWER's psse_parse, for 24 to 27 that alone, for 36 the titles of
+columns that PSS/E itself writes into a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-VERSIONS = (23, 29, 30, 31, 32, 33, 34, 35, 36)
+VERSIONS = (23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36)
+
+LAST_ADJUSTED = 27
+"""Last version with transformers among the branches and their adjustment in a section of its own."""
 
 _EARLY = ("impedance correction", "multi-terminal dc", "multi-section line", "zone")
 _REST = (
@@ -36,9 +40,17 @@ COUNTED = ("transformer", "multi-terminal dc")
 
 def sections(version: int) -> tuple[str, ...]:
     """Return the names of a version's sections in their order."""
-    if version == 23:
+    if version <= LAST_ADJUSTED:
         return (
-            *("bus", "generator", "branch", "transformer adjustment", "area", "two-terminal dc"),
+            *(
+                "bus",
+                *(("load",) if version > 23 else ()),
+                "generator",
+                "branch",
+                "transformer adjustment",
+                "area",
+                "two-terminal dc",
+            ),
             *("switched shunt", *_EARLY, "inter-area transfer", "owner", "facts"),
         )
     if version <= 30:
@@ -66,7 +78,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     names = "NAME " if new else ""
     owners = "O1 F1 O2 F2 O3 F3 O4 F4"
     meter = "MET " if version > 30 else ""
-    turned = "RATIO ANGLE " if version == 23 else ""
+    turned = "RATIO ANGLE " if version <= LAST_ADJUSTED else ""
     line = "I" if version < 31 else "NAME"
     source = "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS SMAX IMAX PWF MAXQ MINQ REMOT"
     source += " NREG RMPCT" if newest else " RMPCT"
@@ -106,10 +118,11 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     }
     if version == 23:
         layout["bus"] = "I IDE PL QL GL BL AREA VM VA NAME BASKV ZONE"
-        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM BINIT {_blocks('N', 'B')}"
     elif version <= 30:
         layout["bus"] = "I NAME BASKV IDE GL BL AREA ZONE VM VA OWNER"
-    if version in (29, 30, 31):
+    if version <= LAST_ADJUSTED:
+        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM BINIT {_blocks('N', 'B')}"
+    elif version in (29, 30, 31):
         percent = "" if version == 29 else "RMPCT "
         layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM {percent}RMIDNT BINIT {_blocks('N', 'B')}"
     return {section: tuple(text.split()) for section, text in layout.items()}

@@ -11,7 +11,7 @@ from pathlib import Path
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.facts import MODELLED
 from psmr.files.psse.free_format import split
-from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, sections
+from psmr.files.psse.raw_layout import CASE, COUNTED, LAST_ADJUSTED, LINES, VERSIONS, fields, sections
 from psmr.files.psse.rawx import read_rawx
 from psmr.files.psse.record import PsseRecord
 from psmr.files.text import WINDOWS, read_text
@@ -40,7 +40,7 @@ class RawFile:
     title
         The first line of text.
     version
-        23, or 29 to 36.
+        23 to 27, or 29 to 36.
     records
         Section to its records; a transformer or a DC line is a tuple of its lines, everything else of one.
     """
@@ -87,7 +87,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     if first < 3:
         what = f"must be {_TITLES[first - 1]} of text; a bus stands there, and is read as one"
         warnings.warn(f"{path}:{lines[first][0]} (title): {what}", PsmrWarning, stacklevel=3)
-    version = head.one_of("REV", VERSIONS, _version_of(line, lines[first][1] if first < len(lines) else ""))
+    version = head.one_of("REV", VERSIONS, _version_of([line for _, line in lines], first))
     title = lines[1][1].strip() if first > 1 and len(lines) > 1 else ""
     return RawFile(head, title, version, _cut(str(path), version, lines[first:], len(text)))
 
@@ -97,22 +97,27 @@ _BUS = re.compile(r"\s*[0-9]{1,6}\s*,\s*'[^,]{1,14}'\s*,\s*[0-9.]+\s*,\s*[1-4]\s
 
 _TITLES = ("the first of two lines", "the second of two lines")
 
-_WRITER = re.compile(r"(?:PSS.{0,4}E|\b(?:REV|VER|RAW))[^0-9]{0,3}(2[39]|3[0-6])\b", re.IGNORECASE)
+_WRITER = re.compile(r"(?:PSS.{0,4}E|\b(?:REV|VER|RAW))[^0-9]{0,3}(2[3-79]|3[0-6])\b", re.IGNORECASE)
+
+_ADJUSTED = "BEGIN TRANSFORMER ADJUSTMENT DATA"
 
 
-def _version_of(line: str, bus: str) -> int | None:
-    """Return the version of a file whose first line has no REV: that in its comment, or what its buses say.
+def _version_of(lines: Sequence[str], first: int) -> int | None:
+    """Return the version of a file whose first line has no REV: that in its comment, or what its lines say.
 
     Up to version 30 PSS/E writes none; from 31 on it must be there. Buses of version 23 have their names
-    behind their voltages.
+    behind their voltages; the adjustment of transformers ends with version 27. `first` is the place of the
+    first bus.
     """
-    comment = line.partition("/")[2]
+    comment = lines[0].partition("/")[2]
     named = _WRITER.search(comment)
     if named:
         return int(named[1])
     if comment.strip():
         return None
-    return 30 if re.match(r"\s*[0-9]+[\s,]*'", bus) else 23
+    if not re.match(r"\s*[0-9]+[\s,]*'", "".join(lines[first : first + 1])):
+        return 23
+    return LAST_ADJUSTED if any(_ADJUSTED in line.upper() for line in lines) else 30
 
 
 def _cut(
@@ -141,6 +146,9 @@ def _cut(
         if section is None and values == ["0"] and order[-1] in labelled:
             # One more than the sections are, after an ending that names the last of them.
             continue
+        if section is None and line.lstrip()[0].isalpha():
+            warnings.warn(f"{place}: nothing is read from here on", PsmrWarning, stacklevel=4)
+            break
         if section is None:
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
         if values[0] == "0" and (len(values) == 1 or not _number(values[1])):
