@@ -9,6 +9,7 @@ User's Manual, section 3.2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import (
@@ -18,7 +19,6 @@ from psmr.dae.declare.component import (
     flag,
     fraction,
     nonnegative,
-    nonzero,
     positive,
     whole,
 )
@@ -39,6 +39,11 @@ def series_admittance(p: Any) -> tuple[Any, Any]:
     """Return (g, b) of the series impedance r + j x, zero where the branch is out of service."""
     square = p.r**2 + p.x**2
     return p.status * p.r / square, -p.status * p.x / square
+
+
+def shorted(p: Mapping[str, float]) -> str | None:
+    """Return the objection to a branch without impedance."""
+    return None if p["r"] or p["x"] else "r = x = 0: the branch has no impedance; give it a small x"
 
 
 LAST_GROUP = 10**9
@@ -82,7 +87,7 @@ class Line(Component):
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
 
     r = Parameter("pu", "series resistance")
-    x = Parameter("pu", "series reactance", nonzero)
+    x = Parameter("pu", "series reactance")
     b = Parameter("pu", "total charging susceptance, half at each end", default=0.0)
     g = Parameter("pu", "total shunt conductance, half at each end", default=0.0)
     status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
@@ -99,6 +104,8 @@ class Line(Component):
     at = Parameter("1", "place of the fault or of the open phases, as a part of the length", fraction, 0.0)
     open_i = Parameter("1", "whether end i is open, with end j closed", flag, default=0.0)
     open_j = Parameter("1", "whether end j is open, with end i closed", flag, default=0.0)
+
+    conflict = staticmethod(shorted)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -132,12 +139,14 @@ class Transformer(Component):
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
 
     r = Parameter("pu", "series resistance", default=0.0)
-    x = Parameter("pu", "series reactance", nonzero)
+    x = Parameter("pu", "series reactance")
     tap = Parameter("1", "off-nominal turns ratio at bus i", positive, default=1.0)
     shift = Parameter("rad", "phase by which bus i leads", default=0.0)
     g = Parameter("pu", "magnetising conductance", default=0.0)
     b = Parameter("pu", "magnetising susceptance", default=0.0)
     status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+
+    conflict = staticmethod(shorted)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

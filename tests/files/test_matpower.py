@@ -178,7 +178,6 @@ def test_a_resistance_alone_and_a_voltage_that_is_not_known(read):
     text = GOOD.replace("0.01\t0.1\t0.04", "0.01\t0\t0.04", 1).replace(
         "2\t1\t1.0\t0\t100", "2\t1\tNaN\tNaN\t100"
     )
-    with pytest.warns(PsmrWarning, match=r"small\.m:19 .*: x = 0 beside r = 0\.01; taken as 1e-07"):
-        case = read(text)
-    assert [row.x for row in case.transformers] == [pytest.approx(1e-7)]
+    case = read(text)
+    assert [(row.r, row.x) for row in case.transformers] == [(0.01, 0.0)]
     assert [bus.v for bus in case.buses] == [1.0, None, 1.0]

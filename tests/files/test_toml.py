@@ -193,7 +193,6 @@ WRONG = {
         "r = 0\nx = 0",
         "x = 0.0: the branch has no impedance; join the two buses",
     ),
-    "resistance only": ("x = 0.1\n", "x = 0\n", "[[line]] (line1-2): x = 0.0: must not be 0"),
     "branch from a bus to itself": ("to = 2\nr =", "to = 1\nr =", "to_bus = 1: must be another bus"),
     "status": ("b = 0.02", "b = 0.02\nstatus = 2", "status = 2: must be 1 (in service) or 0"),
     "tap": ("tap = 1.05", "tap = 0.0", "tap = 0.0: must be > 0"),

@@ -30,9 +30,6 @@ from psmr.files.matpower.text import read_fields
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
-_PART = 1e-5
-"""Reactance of a branch that is a resistance alone, as a part of that."""
-
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
 _GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
 _BRANCH = ["fbus", "tbus", "r", "x", "b", "rateA", "rateB", "rateC", "ratio", "angle", "status"]
@@ -216,10 +213,6 @@ class _Tables:
         r, x, b, ratio, angle = (row[name] for name in ("r", "x", "b", "ratio", "angle"))
         if x == 0 and r == 0:
             raise row.error("x", "must not be 0; give it a small value such as 1e-4, or join the buses")
-        if x == 0:
-            x = _PART * abs(r)
-            what = f"x = 0 beside r = {r:g}; taken as {x:.3g}, which carries next to no reactive power"
-            warnings.warn(f"{row.where}: {what}", PsmrWarning, stacklevel=2)
         if ratio < 0:
             raise row.error("ratio", "must be >= 0 (0: a line)")
         line = ratio == 0 and angle == 0

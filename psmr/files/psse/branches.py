@@ -44,7 +44,6 @@ class Lines:
         switch = record.section == "switching device"
         status = record.one_of("STAT" if switch else "ST", (0, 1), 1)
         r, x = record.real("R", 0.0), record.real("X", 1e-4 if switch else None)
-        record.require(x != 0 or r == 0, "X", f"must not be 0 beside R = {r:g}")
         b = record.real("B", 0.0)
         g_i, b_i, g_j, b_j = (record.real(name, 0.0) for name in ("GI", "BI", "GJ", "BJ"))
         if None in ends:
@@ -52,7 +51,7 @@ class Lines:
         if i == j:
             warnings.warn(f"{record.where}: joins bus {i} with itself; left out", PsmrWarning, stacklevel=2)
             return
-        if x == 0:
+        if r == x == 0:
             self._joint(record, i, j, status)
             if status:
                 # What it has to ground stays, at the one bus.

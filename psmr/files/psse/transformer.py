@@ -115,7 +115,6 @@ class Transformers:
                 what = f"X1-2: {name} has no impedance; x = {THRSHZ:g} pu stands for it"
                 warnings.warn(f"{second.where}: {what}", PsmrWarning, stacklevel=3)
                 z[0] = complex(0.0, THRSHZ)
-            second.require(z[0].imag != 0, "X1-2", "must give a reactance that is not 0")
             # The ratio of both windings is what the table goes by.
             whole = replace(windings[0], ratio=windings[0].ratio / windings[1].ratio)
             self._row(first, name, windings[0], windings[1], z[0] * whole.factor, shunt)
@@ -133,12 +132,12 @@ class Transformers:
     ) -> None:
         """Add three windings as a star; the magnetising admittance is at the first."""
         z12, z23, z31 = pairs
-        legs = ((z12 + z31 - z23) / 2, (z12 + z23 - z31) / 2, (z23 + z31 - z12) / 2)
         small = _ROUNDING * max(map(abs, pairs))
-        none = [k for k, z in enumerate(legs) if abs(z) <= small]
-        for k, z in enumerate(legs):
-            good = k in none or abs(z.imag) > small
-            second.require(good, "X1-2", f"winding {k + 1} of the star must not have r without x")
+        legs = [
+            complex(*(0.0 if abs(part) <= small else part for part in (z.real, z.imag)))
+            for z in ((z12 + z31 - z23) / 2, (z12 + z23 - z31) / 2, (z23 + z31 - z12) / 2)
+        ]
+        none = [k for k, z in enumerate(legs) if not z]
         second.require(len(none) < 2, "X1-2", "two windings of the star have no impedance; join them")
         centre = next((k for k in none if windings[k].on), None)
         if centre is None:

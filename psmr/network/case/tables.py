@@ -90,7 +90,6 @@ class BranchRow(Row):
         self.require(self.from_bus != self.to_bus, "to_bus", "must be another bus than the branch begins at")
         zero = "the branch has no impedance; join the two buses, or give it a small x such as 1e-4"
         self.require(self.r != 0 or self.x != 0, "x", zero)
-        self.require(self.x != 0, "x", "must not be 0")
         self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
         self.require(self.circuit > 0, "circuit", "must be > 0")
 

@@ -67,7 +67,7 @@ def _angles(balance: Balance, p: Reals | None) -> Reals:
     branches = [row for row in balance.case.branches if row.status]
     ends = np.array([(place[row.from_bus], place[row.to_bus]) for row in branches])
     # Without the sign of x, so that the matrix is definite; without flows only loops feel the weights.
-    b = np.array([1 / abs(row.x) for row in branches])
+    b = np.array([1 / abs(row.x or row.r) for row in branches])
     shift = np.radians([getattr(row, "shift_deg", 0.0) for row in branches])
     rows = np.arange(len(branches))
     incidence = sparse.csc_matrix(
