@@ -80,6 +80,7 @@ psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_loads: LoadRecords
 psmr.files.psse.dyr_records: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_relays: RelayRecords
+psmr.files.psse.dyr_static_var: StaticVarRecords
 psmr.files.psse.entries: as_load entries
 psmr.files.psse.free_format: split
 psmr.files.psse.joined: join

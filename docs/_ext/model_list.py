@@ -4,9 +4,18 @@ import inspect
 from collections.abc import Iterable, Mapping
 
 from psmr.dae.declare.component import Component, flag
-from psmr.devices.catalogue import DYNAMIC, LOAD_ROLES, NETWORK, RELAY_ROLES, ROLES, role_parameters
+from psmr.devices.catalogue import (
+    DYNAMIC,
+    LOAD_ROLES,
+    NETWORK,
+    RELAY_ROLES,
+    ROLES,
+    SHUNT_ROLES,
+    role_parameters,
+)
 from psmr.files.psse.dyr_records import ALIASES, MODELS, component_for
 from psmr.files.psse.dyr_relays import RECORDS as RELAYS
+from psmr.files.psse.dyr_static_var import RECORDS as SYSTEMS
 from psmr.files.psse.load_layout import COMPONENTS as LOADS
 from psmr.files.psse.load_layout import RECORDS as LOAD_RECORDS
 
@@ -17,7 +26,8 @@ def groups() -> Mapping[str, tuple[type[Component], ...]]:
     """Return every component by what it is in a case."""
     loads = {f"load: {role}": kinds for role, kinds in LOAD_ROLES.items()}
     network = {"network and static loads": NETWORK, "network with its own dynamics": DYNAMIC}
-    return {**network, **ROLES, **loads, **RELAY_ROLES}
+    shunts = {f"shunt: {role.replace('_', ' ')}": kinds for role, kinds in SHUNT_ROLES.items()}
+    return {**network, **ROLES, **loads, **shunts, **RELAY_ROLES}
 
 
 def records() -> dict[type[Component], list[str]]:
@@ -31,7 +41,7 @@ def records() -> dict[type[Component], list[str]]:
     for model, names in LOADS.items():
         for name in names:
             found.setdefault(by_name[name], []).append(model)
-    for model, names in RELAYS.items():
+    for model, names in {**RELAYS, **SYSTEMS}.items():
         for name in names:
             found.setdefault(by_name[name], []).append(model)
     return found
@@ -39,7 +49,7 @@ def records() -> dict[type[Component], list[str]]:
 
 def count() -> int:
     """Return the number of kinds of PSS/E record, those of loads once for all whom they are for."""
-    return len({*MODELS} - {*ALIASES}) + len(LOADS) + len(RELAYS)
+    return len({*MODELS} - {*ALIASES}) + len(LOADS) + len(RELAYS) + len(SYSTEMS)
 
 
 def options(kind: type[Component]) -> list[str]:

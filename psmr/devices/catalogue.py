@@ -51,7 +51,7 @@ def own_components(modules: Iterable[ModuleType]) -> dict[str, type[Component]]:
 
 def no_role(kind: type[Component]) -> str:
     """Return the objection to a component of the user's own that does not say what it is in a plant."""
-    roles = ", ".join((*ROLES, *LOAD_ROLES, *RELAY_ROLES))
+    roles = ", ".join(DEVICE_ROLES)
     return (
         f"{kind.__name__} of the module {kind.__module__} declares no role; write for instance"
         f' role = "exciter" in the class (roles: {roles})'
@@ -86,11 +86,22 @@ LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
 }
 """Components of loads with parameters of their own, by role."""
 
+SHUNT_ROLES: Mapping[str, tuple[type[Component], ...]] = {"static_var_system": LIBRARY["static_var_system"]}
+"""Components of the table of shunts, by role: what a shunt of the power flow is in the dynamics."""
+
 SOURCES = ("machine", "converter")
 """Roles of the devices that inject the generator's current."""
 
 RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": LIBRARY["relay"]}
 """Components of the table of relays."""
+
+DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
+    **ROLES,
+    **LOAD_ROLES,
+    **SHUNT_ROLES,
+    **RELAY_ROLES,
+}
+"""Components of plants, loads, shunts and relays by role."""
 
 FOLLOWS, FORMS = "follows", "forms"
 """What `Component.grid` says of a converter."""
@@ -130,14 +141,13 @@ FROM_CASE = (
 
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
-    roles = (*LOAD_ROLES.values(), *ROLES.values(), *RELAY_ROLES.values())
+    roles = (*LOAD_ROLES.values(), *SHUNT_ROLES.values(), *ROLES.values(), *RELAY_ROLES.values())
     return (*NETWORK, *DYNAMIC, *(component for kinds in roles for component in kinds))
 
 
 def component_named(role: str, name: str) -> type[Component]:
-    """Return the component of a device of a plant or load, or of a relay."""
-    kinds = {**ROLES, **LOAD_ROLES, **RELAY_ROLES}[role]
-    return next(component for component in kinds if component.__name__ == name)
+    """Return the component of a device of a plant, load or shunt, or of a relay."""
+    return next(component for component in DEVICE_ROLES[role] if component.__name__ == name)
 
 
 def records_of(component: type[Component]) -> tuple[str, ...]:

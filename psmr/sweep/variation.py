@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import CaseError, StudyError
-from psmr.devices.catalogue import LOAD_ROLES
+from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES
 from psmr.network.case.case import Case
-from psmr.network.case.tables import DeviceRow, LoadRow
+from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
 from psmr.study.events import Event
 
 Value = float | int | str
@@ -184,7 +184,7 @@ def _with(case: Case, setting: Setting) -> tuple[Case, bool]:
 
 def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
     """Return the row with a parameter set and whether the power flow stays; None where it is another's."""
-    own = {field.name for field in fields(row)} - {"name", "where", "devices", *LOAD_ROLES}
+    own = {field.name for field in fields(row)} - {"name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES}
     if row.name == setting.device and setting.name in own:
         return _replaced(row, {setting.name: _value(setting, getattr(row, setting.name))}), False
     devices: tuple[DeviceRow, ...] = getattr(row, "devices", ())
@@ -192,7 +192,9 @@ def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
         if device.name == setting.device:
             new = _device(device, setting)
             return replace(row, devices=(*devices[:k], new, *devices[k + 1 :])), True
-    own_device: DeviceRow | None = getattr(row, "device", None) if isinstance(row, LoadRow) else None
+    own_device: DeviceRow | None = (
+        getattr(row, "device", None) if isinstance(row, LoadRow | ShuntRow) else None
+    )
     if own_device is not None and own_device.name == setting.device:
         return replace(row, **{own_device.role: _device(own_device, setting)}), True
     return None, False

@@ -79,7 +79,7 @@ def test_static_expic1_needs_no_exciter(tmp_path):
 
 
 def test_the_list_of_models_has_every_component_and_record(monkeypatch):
-    from tests.internals import ALIASES, MODELS, RECORDS, RelayRecords, components
+    from tests.internals import ALIASES, MODELS, RECORDS, RelayRecords, StaticVarRecords, components
 
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "_ext"))
     import model_list
@@ -87,7 +87,8 @@ def test_the_list_of_models_has_every_component_and_record(monkeypatch):
     listed = [kind for kinds in model_list.groups().values() for kind in kinds]
     assert sorted(listed, key=str) == sorted(components(), key=str)
     names = {name for names in model_list.records().values() for name in names}
-    assert names == {*MODELS, *RECORDS, *RelayRecords((), {}).takers()} - {*ALIASES}
+    others = (*RelayRecords((), {}).takers(), *StaticVarRecords({}).takers())
+    assert names == {*MODELS, *RECORDS, *others} - {*ALIASES}
     table = model_list.table(listed, dict.fromkeys(listed, "page.md"))
     assert table.count("\n") == len(listed) + 1
     assert "only with `bus2 = 0`" in table

@@ -28,7 +28,7 @@ class Sink(Component):
         return (), (-v.s,), ()
 
 
-def run_alone(component, parameters, guess, inputs):
+def run_alone(component, parameters, guess, inputs, h=H):
     """Values at TIMES of every variable of a device that starts from its guess, as a namespace."""
     wires = {port: f"sink-{port}.s" for port in component.outputs}
     device = Device("d", component, parameters, wires)
@@ -38,7 +38,7 @@ def run_alone(component, parameters, guess, inputs):
     system = polish(assemble([device, *sinks], {f"d.{k}": start[f"d.{k}"] for k in own if f"d.{k}" in start}))
     assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
     events = [SetPoint("d", name, f(t), t) for name, f in inputs.items() for t in getattr(f, "jumps", ())]
-    run = simulate(system, SingleRate("TM", H), TIMES[-1], events)
+    run = simulate(system, SingleRate("TM", h), TIMES[-1], events)
     # The instant of an event stands twice; none is in TIMES.
     found = {
         name: np.interp(TIMES, run.t, values)

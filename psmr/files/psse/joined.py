@@ -97,8 +97,13 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, PsseRecord]], base: float)
             found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
     for name in ("shunts", "loads", "relays"):
         found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
-    found["shunts"] += left
     places = _places([row.bus for row in tables["generators"]], stands)
+    found["shunts"] = [
+        replace(row, static_var_system=_device(row.static_var_system, stands, places))
+        if row.static_var_system is not None
+        else row
+        for row in (*found["shunts"], *left)
+    ]
     found["generators"] = [_generator(row, stands, places) for row in tables["generators"]]
     return found
 

@@ -30,6 +30,7 @@ from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit, read_dyr
 from psmr.files.psse.dyr_loads import LoadRecords
 from psmr.files.psse.dyr_relays import RelayRecords
+from psmr.files.psse.dyr_static_var import StaticVarRecords
 from psmr.files.psse.impedance_correction import corrections
 from psmr.files.psse.joined import Rows, join
 from psmr.files.psse.loads import Loads
@@ -99,7 +100,8 @@ def read_raw(
         loads = LoadRecords(tables.load_units, mistakes, frequency)
         branches = [*tables.lines, *tables.transformers]
         relays = RelayRecords(tables.load_units, tables.units, branches, frequency)
-        others = dict.fromkeys(loads.models(), loads.take) | relays.takers()
+        systems = StaticVarRecords(tables.switched)
+        others = dict.fromkeys(loads.models(), loads.take) | relays.takers() | systems.takers()
         generators = list(
             read_dyr(
                 *(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled),
@@ -108,6 +110,7 @@ def read_raw(
         )
         tables.loads = loads.applied(tables.loads)
         tables.relays = relays.rows + loads.relays
+        tables.shunts = systems.applied(tables.shunts)
     mistakes.finish()
     rows: Rows = {"generators": generators + tables.holding}
     names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
@@ -161,6 +164,7 @@ class _Tables:
         self.raw, self.skip, self.mistakes = raw, skip, mistakes
         self.base = raw.head.positive("SBASE", 100.0)
         self.shunts: list[ShuntRow] = []
+        self.switched: dict[Key, str] = {}
         self.generators: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
@@ -265,6 +269,8 @@ class _Tables:
         if bus is not None:
             name = f"{kind}{number}{suffix(ident)}"
             control = self._switching(record) if regulating and status else {}
+            if kind == "switched":
+                self.switched[number, ident] = name
             self.shunts.append(
                 ShuntRow(number, g, b, status, name, regulating, where=record.where, **control)
             )

@@ -19,6 +19,7 @@ import numpy as np
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.held_voltages import holders
 from psmr.files.psse.conventions import MACHINES
+from psmr.files.psse.dyr_static_var import static_var_record
 from psmr.files.psse.raw_layout import sections
 from psmr.files.psse.write_dyr import dyr_text
 from psmr.files.psse.write_load_records import load_records
@@ -66,6 +67,8 @@ def psse_texts(case: Case) -> tuple[str, str]:
         begin = f", BEGIN {following.upper()} DATA" if following else ""
         lines.append(f"0 / END OF {section.upper()} DATA{begin}")
     dyr = dyr_text(case, writer.units) + "".join(load_records(case, writer.loads, writer.units, writer.lost))
+    systems = [(row, row.static_var_system) for row in case.shunts]
+    dyr += "".join(static_var_record(row, device) for row, device in systems if device is not None)
     family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
     if case.mechanical == TORQUE and family:
         warnings.warn(
@@ -103,6 +106,7 @@ class _Writer:
             "bus": list(self._buses()),
             "load": list(self._loads()),
             "fixed shunt": list(self._shunts()),
+            "switched shunt": list(self._switched_shunts()),
             "generator": list(self._generators()),
             **self._branches(),
         }
@@ -152,9 +156,29 @@ class _Writer:
             yield _record(row.bus, ident, 1, 1, 1, *parts, 1, 1, 0)
 
     def _shunts(self) -> Iterator[str]:
-        for row, ident in _identified(self.case.shunts, "shunt"):
+        fixed = [row for row in self.case.shunts if row.static_var_system is None]
+        for row, ident in _identified(fixed, "shunt"):
             self._expect(row, _named("shunt", row.bus, ident))
             yield _record(row.bus, ident, row.status, row.g_mw, row.b_mvar)
+
+    def _switched_shunts(self) -> Iterator[str]:
+        """Yield the shunts that are static var systems: their records belong to switched shunts."""
+        seen: set[int] = set()
+        for row in self.case.shunts:
+            if row.static_var_system is None:
+                continue
+            if row.bus in seen:
+                raise CaseError(
+                    f"{row.place}: RAW files of version {VERSION} have one switched shunt at a bus"
+                )
+            seen.add(row.bus)
+            self._expect(row, _named("switched", row.bus, "1"))
+            if row.g_mw:
+                self.lost.append(f"{row.name}: g_mw = {row.g_mw:g}")
+            mode = (2 if row.continuous else 1) if row.regulating else 0
+            blocks = (int(x) if k % 2 == 0 else x for k, x in enumerate(row.steps))
+            fields = (row.bus, mode, 0, row.status, row.v_high, row.v_low, row.control_bus, 100.0, "")
+            yield _record(*fields, row.b_mvar, *blocks)
 
     def _generators(self) -> Iterator[str]:
         base = self.case.base_mva

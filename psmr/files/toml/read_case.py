@@ -26,7 +26,9 @@ units their component declares (mostly per unit on the device's own base ``s_n``
 
     [[transformer]]            # as a line, without the halving of b and g; tap and shift_deg at the from bus
     [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
-                               # regulating = true for both: a control that stands still during a run, a note
+                               # regulating = true for both: a control that stands still during a run, a note;
+                               # [shunt.static_var_system]: type = "SVSMO1", its parameters: what a shunt is
+                               # in the dynamics, an admittance in the power flow alone
 
     [[load]]                   # bus, p_mw, q_mvar, model; v_0, v_min, name (default "load<bus>");
                                # with v_0 the powers are those at that voltage, otherwise at the power flow's
@@ -81,7 +83,7 @@ from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, nearest, shown
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, no_role
+from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, no_role
 from psmr.devices.protection.ride_through import RideThrough, curves
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
@@ -118,6 +120,7 @@ ROWS: Mapping[str, tuple[str, type]] = {
 
 _BESIDE: Mapping[str, Spec] = {
     "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
+    "shunt": dict.fromkeys(SHUNT_ROLES, Field((dict,))),
     "generator": dict.fromkeys(ROLES, Field((dict,))),
     "relay": {"device": Field((dict,), needed=True)},
 }
@@ -125,7 +128,7 @@ _BESIDE: Mapping[str, Spec] = {
 
 _HEAD = specification(Case, without=("source", *(part for part, _ in ROWS.values())))
 TABLES: Mapping[str, Spec] = {
-    name: specification(row, without=("where", "devices", "device", *LOAD_ROLES), called=CALLED)
+    name: specification(row, without=("where", "devices", "device", *LOAD_ROLES, *SHUNT_ROLES), called=CALLED)
     | dict(_BESIDE.get(name, {}))
     for name, (_, row) in ROWS.items()
 }
@@ -220,6 +223,16 @@ def _load(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str
     return row
 
 
+def _shunt(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    name = row.get("name", f"shunt{row['bus']}")
+    made = {
+        role: _device(document, table, role, kinds, row[role], name)
+        for role, kinds in SHUNT_ROLES.items()
+        if role in row
+    }
+    return row | made
+
+
 def _device(
     document: Document,
     table: TablePath,
@@ -229,7 +242,7 @@ def _device(
     name: str,
     key: str = "",
 ) -> DeviceRow:
-    """Return the device in a table below a generator, load or relay; `key` is its name there."""
+    """Return the device in a table below a generator, load, shunt or relay; `key` is its name there."""
     place: TablePath = (*table, key or role)
     if "type" not in given:
         known = ", ".join(component.__name__ for component in kinds)
@@ -297,6 +310,7 @@ def _with_points(document: Document, place: TablePath, given: Mapping[str, Any])
 
 
 _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
+    "shunt": _shunt,
     "load": _load,
     "generator": _generator,
     "relay": _relay,

@@ -17,6 +17,7 @@ from psmr.network.case.tables import (
     LoadRow,
     RelayRow,
     Row,
+    ShuntRow,
     device_name,
 )
 
@@ -72,6 +73,8 @@ def toml_text(case: Case) -> str:
                 ]
             if isinstance(row, LoadRow) and row.device is not None:
                 parts.append(_device("load", row.device, row.name))
+            if isinstance(row, ShuntRow) and row.static_var_system is not None:
+                parts.append(_device("shunt", row.static_var_system, row.name))
             if isinstance(row, RelayRow):
                 parts.append(_device("relay", row.device, row.name, "device"))
     return "\n".join(parts)

@@ -145,17 +145,17 @@ def check_references(case: Tables) -> None:
         for table in (case.shunts, case.loads, case.generators, case.relays)
         for row in table
     ]
+    devices = [device for generator in case.generators for device in generator.devices]
+    devices += [row.static_var_system for row in case.shunts if row.static_var_system is not None]
     columns += [
         (device, key, int(device.parameters[key]))
-        for generator in case.generators
-        for device in generator.devices
+        for device in devices
         for key in device.component.buses
         if device.parameters.get(key)
     ]
     columns += [(row, "control_bus", row.control_bus) for row in case.generators if row.control_bus]
-    for generator in case.generators:
-        for device in generator.devices:
-            branch_read(case, device)
+    for device in devices:
+        branch_read(case, device)
     for row, key, number in columns:
         if number not in numbers:
             hint = nearest(str(number), map(str, sorted(numbers)))

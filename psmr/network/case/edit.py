@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning, nearest, shown
 from psmr.base.numbers import plain, real
-from psmr.devices.catalogue import LOAD_ROLES, role_parameters
+from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, role_parameters
 from psmr.network.case.checks import unlikely
 from psmr.network.case.frames import ROWS, CaseTables, columns_of, devices_of
-from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, Tables
+from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, ShuntRow, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def _device_changes(case: Tables, name: str, table: pd.DataFrame, changes: Chang
 
 
 def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
-    """Return the rows that a DataFrame stands for; plants and loads keep the devices they have."""
+    """Return the rows that a DataFrame stands for; plants, loads and shunts keep the devices they have."""
     _check_frame(name, table)
     kind, known = ROWS[name], columns_of(ROWS[name])
     _check_columns(name, table, known)
@@ -144,6 +144,8 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
             values["devices"] = old.devices
         if isinstance(old, LoadRow):
             values |= {role: getattr(old, role) for role in LOAD_ROLES}
+        if isinstance(old, ShuntRow):
+            values |= {role: getattr(old, role) for role in SHUNT_ROLES}
         if kind is RelayRow:
             if not isinstance(old, RelayRow):
                 mistakes.found.append(
@@ -178,6 +180,14 @@ def _check_columns(name: str, table: pd.DataFrame, known: Iterable[str]) -> None
             )
 
 
+_PARTS: Mapping[type[Row], tuple[str, ...]] = {
+    LoadRow: tuple(LOAD_ROLES),
+    ShuntRow: tuple(SHUNT_ROLES),
+    RelayRow: ("device",),
+}
+"""Fields of rows that are devices, by the kind of row."""
+
+
 def _row(table: str, row: Any, changes: Changes) -> Any:
     """Return a row with what the changes say of it and of its devices."""
     given = changes.get((table, row.name), {})
@@ -190,11 +200,10 @@ def _row(table: str, row: Any, changes: Changes) -> Any:
             own = sum(device.parameters.get("s_n", 0.0) for device in row.devices)
             # A rating that was the sum of the devices' stays that.
             new = {"devices": devices, **({"rating_mva": 0.0} if row.rating_mva == own else {}), **new}
-    elif isinstance(row, LoadRow | RelayRow):
-        for field in LOAD_ROLES if isinstance(row, LoadRow) else ("device",):
-            part = getattr(row, field)
-            if part is not None and (other := _device(part, changes)) != part:
-                new[field] = other
+    for field in _PARTS.get(type(row), ()):
+        part = getattr(row, field)
+        if part is not None and (other := _device(part, changes)) != part:
+            new[field] = other
     return replace(row, **new, where="edit") if new else row
 
 

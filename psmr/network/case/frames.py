@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import CaseError, nearest
-from psmr.devices.catalogue import LOAD_ROLES, role_parameters
+from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, role_parameters
 from psmr.network.case.tables import (
     BusRow,
     DeviceRow,
@@ -38,7 +38,7 @@ ROWS: Mapping[str, type[Row]] = {
 CALLED: Mapping[str, str] = {"from_bus": "from", "to_bus": "to"}
 """Columns that files and tables call otherwise than the records do."""
 
-_NOT_SHOWN = ("name", "where", "devices", *LOAD_ROLES, "device")
+_NOT_SHOWN = ("name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES, "device")
 
 
 def columns_of(kind: type[Row]) -> dict[str, str]:
@@ -47,13 +47,14 @@ def columns_of(kind: type[Row]) -> dict[str, str]:
 
 
 def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
-    """Yield the devices of plants, loads and relays with the name of what they belong to."""
+    """Yield the devices of plants, loads, shunts and relays with the name of what they belong to."""
     for generator in case.generators:
         for device in generator.devices:
             yield generator.name, device
-    for load in case.loads:
-        if load.device is not None:
-            yield load.name, load.device
+    elements: tuple[LoadRow | ShuntRow, ...] = (*case.loads, *case.shunts)
+    for row in elements:
+        if row.device is not None:
+            yield row.name, row.device
     for relay in case.relays:
         yield relay.name, relay.device
 

@@ -12,14 +12,7 @@ from psmr.base.errors import CaseError, nearest
 from psmr.base.printable import in_line
 from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, crossed_limits
-from psmr.devices.catalogue import (
-    LOAD_ROLES,
-    PREFIXES,
-    RELAY_ROLES,
-    ROLES,
-    component_named,
-    role_parameters,
-)
+from psmr.devices.catalogue import DEVICE_ROLES, PREFIXES, component_named, role_parameters
 
 LARGEST = 1e9
 """Largest magnitude of a number that is no limit; no constant of a plant or a network comes near it."""
@@ -66,7 +59,7 @@ Kind = type[Component]
 
 @dataclass(frozen=True)
 class DeviceRow(Row):
-    """A dynamic device of a plant: its role, its component, its parameters as the component declares them.
+    """A dynamic device of a plant, load, shunt or relay: its role, its component, its parameters.
 
     `type` is the name of a component of the library, or that of `own`, a component of the user's.
     """
@@ -80,13 +73,12 @@ class DeviceRow(Row):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_name(self)
-        roles = {**ROLES, **LOAD_ROLES, **RELAY_ROLES}
-        if self.role not in roles:
+        if self.role not in DEVICE_ROLES:
             raise CaseError(
-                f"{self.place}: there is no role {self.role!r}{nearest(self.role, roles)}; known:"
-                f" {', '.join(roles)}"
+                f"{self.place}: there is no role {self.role!r}{nearest(self.role, DEVICE_ROLES)}; known:"
+                f" {', '.join(DEVICE_ROLES)}"
             )
-        kinds = [kind.__name__ for kind in roles[self.role]]
+        kinds = [kind.__name__ for kind in DEVICE_ROLES[self.role]]
         if self.own is None and self.type not in kinds:
             raise CaseError(
                 f"{self.place}: type = {self.type!r} is no {self.role}{nearest(self.type, kinds)}; known:"

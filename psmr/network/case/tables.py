@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from psmr.base.errors import nearest
-from psmr.devices.catalogue import RELAY_ROLES
+from psmr.devices.catalogue import RELAY_ROLES, SHUNT_ROLES
 from psmr.devices.network import LAST_GROUP
 from psmr.network.case.load_row import LoadRow as LoadRow
 from psmr.network.case.row import LARGEST as LARGEST
@@ -151,6 +151,9 @@ class ShuntRow(Row):
     flow may move it (`psmr.read_case(adjust=...)`) to keep the voltage of `control_bus` between `v_low` and
     `v_high`: `steps` has the number of steps and the Mvar of each for every block; one that is `continuous`
     takes any value between their sums.
+
+    One that has a `static_var_system` is that device in the dynamics, which bears its name, and an admittance
+    in the power flow alone.
     """
 
     bus: int
@@ -164,6 +167,7 @@ class ShuntRow(Row):
     v_high: float = 0.0
     steps: tuple[float, ...] = ()
     continuous: bool = False
+    static_var_system: DeviceRow | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -172,6 +176,15 @@ class ShuntRow(Row):
         self.require(self.v_high >= self.v_low, "v_high", f"must be at least v_low = {self.v_low:g}")
         check_name(self)
         self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
+        if self.static_var_system is not None:
+            good = self.static_var_system.role in SHUNT_ROLES
+            self.require(good, "static_var_system", "must be a device of the role static_var_system")
+            object.__setattr__(self, "static_var_system", replace(self.static_var_system, name=self.name))
+
+    @property
+    def device(self) -> DeviceRow | None:
+        """The device that the shunt is in the dynamics; None for an admittance, and out of service."""
+        return self.static_var_system if self.status else None
 
 
 @dataclass(frozen=True)

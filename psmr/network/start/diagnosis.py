@@ -135,7 +135,7 @@ def _standing(case: Case) -> Iterator[tuple[str, str]]:
             at = f"tap = {row.tap:.6g}" + (f", shift_deg = {row.shift_deg:.6g}" if row.shift_deg else "")
             yield row.name, f"{row.name}: its tap changer stands still during a simulation, at {at}"
     for shunt in case.shunts:
-        if shunt.regulating and shunt.status:
+        if shunt.regulating and shunt.status and shunt.device is None:
             words = f"this switched shunt stands still during a simulation, at b_mvar = {shunt.b_mvar:.6g}"
             yield shunt.name, f"{shunt.name}: {words}"
 

@@ -24,7 +24,7 @@ from psmr.network.equilibrium.start_parameters import decide
 from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES, REFUSE, widened
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.conversion import LoadShares, convert_loads
-from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant
+from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant, shunt_plant
 from psmr.network.start.second_machines import coupled
 from psmr.network.start.wiring import network_devices
 
@@ -47,8 +47,9 @@ def build(
 ) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
 
-    Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and
-    set-points of a plant, or of a motor, are solved jointly on its components' own equations.
+    Devices are numbered in the order buses, branches, shunts, loads, plants, static var systems. States,
+    algebraic variables and set-points of a plant, or of a motor, are solved jointly on its components' own
+    equations.
 
     Parameters
     ----------
@@ -95,6 +96,7 @@ def build(
         generator_plant(case, row, voltage, complex(p, q))
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
     ]
+    plants += [shunt_plant(case, row, row.device, voltage) for row in case.shunts if row.device is not None]
     motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.solved is not None]
     start = solve_plants([*motors, *plants])
     before, plants = plants, decide(plants, start)

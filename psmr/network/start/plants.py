@@ -1,4 +1,4 @@
-"""What the power flow hands to each plant, motor and load, and whether they can start from it."""
+"""What the power flow hands to plants, static var systems, motors and loads, and whether they can start."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from psmr.devices.network import MonitoredLine
 from psmr.network.case.case import Case
 from psmr.network.case.monitored_branches import monitored_branches
 from psmr.network.case.rows import branch_component, branch_parameters, columns, component_of, load_component
-from psmr.network.case.tables import BranchRow, GeneratorRow, LoadRow
+from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow
 from psmr.network.equilibrium.equilibrium import Plant
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.network.start.wiring import load_device, plant_devices
+from psmr.network.start.wiring import load_device, plant_devices, shunt_device
 
 
 def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, complex], power: complex) -> Plant:
@@ -68,6 +68,15 @@ def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
         )
     current = -complex(row.p_mw, -row.q_mvar) / case.base_mva / voltage.conjugate()
     return Plant(row.name, (device,), voltage, current)
+
+
+def shunt_plant(case: Case, row: ShuntRow, device: DeviceRow, voltages: Mapping[int, complex]) -> Plant:
+    """Return the device that a shunt is, with the shunt's current at the voltages of the buses by number."""
+    made = shunt_device(case, row, device, voltages[row.bus])
+    number = int(device.parameters.get("bus", 0)) or row.bus
+    far = {case.bus(number).name: voltages[number]} if number != row.bus else {}
+    current = -complex(row.g_mw, row.b_mvar) / case.base_mva * voltages[row.bus]
+    return Plant(row.name, (made,), voltages[row.bus], current, far)
 
 
 def check_load(row: LoadRow, voltage: complex) -> None:

@@ -22,12 +22,12 @@ from psmr.network.case.rows import (
     load_parameters,
     shunt_parameters,
 )
-from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow
+from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow, ShuntRow
 from psmr.network.powerflow.powerflow import PowerFlow
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
-    """Yield buses, lines, transformers, shunts and loads, wired by bus name."""
+    """Yield buses, lines, transformers, loads, and shunts that are admittances, wired by bus name."""
     names = {bus.number: bus.name for bus in case.buses}
     voltage = flow.by_number()
     for bus in case.buses:
@@ -42,6 +42,8 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         data = sequence_data(case, branch.name)
         yield Device(branch.name, component, branch_parameters(branch), wires, data=data)
     for shunt in case.shunts:
+        if shunt.device is not None:
+            continue
         values, wires = shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
         yield Device(shunt.name, Shunt, values, wires, data=sequence_data(case, shunt.name))
     for load in case.loads:
@@ -63,6 +65,14 @@ def load_device(case: Case, row: LoadRow, voltage: complex, bus: str | None = No
     values = load_parameters(row, case, abs(voltage))
     wires = terminal_wires(bus or case.bus(row.bus).name)
     return Device(row.name, load_component(row), values, wires, data=sequence_data(case, row.name))
+
+
+def shunt_device(case: Case, row: ShuntRow, device: DeviceRow, voltage: complex) -> Device:
+    """Return the device that a shunt is in the dynamics, wired to its bus and to the one it regulates."""
+    bus, component = case.bus(row.bus).name, component_of(device)
+    wires = terminal_wires(bus, component) | _measured_at(case, device, component, bus)
+    values = device_parameters(device, case, abs(voltage))
+    return Device(row.name, component, values, wires, data=sequence_data(case, row.name))
 
 
 def sequence_data(case: Case, element: str, part: float = 1.0) -> dict[str, float | str]:

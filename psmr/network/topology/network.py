@@ -15,6 +15,7 @@ from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.device_cache import cached_by_devices
+from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import OPEN, Bus, Shunt
 
@@ -146,8 +147,10 @@ def is_motor(device: Device) -> bool:
 
 
 def shunts(system: System) -> tuple[str, ...]:
-    """Return the device names of the shunts."""
-    return tuple(d.name for d in system.devices if issubclass(d.component, Shunt))
+    """Return the device names of the shunts, static var systems among them."""
+    return tuple(
+        d.name for d in system.devices if issubclass(d.component, Shunt) or d.component.role in SHUNT_ROLES
+    )
 
 
 def out_of_service(system: System, parameters: Sequence[NDArray[np.float64]] | None = None) -> frozenset[str]:
