@@ -114,7 +114,7 @@ def test_a_function_takes_what_it_declares():
         example(psmr.Case, [1.0])
 
 
-def test_slips_that_were_taken_in_silence(system, wscc9):
+def test_keywords_that_were_taken_in_silence(system, wscc9):
     run = psmr.simulate(system, psmr.SingleRate("TM", h=0.1), 0.5, certify=False)
     case = psmr.read_case(wscc9 / "wscc9.toml")
     for call, words in (

@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.pencil.modes.damping import DampingLimit
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class Criteria:
     """The limits by which a run is judged.

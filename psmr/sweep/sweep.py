@@ -10,7 +10,7 @@ from typing import Any
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, StudyError, nearest, placed, shown
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.files.read import CaseFile
 from psmr.study.file.study import Study
 from psmr.sweep.axes import Axis, CaseAxis
@@ -28,7 +28,7 @@ class Places:
     worst: str = ""
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class Sweep:
     """A checked sweep; the cases are not read yet.

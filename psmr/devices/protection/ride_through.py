@@ -53,8 +53,8 @@ def _points() -> dict[str, Parameter]:
 
 @cache
 def curves() -> dict[str, dict[str, float]]:
-    """Return the parameters of the published curves in curves.toml by name, ``"IEEE 1547-2018 II"``."""
-    text = (Path(__file__).parent / "curves.toml").read_text(encoding="utf-8")
+    """Return the parameters of each of ride_through_curves.toml by its name, ``"IEEE 1547-2018 II"``."""
+    text = (Path(__file__).parent / "ride_through_curves.toml").read_text(encoding="utf-8")
     return {
         name: {
             key: value

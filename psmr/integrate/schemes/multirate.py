@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from partitioning import Partition
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import (
     MOST_FAST_STEPS,
@@ -57,7 +57,7 @@ RATIO = (
 """What is right for a ratio."""
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class Multirate(Scheme):
     """Advance the fast set with h_slow / ratio and the slow set with h_slow (Huang and Tzounas, section 2.2).

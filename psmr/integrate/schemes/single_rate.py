@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from psmr.base.errors import SchemeError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
     Newton,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ONE_STEP_METHODS = tuple(TABLEAUX)
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class SingleRate(UniformStep):
     r"""Advance every variable with one step size.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, choice, positive, whole_steps
 from psmr.integrate.schemes.scheme import Scheme, two_digits
@@ -29,7 +29,7 @@ VARIABLE_METHODS = (AUTO, *PAIRS)
 LOOSE = 1e-4
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class VariableStep(Scheme):
     r"""Advance every variable implicitly, with steps that keep the estimated error below a tolerance.

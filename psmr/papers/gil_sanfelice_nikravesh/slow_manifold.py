@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from partitioning import Partition
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, partition, positive
 from psmr.integrate.schemes.scheme import Scheme
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 JACOBIANS = ("step", "kept")
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class SlowManifold(Scheme):
     """Slow states by Runge-Kutta 4 on the slow manifold, fast ones by matrix exponentials (Gil et al., 2013).

@@ -11,7 +11,7 @@ import numpy as np
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.choices import MOST_STEPS, NEWTONS, Newton, choice, positive, whole_steps
 from psmr.integrate.schemes.scheme import Scheme
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ADAPTIVE_METHODS = ("RK54", "Adams")
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class Adaptive(Scheme):
     r"""Advance every variable explicitly, with steps that keep the local error below a tolerance.

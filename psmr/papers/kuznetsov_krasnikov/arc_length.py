@@ -11,8 +11,8 @@ import numpy as np
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError, nearest
+from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import plain
-from psmr.base.slips import explains_slips
 from psmr.integrate.schemes.choices import (
     MOST_STEPS,
     NEWTONS,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ONE_STEP = ("FEM", "RK2", "RK4")
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class ArcLength(Scheme):
     """Advance states and time by an explicit method over the arc length of the solution.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
 from psmr.integrate.schemes.scheme import Scheme
@@ -26,7 +26,7 @@ from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 from psmr.papers.shi_rojas.micro_steps import BASES, NODES, choose, room_for_micro, setbacks
 
 
-@explains_slips(SchemeError)
+@explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class Smes(Scheme):
     """Let the fast modes die out in `micro` forward Euler steps of `delta`, then take one long step.

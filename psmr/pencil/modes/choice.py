@@ -9,10 +9,10 @@ from typing import Any
 
 from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import InputError, nearest
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class ModeChoice:
     """The modes that a deformation report is about; the rest is not computed.

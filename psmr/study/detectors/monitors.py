@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.dae.system.system import System
 from psmr.network.topology.sources import sources_of
 from psmr.study.criteria import Criteria
@@ -21,7 +21,7 @@ from psmr.study.detectors.frequency import Frequency
 from psmr.study.detectors.voltages import Band, Voltages
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class AngleSpread:
     """End the run when two machines, or a machine and a grid-forming converter, fall out of step.
@@ -62,7 +62,7 @@ class AngleSpread:
         )
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class VoltageCollapse:
     """End the run when the voltage at a bus stays low.
@@ -101,7 +101,7 @@ class VoltageCollapse:
         return Stop(finding.t, finding.what, words)
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class FrequencyOutside:
     """End the run when the frequency of an island leaves a band.

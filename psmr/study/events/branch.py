@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.dynamic_network.three_phase_line import CLOSED, ThreePhaseLine
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class LineTrip:
     """A line or transformer is taken out of service and, if asked for, put back.
@@ -156,7 +156,7 @@ def in_service(system: System, branch: Branch, what: str) -> Branch:
 PHASES = OPEN[2:]
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class OpenPhases:
     """One or two phases of a line open and, if asked for, close again: a broken conductor, a breaker's pole.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.zero_crossing import SIGNS
 from psmr.devices.network import FAULTS
@@ -50,7 +50,7 @@ SMALLEST, LARGEST = 1e-9, 1e9
 ALL = "all"
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class Fault:
     """A short circuit at a bus or along a line, cleared with or without a branch trip.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, shown
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import find_branch
 from psmr.network.topology.plants import find_plant
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class GeneratorTrip:
     """A generator's breaker opens: the plant, machine or converter with its controllers, is lost, or a part.
@@ -51,7 +51,7 @@ class GeneratorTrip:
     Notes
     -----
     The plant injects nothing from the trip on, and its variables keep their last values: what the machine
-    does behind the open breaker is not simulated. It comes back as `psmr.study.run.synchronise` says.
+    does behind the open breaker is not simulated. It comes back as `psmr.study.run.synchronism_check` says.
     """
 
     kind: ClassVar[str] = "generator-trip"

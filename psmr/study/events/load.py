@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.device import Device
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class LoadTrip:
     """Part of the load at a bus is lost and, if asked for, comes back.
@@ -110,7 +110,7 @@ def _loads(system: System, bus: int | str, what: str) -> tuple[str, tuple[Device
     return found[0] if len(found) == 1 else f"{len(found)} buses", loads
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class LoadRamp:
     """The load at a bus grows or shrinks linearly to a multiple of what it is, and stays there.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes, nearest, shown
+from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import real_in
-from psmr.base.slips import explains_slips
 from psmr.files.csv_rows import csv_rows
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class TimeSeries:
     """P or Q of a load, or a set-point, follows a column of a CSV file.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, nearest, shown
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import shunts
 from psmr.study.events.event import Lasting, check_time
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class ShuntSwitch(Lasting):
     """A shunt, capacitor or reactor, is switched on or off.

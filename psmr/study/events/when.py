@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, shown
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.run.trajectory import Change
 from psmr.study.events.event import Event
 from psmr.study.events.series import TimeSeries
@@ -27,7 +27,7 @@ MAGNITUDES = ("v", "i", "i_from", "i_to", "frequency")
 """Quantities that are never below zero, beside those of phases and sequences."""
 
 
-@explains_slips(EventError)
+@explains_keywords(EventError)
 @dataclass(frozen=True)
 class When:
     """An event that happens once, when a signal has been beyond a value for a time.

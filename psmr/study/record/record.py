@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.study.output.tables import FORMATS
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class Record:
     """What a run keeps of its points.

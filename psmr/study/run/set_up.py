@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from psmr.base.arguments import positive_number
 from psmr.base.errors import InputError, PsmrWarning, SchemeError, shown
 from psmr.base.files import OutputTransaction
-from psmr.base.slips import sentence
+from psmr.base.keywords import unknown_keyword
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
@@ -43,7 +43,7 @@ from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
 from psmr.study.run.planned import planned
-from psmr.study.run.synchronise import Synchroniser
+from psmr.study.run.synchronism_check import SynchronismCheck
 
 Following = Callable[[System, Collection[str]], Values]
 
@@ -64,10 +64,10 @@ MEANT: Mapping[str, str] = {
 """What a keyword that a run does not have was meant to say, as one writes it."""
 
 
-def refuse_slips(slips: Mapping[str, object], function: Callable[..., object]) -> None:
+def refuse_unknown_keywords(unknown: Mapping[str, object], function: Callable[..., object]) -> None:
     """Raise InputError for keywords that a function does not have, with what was meant."""
-    for name, value in slips.items():
-        raise InputError(sentence(function, name, slips, MEANT.get(name, "").format(value=value)))
+    for name, value in unknown.items():
+        raise InputError(unknown_keyword(function, name, unknown, MEANT.get(name, "").format(value=value)))
 
 
 def refuse_number_as_scheme(scheme: object, t_end: object) -> None:
@@ -244,7 +244,7 @@ def set_up(
     respond: Following | None = dependent_admittances if unbalanced or opening or along else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
-    lost_with, found = partial(_lost_with, system), Synchroniser(system)
+    lost_with, found = partial(_lost_with, system), SynchronismCheck(system)
     actions = Actions(system, lost_with, respond, conditional, returns, found) or None
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria

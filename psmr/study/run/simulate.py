@@ -22,7 +22,7 @@ from psmr.study.events import Event
 from psmr.study.record.record import Record
 from psmr.study.run.result import explain_failure, run_of, warn_of_counters
 from psmr.study.run.run import Run
-from psmr.study.run.set_up import refuse_number_as_scheme, refuse_slips, set_up
+from psmr.study.run.set_up import refuse_number_as_scheme, refuse_unknown_keywords, set_up
 from psmr.study.run.size import check_size
 
 
@@ -42,7 +42,7 @@ def simulate(
     every: int | None = None,
     transaction: OutputTransaction | None = None,
     criteria: Criteria | None = None,
-    **slips: Never,
+    **unknown: Never,
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
 
@@ -109,7 +109,7 @@ def simulate(
         When the pencil says that the scheme is unstable on this system, or an explicit prediction breaks down
         on it, before the run; when a run along the arc chattered, after it.
     """
-    refuse_slips(slips, simulate)
+    refuse_unknown_keywords(unknown, simulate)
     refuse_number_as_scheme(scheme, t_end)
     scheme = VariableStep() if scheme is None else scheme
     check_arguments(simulate, locals(), leaving=("t_end",))

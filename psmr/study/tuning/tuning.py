@@ -11,7 +11,7 @@ import pandas as pd
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
@@ -19,7 +19,7 @@ from psmr.study.tuning.cost import CostModel
 WIDTH = 110
 
 
-@explains_slips(InputError)
+@explains_keywords(InputError)
 @dataclass(frozen=True)
 class Target:
     """What is asked of a scheme.

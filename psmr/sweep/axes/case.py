@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.sweep.axes.axis import CASE, Base, check_distinct, take_texts
 from psmr.sweep.variation import Points, Variation
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class CaseAxis:
     """Several cases in place of the study's own.

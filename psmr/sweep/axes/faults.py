@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, StudyError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.network.topology.network import branches, buses
 from psmr.network.topology.plants import plants
 from psmr.study.events import Fault, GeneratorTrip
@@ -32,7 +32,7 @@ def _durations(axis: BranchOutages | BusFaults) -> tuple[float, ...]:
     return USUAL if axis.clearing is None else axis.clearing
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class BranchOutages:
     """Every branch lost after a fault at either of its ends: N-1 with primary clearing.
@@ -92,7 +92,7 @@ class BranchOutages:
         return found
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class BusFaults:
     """A fault at every bus, cleared without losing a branch, or by bus-bar protection.
@@ -155,7 +155,7 @@ def _fault(axis: BranchOutages | BusFaults, bus: str, duration: float, trip: str
         raise StudyError(f"{axis.kind}: {error}") from error
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class GeneratorTrips:
     """Every generator lost, one at a time.

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, InputError, StudyError, nearest, shown
+from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import real_in, whole_in
-from psmr.base.slips import explains_slips
 from psmr.files.csv_rows import csv_rows
 from psmr.files.toml.fields import Field, specification
 from psmr.study.events import Event
@@ -23,7 +23,7 @@ from psmr.sweep.axes.axis import EVENT, Base
 from psmr.sweep.variation import Points, Variation
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class ListedEvents:
     """A run for each row of a CSV file, or for all rows that share their entry in a column ``run``.

@@ -11,14 +11,14 @@ import numpy as np
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError, nearest, shown
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.sweep.axes.axis import PARAMETER, Base, check_distinct, check_many, chosen, take_numbers
 from psmr.sweep.variation import Points, points_over
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class ParameterAxis:
     """A parameter of a device, or of several, over given values or over a range.

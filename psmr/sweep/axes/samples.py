@@ -10,7 +10,7 @@ import numpy as np
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError, shown
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.sweep.axes.axis import PARAMETER, Base, check_many
 from psmr.sweep.axes.parameter import devices_with
 from psmr.sweep.variation import Points, points_over
@@ -18,7 +18,7 @@ from psmr.sweep.variation import Points, points_over
 Distribution = Literal["uniform", "log-uniform", "normal"]
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class SampleAxis:
     """A parameter of a device, or of several, over random samples that a seed determines.

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError, StudyError, nearest
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.study.file.recipe import Recipe, fields_of
 from psmr.sweep.axes.axis import SCHEME, Base, check_distinct, take_numbers, take_texts
 from psmr.sweep.variation import Points, Value, Variation
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class SchemeAxis:
     """A choice of the study's scheme: a step, a ratio, a tolerance, a method.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, SingularError, StudyError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.converters import Slip
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CLOSER = 0.01
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class ClearingTime:
     """The critical clearing time of the fault of each point: the longest one that keeps synchronism.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, StudyError
-from psmr.base.slips import explains_slips
+from psmr.base.keywords import explains_keywords
 from psmr.dae.system.modes import modes
 from psmr.study.certificate.certificate import damping
 from psmr.study.run.run import Run
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from psmr.study.file.study import Study
 
 
-@explains_slips(StudyError)
+@explains_keywords(StudyError)
 @dataclass(frozen=True)
 class Damping:
     """The least damped oscillatory mode of a band, and all others of it, of the linearised system.

@@ -67,14 +67,16 @@ PUBLIC: Mapping[str, str] = {
 """What a name is called in psmr, without underscores and capitals."""
 
 
-def public_name(name: str, known: Sequence[str]) -> str:
+def unknown_name(name: str, known: Sequence[str]) -> str:
     """Return the sentence on a name that the package does not have."""
     right = PUBLIC.get(name.replace("_", "").lower())
     hint = f"; write psmr.{right}" if right else nearest(name, known)
     return f"psmr has no {name!r}{hint}"
 
 
-def sentence(function: Callable[..., Any], name: str, given: Mapping[str, Any], words: str = "") -> str:
+def unknown_keyword(
+    function: Callable[..., Any], name: str, given: Mapping[str, Any], words: str = ""
+) -> str:
     """Return the sentence on a keyword that a function or record does not have.
 
     Parameters
@@ -100,7 +102,7 @@ def sentence(function: Callable[..., Any], name: str, given: Mapping[str, Any], 
     return f"{function.__name__} has no keyword {name!r}{hint}"
 
 
-def explains_slips(error: type[InputError]) -> Callable[[type[Record]], type[Record]]:
+def explains_keywords(error: type[InputError]) -> Callable[[type[Record]], type[Record]]:
     """Let a record say by an error what an unknown keyword should be, and which value it still needs."""
 
     def decorate(record: type[Record]) -> type[Record]:
@@ -114,7 +116,7 @@ def explains_slips(error: type[InputError]) -> Callable[[type[Record]], type[Rec
             if known is None:
                 known, needed = _parameters(record)
             if given.keys() - known.keys():
-                raise error(sentence(record, next(name for name in given if name not in known), given))
+                raise error(unknown_keyword(record, next(name for name in given if name not in known), given))
             missing = [name for place, name in needed if place >= len(values) and name not in given]
             if missing:
                 raise error(f"{record.__name__} needs {' and '.join(missing)}; it has {', '.join(known)}")

@@ -32,7 +32,7 @@ FREQUENCY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Synchroniser:
+class SynchronismCheck:
     """Says what a plant becomes that returns; see `psmr.integrate.run.actions.Actions`."""
 
     system: System
