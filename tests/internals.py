@@ -126,7 +126,7 @@ psmr.integrate.solve.status: DONE
 psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.step.description: words
 psmr.integrate.step.extrapolation: extrapolate
-psmr.integrate.step.interpreter: VALID_OF
+psmr.integrate.step.interpreter: EVALUATED_BLOCK
 psmr.integrate.step.stage_history: CONTINUED DEPTH HERE REPEATED forget keep learn no_stage_history
     start>start_from_history
     restore

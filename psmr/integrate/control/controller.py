@@ -106,7 +106,7 @@ def after_rejected(order, h, error):  # type: ignore[no-untyped-def]
 
 
 @lean
-def within(t, h, end):  # type: ignore[no-untyped-def]
+def step_towards(t, h, end):  # type: ignore[no-untyped-def]
     """Return (step in s from t that goes no further than `end`, whether it ends there).
 
     Two equal steps stand in place of a long one and a rest.
@@ -117,7 +117,7 @@ def within(t, h, end):  # type: ignore[no-untyped-def]
 
 
 @lean
-def kept(wanted, h, last, planned):  # type: ignore[no-untyped-def]
+def without_small_increase(wanted, h, last, planned):  # type: ignore[no-untyped-def]
     """Return the next step after one of h in s: h again where the controller wants little more.
 
     The last step of a span was cut short and says nothing of the next: that stays as it was `planned`.
@@ -128,7 +128,7 @@ def kept(wanted, h, last, planned):  # type: ignore[no-untyped-def]
 
 
 @lean
-def remembered(error, before):  # type: ignore[no-untyped-def]
+def error_for_next_step(error, before):  # type: ignore[no-untyped-def]
     """Return the error to keep for the next step; after the first of a span, which was a guess, it is 1."""
     return error if before != NONE_BEFORE else 1.0
 
@@ -138,7 +138,7 @@ def remembered(error, before):  # type: ignore[no-untyped-def]
 LONGEST, UNSOLVED = range(2)
 
 
-def nothing_unsolved() -> NDArray[np.float64]:
+def solvable_at_first() -> NDArray[np.float64]:
     """Return what (2,) is remembered before any step; see the names above."""
     return np.array([np.inf, 0.0])
 
@@ -150,14 +150,14 @@ def effort_for(memory):  # type: ignore[no-untyped-def]
 
 
 @lean
-def unsolved(memory, h):  # type: ignore[no-untyped-def]
+def note_unsolved(memory, h):  # type: ignore[no-untyped-def]
     """Take note that the present step, of h in s, was not solved."""
     memory[UNSOLVED] += 1.0
     memory[LONGEST] = TUNED.after_unsolved * h
 
 
 @lean
-def longest_solved(memory):  # type: ignore[no-untyped-def]
+def longest_solvable(memory):  # type: ignore[no-untyped-def]
     """Go on to the next step behind an accepted one; return how long it is at most, in s."""
     longest = memory[LONGEST]
     memory[UNSOLVED] = 0.0
@@ -175,12 +175,12 @@ def accept(control, h, error, last, refused, before):  # type: ignore[no-untyped
     steps = control.steps
     control.counts[ACCEPTED] += 1
     wanted = after_accepted(control.order, h, error, steps[PREVIOUS], refused)
-    longest = longest_solved(control.solvable)
+    longest = longest_solvable(control.solvable)
     if before > 0.0:  # the step that was broken off, or what the error asks for
         steps[NEXT] = before if error < 1.0 else wanted
     else:
-        steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), longest)
-    steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
+        steps[NEXT] = min(without_small_increase(wanted, h, last, steps[NEXT]), longest)
+    steps[PREVIOUS] = error_for_next_step(error, steps[PREVIOUS])
 
 
 @lean
@@ -189,4 +189,4 @@ def reject(control, h, error, solved):  # type: ignore[no-untyped-def]
     control.counts[REJECTED] += 1
     control.steps[NEXT] = after_rejected(control.order, h, error)
     if not solved:
-        unsolved(control.solvable, h)
+        note_unsolved(control.solvable, h)

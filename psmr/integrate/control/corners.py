@@ -37,7 +37,7 @@ class Corners(NamedTuple):
     middle_stage
         The stage nearest to the middle, counted from 0.
     values, seen
-        (points, M) margins, and at which points they are those of the step that is tried; see `look_anew`.
+        (points, M) margins, and at which points those of the step tried are known; see `forget_margins`.
     place, at
         (M,) margins that change their signs, and at which part of the step.
     listed
@@ -129,7 +129,7 @@ def largest_miss(tableau: Tableau) -> float:
 
 
 @lean
-def look_anew(corners):  # type: ignore[no-untyped-def]
+def forget_margins(corners):  # type: ignore[no-untyped-def]
     """Begin with a step that is tried: none of its margins are known."""
     corners.listed[0] = 0
     for j in range(corners.seen.size):
@@ -137,7 +137,7 @@ def look_anew(corners):  # type: ignore[no-untyped-def]
 
 
 @lean
-def see(interpreter, corners, point, w):  # type: ignore[no-untyped-def]
+def evaluate_margins(interpreter, corners, point, w):  # type: ignore[no-untyped-def]
     """Evaluate the margins at a point of the step, the present one in w, unless they are known."""
     if corners.seen[point] == 0:
         residual(corners.margins, w, corners.values[point])
@@ -194,7 +194,7 @@ def _with_other_signs(start, there, place):  # type: ignore[no-untyped-def]
 
 
 @lean
-def changed(corners, point, least):  # type: ignore[no-untyped-def]
+def margins_with_other_signs(corners, point, least):  # type: ignore[no-untyped-def]
     """List the margins that have another sign at a point than at the start; return how many.
 
     They ascend in time, from the part `least` of the step on. For a stage they are those only that have at
@@ -226,6 +226,6 @@ def changed(corners, point, least):  # type: ignore[no-untyped-def]
 
 
 @lean
-def accepted(corners, cut):  # type: ignore[no-untyped-def]
+def follow_corner(corners, cut):  # type: ignore[no-untyped-def]
     """Go on to the next step; `cut` says that this one was ended at a corner."""
     corners.follows[0] = cut

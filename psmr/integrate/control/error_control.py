@@ -14,7 +14,7 @@ from psmr.integrate.control.controller import (
     REJECTED,
     TRIED,
     Control,
-    nothing_unsolved,
+    solvable_at_first,
 )
 from psmr.integrate.control.corners import Corners
 from psmr.integrate.control.disturbance import SO_FAR, begin_disturbance, disturbance_of
@@ -78,7 +78,7 @@ def control_for(
         longest=float(longest),
         most=int(most),
         steps=np.zeros(3),
-        solvable=nothing_unsolved(),
+        solvable=solvable_at_first(),
         counts=np.zeros(2, np.int64),
         outliving=encoded.outliving,
         raw=np.zeros(system.n),
@@ -119,7 +119,7 @@ def begin_control(
     move = TUNED.first_move * size * control.tolerance ** (1.0 / control.order)
     first = min(ahead, move / pace) if pace > 0.0 else ahead
     control.steps[:] = first, NONE_BEFORE, 0.0
-    control.solvable[:] = nothing_unsolved()
+    control.solvable[:] = solvable_at_first()
     return control
 
 

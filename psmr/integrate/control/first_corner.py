@@ -12,7 +12,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import residual
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.corners import changed, see
+from psmr.integrate.control.corners import evaluate_margins, margins_with_other_signs
 from psmr.integrate.control.estimate import largest_error
 from psmr.integrate.solve.lu import solve
 from psmr.integrate.solve.records import (
@@ -123,7 +123,7 @@ def _first_at(interpreter, corners, point, tolerance, h, w):  # type: ignore[no-
     A corner next to the start is passed as it is, unless the step before was to end there and was too short.
     What still matters next to the end jumps: the step ends ahead of it, and a short one leads over it.
     """
-    count = changed(corners, point, 0.0 if corners.follows[0] != 0 else TUNED.negligible)
+    count = margins_with_other_signs(corners, point, 0.0 if corners.follows[0] != 0 else TUNED.negligible)
     # What did not matter at an earlier stage is asked for again at the end: that takes two solves.
     if count == 0 or (corners.seen[corners.end] == 0 and count <= corners.listed[0]):
         return 1.0
@@ -157,7 +157,7 @@ def _first_release(interpreter, corners, tolerance, h, w):  # type: ignore[no-un
     """
     if _moved_at_limits(interpreter, corners, False, tolerance, w) == 0.0:
         return 1.0
-    count = changed(corners, corners.end, 0.0)
+    count = margins_with_other_signs(corners, corners.end, 0.0)
     count, made = _first_that_matter(interpreter, corners, corners.end, count, True, tolerance, h, w)
     if count == 0:
         return 1.0
@@ -189,15 +189,15 @@ def first_switch(interpreter, corners, point, tolerance, h, w):  # type: ignore[
     part, points, middle = 1.0, corners.parts.size, corners.middle
     if corners.values.shape[1] == 0:
         return part
-    see(interpreter, corners, 0, interpreter.points[AT_START])
-    see(interpreter, corners, point, w)
+    evaluate_margins(interpreter, corners, 0, interpreter.points[AT_START])
+    evaluate_margins(interpreter, corners, point, w)
     if point != corners.end:
         return _first_at(interpreter, corners, point, tolerance, h, w)
-    see(interpreter, corners, middle, interpreter.points[corners.stages[middle]])
+    evaluate_margins(interpreter, corners, middle, interpreter.points[corners.stages[middle]])
     if not _may_turn(corners, middle):
         return part
     for j in range(points):
-        see(interpreter, corners, j, interpreter.points[corners.stages[j]])
+        evaluate_margins(interpreter, corners, j, interpreter.points[corners.stages[j]])
     for j in range(1, points):
         part = min(part, _first_at(interpreter, corners, j, tolerance, h, w))
     return min(part, _first_release(interpreter, corners, tolerance, h, w))

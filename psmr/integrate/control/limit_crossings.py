@@ -19,18 +19,18 @@ from psmr.integrate.step.program_table import AT_START
 
 
 @lean
-def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
+def _moved_by(slope, bend, turn, s):  # type: ignore[no-untyped-def]
     """Return how far a state moves in the part s of a step with the rate slope + bend s + turn s^2."""
     return s * (slope + s * (bend / 2.0 + s * turn / 3.0))
 
 
 @lean
-def _met(slope, bend, turn, gap):  # type: ignore[no-untyped-def]
-    """Return at which part a state that moves by `_way` has moved by `gap`, less than in the whole step."""
+def _part_moved(slope, bend, turn, gap):  # type: ignore[no-untyped-def]
+    """Return at which part a state, see `_moved_by`, has moved by `gap`, less than in the whole step."""
     before, behind = 0.0, 1.0
     for _ in range(TUNED.most_iterations):
         half = 0.5 * (before + behind)
-        if _way(slope, bend, turn, half) < gap:
+        if _moved_by(slope, bend, turn, half) < gap:
             before = half
         else:
             behind = half
@@ -38,7 +38,7 @@ def _met(slope, bend, turn, gap):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _left(first, last, leaves, least):  # type: ignore[no-untyped-def]
+def _part_released(first, last, leaves, least):  # type: ignore[no-untyped-def]
     """Return at which part a state leaves its limit whose rate goes from `first` to `last`, 1 for none.
 
     One that `leaves` is away from it at the point; of another it must matter.
@@ -101,7 +101,7 @@ def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, 
         _raw_rates(block, control.raw, start, w)
     soon = TUNED.negligible / corners.parts[point]
     if not meets:
-        part = _left(h * control.raw[i] * side - ahead, last, leaves, least)
+        part = _part_released(h * control.raw[i] * side - ahead, last, leaves, least)
         return part if part >= soon else 1.0, True
     slope, gap = h * interpreter.rates[0, at] * side - ahead, (begin - start[at]) * side
     bend, turn = last - slope, 0.0
@@ -111,12 +111,12 @@ def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, 
         halfway -= ahead + 2.0 * middle * (drift - ahead)
         turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
         bend -= turn
-    reach = _way(slope, bend, turn, 1.0)
+    reach = _moved_by(slope, bend, turn, 1.0)
     if abs(reach - gap) < least:  # met at the end
         return 1.0, True
     if reach < gap:  # the curve does not meet what was met
         return 0.5, True
-    part = _met(slope, bend, turn, gap)
+    part = _part_moved(slope, bend, turn, gap)
     return part if part >= soon else 1.0, True
 
 

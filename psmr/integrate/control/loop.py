@@ -21,9 +21,9 @@ from psmr.integrate.control.controller import (
     accept,
     effort_for,
     reject,
-    within,
+    step_towards,
 )
-from psmr.integrate.control.corners import accepted, look_anew
+from psmr.integrate.control.corners import follow_corner, forget_margins
 from psmr.integrate.control.disturbance import SO_FAR, follow_disturbance, size_with
 from psmr.integrate.control.estimate import filtered_estimate, largest_error
 from psmr.integrate.control.first_corner import first_switch
@@ -45,12 +45,12 @@ from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.step.interpreter import (
     DIVIDED,
     EFFORT,
+    EVALUATED_BLOCK,
     HAS_HISTORY,
     LEAST,
     PARTS,
-    SHARPER,
     SOLVING,
-    VALID_OF,
+    TOLERANCE_FACTOR,
 )
 from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
 from psmr.integrate.step.run_program import PART, WHOLE, run_program
@@ -62,7 +62,7 @@ from psmr.integrate.step.validity import outdated
 def _go_back(interpreter, w):  # type: ignore[no-untyped-def]
     """Make w the point again from which the step was tried."""
     copy(interpreter.points[AT_START], w)
-    interpreter.state[VALID_OF] = -1
+    interpreter.state[EVALUATED_BLOCK] = -1
 
 
 @lean
@@ -78,7 +78,7 @@ def _in_parts(interpreter, h, w):  # type: ignore[no-untyped-def]
     while done < 1.0:
         w[w.size - 1] = t + done * h
         copy(w, points[AT_START])
-        state[VALID_OF] = -1
+        state[EVALUATED_BLOCK] = -1
         status = run_program(interpreter, PART, 0, interpreter.part_code.shape[0], part * h, w)
         if status == DONE:
             done += part
@@ -155,20 +155,20 @@ def _first_corner(interpreter, control, corners, point, h, w):  # type: ignore[n
 
 
 @lean
-def _attempt(interpreter, control, corners, looks, h, w):  # type: ignore[no-untyped-def]
+def _attempt(interpreter, control, corners, find_corners, h, w):  # type: ignore[no-untyped-def]
     """Try a step of h in s from the point in w; return (status, at which part of it it should end).
 
-    Where it `looks` for corners, it is broken off behind the first stage that shows one that ends it: the
+    Where it is to `find_corners`, it is broken off behind the first stage that shows one that ends it: the
     stages behind it would be solved in vain.
     """
     halts, at = control.halts, 0
-    look_anew(corners)
+    forget_margins(corners)
     for k in range(halts.shape[0]):
         status = run_program(interpreter, WHOLE, at, halts[k, 0], h, w)
         if status != DONE:
             return status, 1.0
         at = halts[k, 0]
-        if looks:
+        if find_corners:
             part = _first_corner(interpreter, control, corners, halts[k, 1], h, w)
             if part < 1.0:
                 return DONE, part
@@ -186,13 +186,13 @@ def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyp
             return SPENT
         t = w[w.size - 1]
         stop = _next_stop(interpreter, control, t)
-        h, last = within(t, min(steps[NEXT], control.longest), stop)
+        h, last = step_towards(t, min(steps[NEXT], control.longest), stop)
         steps[TRIED] = h
         if not t + h > t:
             return VANISHED
         copy(w, points[AT_START])
         interpreter.state[EFFORT] = effort_for(control.solvable)
-        interpreter.measured[SHARPER] = disturbance.size[SO_FAR]
+        interpreter.measured[TOLERANCE_FACTOR] = disturbance.size[SO_FAR]
         status, part = _attempt(interpreter, control, corners, located < TUNED.most_setbacks, h, w)
         interpreter.state[EFFORT] = ALL
         if part < 1.0 and t + part * h > t:  # taken again, to the corner
@@ -208,7 +208,7 @@ def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyp
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
-            accepted(corners, located > 0)
+            follow_corner(corners, located > 0)
             follow_disturbance(disturbance, size, h, w)
             accept(control, h, error, last, refused, before)
             for k in range(control.outliving.shape[0]):

@@ -6,7 +6,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import places_of, work_of
 from psmr.integrate.solve.vector_kernels import position
-from psmr.integrate.step.interpreter import VALID_OF
+from psmr.integrate.step.interpreter import EVALUATED_BLOCK
 from psmr.integrate.step.program_table import BLOCK, COUNT, LIST, NUMBERS
 
 
@@ -103,4 +103,4 @@ def extrapolate(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-
             at = position(places, q)
             value = weight_of_it * one[at]
             w[at] = value if anew else w[at] + value
-    interpreter.state[VALID_OF] = -1
+    interpreter.state[EVALUATED_BLOCK] = -1

@@ -34,12 +34,12 @@ from psmr.integrate.step.interpreter import (
     CORRECTIONS,
     DIFFERENCE,
     EFFORT,
+    EVALUATED_BLOCK,
     FAILED,
     GROWTHS,
     ROUND,
-    SHARPER,
     SOLVING,
-    VALID_OF,
+    TOLERANCE_FACTOR,
 )
 from psmr.integrate.step.program_table import (
     ALGEBRAIC,
@@ -66,7 +66,7 @@ from psmr.integrate.step.stage_history import HERE, keep, learn, restore, start
 
 
 @lean
-def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-untyped-def]
+def solve_algebraic(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve g(x, y) = 0 for y at the x and t in w, where x is the limited `known` of the block.
 
     Where y moves limits of x, both are repeated until they agree.
@@ -102,12 +102,12 @@ def _tolerance(interpreter, a, tolerance):  # type: ignore[no-untyped-def]
 def _implicit(interpreter, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve the block's rows together."""
     state, number = interpreter.state, row[BLOCK]
-    if state[VALID_OF] != number or state[AUTONOMOUS] == 0:
+    if state[EVALUATED_BLOCK] != number or state[AUTONOMOUS] == 0:
         newton_state_of(block).scalars[VALID] = 0.0
     if interpreter.policy == DISHONEST and _due(row, interpreter.loops):
         newton_state_of(block).scalars[SCALE] = np.nan
     status = solve(block, w, a, interpreter.policy, tolerance, effort)
-    state[VALID_OF] = state[FAILED] = number
+    state[EVALUATED_BLOCK] = state[FAILED] = number
     if status != DONE:
         state[SOLVING] = 1
         return status
@@ -124,7 +124,7 @@ def _explicit(interpreter, row, block, w, tolerance, effort):  # type: ignore[no
     """Write the states, and solve the algebraic rows."""
     state, variables = interpreter.state, matrix_of(block).variables
     place(block, w)
-    state[VALID_OF] = -1
+    state[EVALUATED_BLOCK] = -1
     for q in range(work_of(block).known.size):
         if not np.isfinite(w[variables[q]]):  # no Newton update would notice
             newton_state_of(block).counts[WORST_AT] = q
@@ -133,13 +133,13 @@ def _explicit(interpreter, row, block, w, tolerance, effort):  # type: ignore[no
     algebraic = interpreter.blocks[row[ALGEBRAIC]]
     if interpreter.policy == DISHONEST and _due(row, interpreter.loops):
         newton_state_of(algebraic).scalars[SCALE] = np.nan
-    status = close(algebraic, block, w, interpreter.policy, tolerance, effort)
+    status = solve_algebraic(algebraic, block, w, interpreter.policy, tolerance, effort)
     if status != DONE:
         state[FAILED], state[SOLVING] = row[ALGEBRAIC], 1
         return status
     if row[KEEP] >= 0:
         project(block, w, interpreter.rates[row[KEEP]])
-        state[VALID_OF] = row[BLOCK]
+        state[EVALUATED_BLOCK] = row[BLOCK]
     return DONE
 
 
@@ -158,7 +158,7 @@ def _solve_stage(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
         interpreter.stage_history,
         row[SLOT],
         interpreter.state,
-        interpreter.tolerance * interpreter.measured[SHARPER],
+        interpreter.tolerance * interpreter.measured[TOLERANCE_FACTOR],
     )
     newton = newton_state_of(block if a != 0.0 else interpreter.blocks[row[ALGEBRAIC]])
     before = newton.counts[ITERATIONS] + newton.counts[RESIDUALS]
@@ -167,14 +167,14 @@ def _solve_stage(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
     while True:  # twice at most
         asked, effort = tolerance, state[EFFORT]
         if first:
-            state[VALID_OF] = -1
+            state[EVALUATED_BLOCK] = -1
             asked = max(TUNED.one_sign * tolerance, min(tolerance, TUNED.least_tolerance))
             effort = PLAIN
         status = _solved(interpreter, row, block, a, w, asked, effort)
         if not first or status in (DONE, NO_ROOM):
             break
         restore(block, w)
-        newton.scalars[CONTRACTION], state[VALID_OF], first = 1.0, -1, False
+        newton.scalars[CONTRACTION], state[EVALUATED_BLOCK], first = 1.0, -1, False
     if slot >= 0 and status == DONE:
         learn(history, slot, kind, float(newton.counts[ITERATIONS] + newton.counts[RESIDUALS] - before))
         keep(history, slot, row[PASS], block, w)
@@ -237,7 +237,7 @@ def mix(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
             for k in range(row[POINTS]):
                 value += numbers[first + k] * points[row[LIST + k], at]
             w[at] = value
-    interpreter.state[VALID_OF] = -1
+    interpreter.state[EVALUATED_BLOCK] = -1
 
 
 @lean

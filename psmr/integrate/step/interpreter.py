@@ -15,9 +15,9 @@ from psmr.integrate.step.stage_history import StageHistory
 from psmr.integrate.step.validity import Probe
 
 # Places in `Interpreter.state`; those of `psmr.integrate.step.validity` follow.
-AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, HAS_HISTORY, EFFORT = range(9)
+AUTONOMOUS, EVALUATED_BLOCK, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, HAS_HISTORY, EFFORT = range(9)
 # Places in `Interpreter.measured`.
-DIFFERENCE, LEAST, SHARPER = range(3)
+DIFFERENCE, LEAST, TOLERANCE_FACTOR = range(3)
 # Columns of `Interpreter.loops`: times round, and corrections in a row that made the difference larger.
 ROUND, GROWTHS = range(2)
 

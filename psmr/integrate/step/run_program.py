@@ -25,9 +25,9 @@ from psmr.integrate.step.extrapolation import extrapolate
 from psmr.integrate.step.instructions import add, agree, levels, mix, stage
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
+    EVALUATED_BLOCK,
     GROWTHS,
     ROUND,
-    VALID_OF,
     Interpreter,
 )
 from psmr.integrate.step.program_table import (
@@ -82,10 +82,10 @@ def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[
             extrapolate(interpreter, row, numbers, t, h, w)
         elif operation == RATE:
             block = interpreter.blocks[row[BLOCK]]
-            if state[VALID_OF] != row[BLOCK] or state[AUTONOMOUS] == 0:
+            if state[EVALUATED_BLOCK] != row[BLOCK] or state[AUTONOMOUS] == 0:
                 newton_state_of(block).scalars[VALID] = 0.0
             project(block, w, interpreter.rates[row[TARGET]])
-            state[VALID_OF] = row[BLOCK]
+            state[EVALUATED_BLOCK] = row[BLOCK]
         elif operation == AGAIN:
             if row[TIMES] < 0:
                 at = row[JUMP]
@@ -99,7 +99,7 @@ def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[
             copy(w, interpreter.points[row[TARGET]])
         elif operation == RESTORE:
             copy(interpreter.points[row[TARGET]], w)
-            state[VALID_OF] = -1
+            state[EVALUATED_BLOCK] = -1
         elif operation == COPY_RATE:
             copy(interpreter.rates[row[BLOCK]], interpreter.rates[row[TARGET]])
         else:

@@ -22,11 +22,11 @@ from psmr.integrate.step.interpreter import (
     CORRECTIONS,
     DIFFERENCE,
     DIVIDED,
+    EVALUATED_BLOCK,
     FAILED,
     HAS_HISTORY,
     LEAST,
     PARTS,
-    VALID_OF,
     Interpreter,
 )
 from psmr.integrate.step.network_response import (
@@ -312,7 +312,7 @@ class Stepper:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
         self._late = self.with_response
         forget(self.interpreter.stage_history)
-        self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
+        self._state[EVALUATED_BLOCK], self._state[AUTONOMOUS] = -1, int(autonomous)
 
     @property
     def autonomous(self) -> bool:

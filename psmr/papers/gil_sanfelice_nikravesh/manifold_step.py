@@ -20,7 +20,7 @@ from psmr.integrate.solve.records import (
 )
 from psmr.integrate.solve.status import DONE, NOT_FINITE, STALE
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.integrate.step.instructions import close
+from psmr.integrate.step.instructions import solve_algebraic
 
 # The blocks of the scheme.
 WHOLE, ALGEBRAIC, LINEARISATION = 0, 1, 2
@@ -126,7 +126,7 @@ def _to_manifold(whole, plan, matrices, store, since, w):  # type: ignore[no-unt
 @lean
 def _slow_rates(whole, algebraic, plan, store, k, w):  # type: ignore[no-untyped-def]
     """Solve g = 0 and write the slow derivatives at w."""
-    status = close(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
+    status = solve_algebraic(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
     if status != DONE:
         store.state[1] = ALGEBRAIC
         return status
@@ -161,7 +161,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
     if not plan.autonomous:
         # The secant over the step stands for g_t: exact for an input that is linear in time.
         w[-1] = store.w0[-1] + h
-        status = close(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
+        status = solve_algebraic(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
         if status != DONE:
             store.state[1] = ALGEBRAIC
             return status
@@ -259,7 +259,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
             worst = NOT_FINITE
     if worst != DONE:
         return worst
-    status = close(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
+    status = solve_algebraic(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
     store.state[1] = ALGEBRAIC
     return status
 

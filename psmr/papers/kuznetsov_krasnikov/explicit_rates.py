@@ -21,7 +21,7 @@ from psmr.integrate.solve.equations import place, project
 from psmr.integrate.solve.newton import ALL, DISHONEST
 from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, newton_state_of, work_of
 from psmr.integrate.solve.status import NOT_FINITE
-from psmr.integrate.step.instructions import close
+from psmr.integrate.step.instructions import solve_algebraic
 
 # Places in `Progress.counts`.
 ACCEPTED, REJECTED, REVERSALS, EVALUATED, FAILED = range(5)
@@ -102,7 +102,7 @@ def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def
     w[-1] = z[n]
     if rules.policy == DISHONEST:
         newton_state_of(algebraic).scalars[SCALE] = np.nan
-    status = close(algebraic, whole, w, rules.policy, rules.tolerance, ALL)
+    status = solve_algebraic(algebraic, whole, w, rules.policy, rules.tolerance, ALL)
     progress.counts[FAILED] = ALGEBRAIC
     return status
 

@@ -35,7 +35,7 @@ import psmr
 from tests.benchmarks.equal_error.measure import REFERENCE
 from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import DISTURBANCES, LARGE, Disturbance, system_of, title, values_at
-from tests.internals import AT_START, DONE, VALID_OF, WHOLE, System, integrate, run_program
+from tests.internals import AT_START, DONE, EVALUATED_BLOCK, WHOLE, System, integrate, run_program
 
 Reals = NDArray[np.float64]
 
@@ -100,11 +100,11 @@ class Trying:
             trial = w.copy()
             machine.points[:] = points
             machine.points[AT_START] = trial
-            machine.state[VALID_OF] = -1
+            machine.state[EVALUATED_BLOCK] = -1
             if run_program(machine, WHOLE, 0, len(machine.code), h, trial) == DONE:
                 found[k] = trial[:size]
         machine.points[:] = points
-        machine.state[VALID_OF] = -1
+        machine.state[EVALUATED_BLOCK] = -1
         return found
 
 
