@@ -7,13 +7,12 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError, PsmrWarning
-from tests.components import SVSMO1
+from tests.components import SVSMO1, SVSMO3
 from tests.files.back import OTHERS
 from tests.files.raw import raw_text
 from tests.internals import Change, Terminal, power_flow
 from tests.network.alone import TOLERANCE, H, guess_of, run_alone
 from tests.network.diagram import TIMES, Block, clip, respond, step
-from tests.peers.test_ida_models import reference
 
 SVC = {
     **{"s_base": 100.0, "bus": 0.0, "uvsb_max": 0.18, "uv1": 0.52, "uv2": 0.31, "uvt": 0.48, "ov1": 1.2},
@@ -33,6 +32,19 @@ VARIANTS = {
     )
 }
 ZERO = {SVSMO1: ("t_c1", "t_b1", "t_c2", "t_b2", "t_2", "k_is", "k_ps")}
+STATCOM = {
+    **{"s_n": 64.0, "s_base": 100.0, "x_c0": 0.03, "x_c1": 0.02, "x_c2": 0.03, "x_c3": 0.05, "v_1": 1.05},
+    **{"v_2": 0.95, "t_c1": 0.01, "t_b1": 0.04, "t_c2": 0.03, "t_b2": 0.1, "k_p": 1.5, "k_i": 12.0},
+    **{"ve_max": 0.3, "ve_min": -0.25, "t_o": 0.02, "i_max": 0.8, "i_shrt": 1.25, "t_delay1": 0.35},
+    **{"i_dbd": 0.5, "vr_max": 0.1, "vr_min": -0.1, "uv1": 0.6, "uv2": 0.3, "ov1": 1.15, "ov2": 1.35},
+    **{"v_trip": 1.25, "t_delay2": 0.4},
+}
+PARAMETERS[SVSMO3] = STATCOM | {"slow_flag": 1.0, "k_pr": 0.3, "k_ir": 0.5, "vr_max": 0.05, "side": 1.0}
+VARIANTS[SVSMO3] = (
+    *({"droop_flag": 1.0}, {"short": 1.0, "side": -1.0}, {"dbd": 0.1, "free": 1.0}, {"dbd": 0.1}),
+    {"slow_flag": 0.0, "status": 0.0, "i_shrt": 0.0},
+)
+ZERO[SVSMO3] = ("t_c1", "t_b1", "t_c2", "t_b2", "t_o", "k_ir")
 START = Terminal(1.0 + 0.0j, np.conj(0.2j), {})
 
 
@@ -60,14 +72,36 @@ def svsmo1(p, reference):
     return blocks, wiring
 
 
-def alone(p, voltage, h=1e-3):
+def svsmo3(p, reference, current):
+    blocks = {
+        "measured": Block([p["t_c1"], 1], [p["t_b1"], 1]),
+        "led": Block([p["t_c2"], 1], [p["t_b2"], 1]),
+        "integral": Block([1], [1, 0], (-p["i_max"], p["i_max"]), start=current),
+        "i": Block([1], [p["t_o"], 1]),
+    }
+
+    def wiring(b, u):
+        # The limit follows the voltage, which jumps.
+        part = np.interp(u.u_re, (p["uv2"], p["uv1"], p["ov1"], p["ov2"]), (0.0, 1.0, 1.0, 0.0))
+        limit = p["i_max"] * max(p["i_shrt"], 1.0) * part
+        b.integral.limits = (-limit, limit)
+        error = reference - b.measured(u.u_re) - p["x_c0"] * b.i.out
+        led = b.led(clip(error, p["ve_min"], p["ve_max"]))
+        b.integral(p["k_i"] * led)
+        b.i(clip(p["k_p"] * led + b.integral.out, -limit, limit))
+        return b.i.out
+
+    return blocks, wiring
+
+
+def alone(p, voltage, h=1e-3, kind=SVSMO1):
     """The run of a static var system alone, with its own bus at a voltage that jumps."""
-    p = {"slope_flag": 0.0} | p
-    guess = guess_of(SVSMO1, p, START)
+    p = ({"slope_flag": 0.0} if kind is SVSMO1 else {}) | p
+    guess = guess_of(kind, p, START)
     inputs = dict.fromkeys(("v_re", "u_re"), voltage)
     inputs |= {name: step(0.0) for name in ("v_im", "u_im")}
     inputs |= {name: step(float(guess[name])) for name in ("v_ref", "g")}
-    return guess, inputs, run_alone(SVSMO1, p, guess, inputs, h)
+    return guess, inputs, run_alone(kind, p, guess, inputs, h)
 
 
 @pytest.mark.parametrize("change", [{}, {"slope_flag": 1.0, "x_c2": 0.023}], ids=str)
@@ -144,6 +178,43 @@ def test_slow_regulator_takes_the_susceptance_back():
     assert at(found, "b", 3.9) == pytest.approx(0.59, abs=2e-3)
 
 
+def test_converter_is_its_block_diagram():
+    """Voltages past both limits of the error, the rating and where it shrinks; no time for an action."""
+    p = STATCOM | {"t_delay1": 9.0, "v_trip": 0.0}
+    voltage = step(1.0, (0.1013, 0.99), (0.6013, 0.7), (1.3021, 0.45), (1.9013, 1.2), (3.0013, 1.0))
+    guess, inputs, found = alone(p, voltage, H, SVSMO3)
+    expected = respond(*svsmo3(p, float(guess["v_ref"]), float(guess["i"])), inputs)
+    assert np.abs(found.i - expected).max() <= TOLERANCE
+    assert np.abs(found.i_im + 0.64 * found.i).max() < 1e-9
+    assert found.i.max() == pytest.approx(1.0, abs=1e-6)
+    # Half of the rating is left at 0.45 pu, three quarters of it at 1.2 pu.
+    assert at(found, "i", 1.8) == pytest.approx(0.5, abs=1e-6)
+    assert at(found, "i", 2.9) == pytest.approx(-0.75, abs=1e-6)
+
+
+def test_short_term_rating_of_the_converter():
+    found = alone(STATCOM, step(1.0, (0.2013, 0.8), (1.5013, 1.02)), kind=SVSMO3)[2]
+    first = TIMES[np.flatnonzero(found.i > 0.8)[0]]
+    limited = TIMES[np.flatnonzero(found.i_high < 0.9)]
+    assert limited[0] - first == pytest.approx(0.35, abs=0.03)
+    assert at(found, "i", 1.4) == pytest.approx(0.8)
+    assert at(found, "i_high", 2.5) == pytest.approx(1.0)
+
+
+def test_slow_reset_of_the_converter():
+    """Above i_dbd the reference falls until the current is back there."""
+    p = STATCOM | {"slow_flag": 1.0, "k_ir": 0.1, "vr_min": -0.3, "x_c0": 0.1, "k_i": 60.0, "k_p": 0.0}
+    found = alone(p, step(1.0, (0.2013, 0.965)), kind=SVSMO3)[2]
+    assert found.i.max() > 0.6
+    assert at(found, "i", 3.9) == pytest.approx(0.5, abs=5e-3)
+
+
+@pytest.mark.parametrize(("duration", "trips"), [(0.3, False), (0.5, True)])
+def test_the_converter_trips(duration, trips):
+    found = alone(STATCOM, step(1.0, (0.2013, 1.3), (0.2013 + duration, 1.0)), kind=SVSMO3)[2]
+    assert (abs(at(found, "i_im", 3.9)) < 1e-9) == trips
+
+
 TABLE = "".join(f"{k} = {v!r}\n" for k, v in (SVC | {"k_pv": 5.0, "k_iv": 50.0}).items() if k != "s_base")
 
 
@@ -179,6 +250,9 @@ def test_the_power_flow_is_that_of_the_shunt(nine_bus):
 
 def test_a_run_is_that_of_ida(nine_bus):
     """A dip at bus 8 and a step of the reference within all limits: as IDA integrates the same equations."""
+    # It takes the parameters of this file, so that it cannot be imported before them.
+    from tests.peers.test_ida_models import reference
+
     system = psmr.build(nine_bus())
     v_ref = float(system.w0[system.index("shunt8.v_ref")])
     dip = psmr.Fault(bus=8, start=0.2, clear=0.3, x=0.8)

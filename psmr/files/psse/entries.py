@@ -19,6 +19,10 @@ _OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip 
 BESIDE = {
     **dict.fromkeys(("FRQDCAT", "FRQDCA", "VTGDCAT", "VTGDCA"), _OF_A_BUS),
     "COMPCC": "compensates for a second machine as well; COMP and IEEEVC for one",
+    **dict.fromkeys(
+        ("SVSMO3", "SVSMO3T2", "SVSMO3U2"),
+        "is SVSMO3, whose record no public text describes; give it in a TOML file",
+    ),
     "REPCGFMC1": "is the plant control of hybrid plants; REPCA1 is that of plants of one kind",
 }
 """What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""
