@@ -24,7 +24,7 @@ FLOORS = (
     ("study",),
     ("sweep",),
     ("figures",),
-    ("papers",),
+    ("papers", "viewer"),
     ("cli",),
 )
 WORDS = {
@@ -40,6 +40,7 @@ WORDS = {
     "sweep": "many runs of one study",
     "figures": "every figure and page",
     "papers": "papers, claim by claim",
+    "viewer": "the page of psmr view",
     "cli": "one file a command",
 }
 
