@@ -27,6 +27,11 @@ class Item:
     path: Path
     dynamics: Path | None = None
 
+    def names(self, folder: Path) -> tuple[str, str]:
+        """Return the paths of both files below a folder; the second is empty where there is none."""
+        dynamics = "" if self.dynamics is None else str(self.dynamics.relative_to(folder))
+        return str(self.path.relative_to(folder)), dynamics
+
 
 def cases(folder: Path) -> Iterator[Item]:
     """Yield the RAW, RAWX and MATPOWER files below a folder, those with the same text once."""

@@ -6,7 +6,7 @@ import resource
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ from typing import Any
 import psmr
 from tests.internals import power_flow
 from tests.public.files import Item
-from tests.public.stored import distance, is_solution, voltages
+from tests.public.stored import distance, holds, is_solution, voltages, with_stored_set_points
 
 FAULT = (0.1, 0.2)
 """When the bolted fault begins and ends, in s."""
 LENGTH = 2.0
 """Length of a run in s."""
+MET = 1e-3
+"""Distance in pu at which a solution is the stored one."""
 STEPS = ("read", "solve", "start", "fault")
 """What is tried with a file, one after another; a pair is solved as it starts."""
 OPTIONS: dict[str, Any] = {"skip_unknown_models": True, "net_unmodelled": True, "loads": "impedance"}
@@ -37,15 +39,27 @@ class Result:
     buses: int = 0
     solved: str = ""
     solved_within_limits: str = ""
-    stored_is_solution: str = ""
+    balanced: str = ""
+    set_points: str = ""
     distance: float = float("nan")
     distance_within_limits: float = float("nan")
+    distance_with_stored_set_points: float = float("nan")
     started: str = ""
     fault: str = ""
     fault_with_options: str = ""
     seconds: float = 0.0
     mib: float = 0.0
     died: str = ""
+
+    @classmethod
+    def of(cls, row: Mapping[str, str]) -> Result:
+        """Return the result of a row of a table, which has the fields as texts."""
+        kinds = {column.name: type(column.default) for column in fields(cls)}
+        return cls(**{name: kind(row[name]) for name, kind in kinds.items()})
+
+    def meets(self) -> bool:
+        """Say whether the solution is the stored one."""
+        return self.distance <= MET
 
     @property
     def stopped(self) -> str:
@@ -60,13 +74,12 @@ COLUMNS = tuple(column.name for column in fields(Result))
 def examine(item: Item, folder: Path, steps: int = len(STEPS)) -> Result:
     """Return how far psmr gets with a file in so many of `STEPS`."""
     began = time.perf_counter()
-    result = Result(item.kind, str(item.path.relative_to(folder)))
+    result = Result(item.kind, *item.names(folder))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if item.dynamics is None:
             _case(item, result, steps)
         else:
-            result.dynamics = str(item.dynamics.relative_to(folder))
             _pair(item, result, steps)
     result.seconds = time.perf_counter() - began
     result.mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
@@ -93,12 +106,17 @@ def _case(item: Item, result: Result, steps: int) -> None:
     if steps < 2:
         return
     stored, _ = _tried(lambda: voltages(item.path))
-    result.stored_is_solution = "yes" if stored and is_solution(case, stored) else "no"
+    result.balanced = "yes" if stored and is_solution(case, stored) else "no"
     stored = stored or {}
+    result.set_points = "yes" if result.balanced == "yes" and holds(case, stored, MET) else "no"
     flow, result.solved = _tried(lambda: power_flow(case))
     if flow is not None:
         result.distance = distance(case, flow.voltage, stored)
-    if flow is None or not result.distance <= 1e-3:
+    if result.balanced == "yes" and not result.meets():
+        flow, _ = _tried(lambda: power_flow(with_stored_set_points(case, stored), reactive_limits=False))
+        if flow is not None:
+            result.distance_with_stored_set_points = distance(case, flow.voltage, stored)
+    if flow is None or not result.meets():
         flow, result.solved_within_limits = _tried(lambda: power_flow(case, reactive_limits=True))
         if flow is not None:
             result.distance_within_limits = distance(case, flow.voltage, stored)

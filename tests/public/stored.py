@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr import Case
-from tests.internals import LoadPower, admittance
+from tests.internals import GeneratorRow, LoadPower, admittance
 
 ROUNDING = 1e-5
 """What four decimals of degrees and five of pu leave of a voltage, in pu."""
 BALANCED = 0.02
 """What a bus may be out of balance beside that, in pu of 100 MVA; 0.1 MW is PSS/E's own tolerance."""
+
+AT_LIMIT = 0.02
+"""How far stored reactive powers may be from a limit that they are at, relative to themselves or 100 Mvar."""
 
 LOAD = 1e-3
 """What it may be out of balance at most, as a part of the largest load: networks of kilowatts are small."""
@@ -99,23 +104,16 @@ def _rawx(text: str) -> Stored:
 
 
 def is_solution(case: Case, stored: Stored) -> bool:
-    """Say whether the stored voltages balance the case; buses that the file does not have follow the others.
+    """Say whether the stored voltages balance the powers of the case at each bus.
 
-    Asked is active power where no slack is, and reactive power where no generator holds a voltage.
+    Asked is active power where no slack is, and reactive power where no generator holds a voltage. Whether it
+    is the voltage that they hold, `holds` says.
     """
-    known = np.array([bus.number in stored for bus in case.buses])
-    if not known.any():
+    if not any(bus.number in stored for bus in case.buses):
         return False
-    y = admittance(case).tocsr()
-    v = np.array([stored.get(bus.number, 0.0) for bus in case.buses], dtype=complex)
-    if not known.all():
-        inner = splu(y[~known][:, ~known].tocsc())
-        v[~known] = inner.solve(-(y[~known][:, known] @ v[known]))
-    place = {bus.number: i for i, bus in enumerate(case.buses)}
-    need = v * np.conj(y @ v) + LoadPower.of(case).drawn(np.abs(v))[0]
-    slack, held = np.zeros(len(v), dtype=bool), np.zeros(len(v), dtype=bool)
-    for row in case.generators:
-        at = place[row.bus]
+    y, known, need = _needed(case, stored)
+    slack, held = np.zeros(len(need), dtype=bool), np.zeros(len(need), dtype=bool)
+    for row, at in zip(case.generators, _places(case), strict=True):
         need[at] -= complex(row.p_mw, row.q_mvar) / case.base_mva
         slack[at] |= row.control == "slack"
         held[at] |= row.control != "pq"
@@ -126,6 +124,64 @@ def is_solution(case: Case, stored: Stored) -> bool:
     return bool(
         (np.abs(need.real) <= allowed)[active].all() and (np.abs(need.imag) <= allowed)[reactive].all()
     )
+
+
+def holds(case: Case, stored: Stored, tolerance: float) -> bool:
+    """Say whether each stored voltage that generators hold is what they hold, or they are at a limit.
+
+    A file with a set-point further than `tolerance` in pu from its voltage cannot be met to that.
+    """
+    q = _needed(case, stored)[2].imag * case.base_mva
+    together: dict[int, list[tuple[GeneratorRow, int]]] = {}
+    for row, at in zip(case.generators, _places(case), strict=True):
+        q[at] -= row.q_mvar if row.control == "pq" else 0.0
+        if row.control != "pq":
+            together.setdefault(row.control_bus or row.bus, []).append((row, at))
+    return all(
+        abs(off := abs(stored.get(bus, rows[0][0].v)) - rows[0][0].v) <= tolerance or _at_limit(rows, q, off)
+        for bus, rows in together.items()
+    )
+
+
+def _at_limit(rows: Sequence[tuple[GeneratorRow, int]], q: np.ndarray, off: float) -> bool:
+    """Say whether generators give all the Mvar they can, or take them where the voltage is too high."""
+    for place in {place for _, place in rows}:
+        here = [row for row, at in rows if at == place]
+        room = AT_LIMIT * max(100.0, abs(q[place]))
+        if off < 0 and q[place] < sum(row.q_max_mvar for row in here) - room:
+            return False
+        if off > 0 and q[place] > sum(row.q_min_mvar for row in here) + room:
+            return False
+    return True
+
+
+def _places(case: Case) -> list[int]:
+    """Return the position of the bus of each generator."""
+    place = {bus.number: i for i, bus in enumerate(case.buses)}
+    return [place[row.bus] for row in case.generators]
+
+
+def _needed(case: Case, stored: Stored) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
+    """Return the admittances, which buses have a stored voltage, and what generators have to give at each.
+
+    Buses that the file does not have follow the others. In pu.
+    """
+    known = np.array([bus.number in stored for bus in case.buses])
+    y = admittance(case).tocsr()
+    v = np.array([stored.get(bus.number, 0.0) for bus in case.buses], dtype=complex)
+    if not known.all():
+        inner = splu(y[~known][:, ~known].tocsc())
+        v[~known] = inner.solve(-(y[~known][:, known] @ v[known]))
+    return y, known, v * np.conj(y @ v) + LoadPower.of(case).drawn(np.abs(v))[0]
+
+
+def with_stored_set_points(case: Case, stored: Stored) -> Case:
+    """Return a case whose generators hold the stored voltages."""
+    rows = (
+        row if row.control == "pq" else replace(row, v=abs(stored.get(row.control_bus or row.bus, row.v)))
+        for row in case.generators
+    )
+    return replace(case, generators=tuple(rows))
 
 
 def distance(case: Case, voltage: np.ndarray, stored: Stored) -> float:
