@@ -21,7 +21,7 @@ from .integrate.schemes.multirate import Multirate as Multirate
 from .integrate.schemes.single_rate import SingleRate as SingleRate
 from .integrate.schemes.variable_step import VariableStep as VariableStep
 from .network.case.case import Case as Case
-from .network.dynamic.region import Region as Region
+from .network.case.region import Region as Region
 from .network.impedance.scan import ImpedanceScan as ImpedanceScan
 from .network.impedance.scan import impedance_scan as impedance_scan
 from .network.start.initialise import build as build

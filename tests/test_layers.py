@@ -24,7 +24,7 @@ BELOW = {
     "integrate": LOW | {"dae", "partitioning"},
     "pencil": LOW | {"dae", "integrate", "partitioning"},
     "devices": LOW | {"dae"},
-    "network": LOW | {"dae", "integrate", "devices"},
+    "network": LOW | {"partitioning", "dae", "integrate", "devices"},
     "files": LOW | {"dae", "devices", "network"},
 }
 BELOW["study"] = LOW | {"partitioning", "dae", "integrate", "pencil", "devices", "network", "files"}

@@ -21,6 +21,7 @@ from psmr.cli.run_outputs import (
 )
 from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
+from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.network_deformation import (
     NetworkDeformation,
@@ -41,7 +42,7 @@ from psmr.study.run.simulate import simulate
 
 def prepare(study: Study) -> tuple[System, Recipe]:
     """Return the system of a study and the recipe of its scheme."""
-    return load_system(study.case, study.places.dynamic), study.recipe
+    return load_system(study.case), study.recipe
 
 
 def run_study(
@@ -165,11 +166,12 @@ def _network(
     study: Study, system: System, output: Output
 ) -> Callable[[Run], NetworkDeformation | str] | None:
     """Return what compares the modes of a run with full dynamics of the network, where that is wanted."""
-    region = study.case.dynamic
-    if region is None and not output.network:
+    dynamic = bool(dynamic_elements(system))
+    if not dynamic and not output.network:
         return None
 
     def compare(run: Run) -> NetworkDeformation | str:
+        region = study.case.region() if dynamic else None
         whole = everywhere(region, True if region is None else region.stator_speed)
         scheme = None if run.certificate is None else run.certificate.judged(run.scheme)
         try:

@@ -15,8 +15,8 @@ from psmr.files.text import STANDARD_INPUT
 from psmr.files.user_components import UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
+from psmr.network.case.region import Region
 from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE, STATOR
-from psmr.network.dynamic.region import Region
 from psmr.network.powerflow.starting_voltages import STARTS
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class CaseFile:
     folder
         Where `modules` are; None: beside the case file.
     dynamic
-        The part of the network with its own dynamics, see `build`.
+        The part of the network with its own dynamics in place of what the case says, see `build`.
     delays
         Inputs that are read with a delay, and the delay in s, see `psmr.with_delays`.
     """
@@ -92,8 +92,19 @@ class CaseFile:
             self.sequence,
         )
         _warn(case)
+        if self.dynamic is not None:
+            if case.dynamic is not None:
+                words = f"{self.dynamic.where}: the region {self.dynamic} takes the place of the case's"
+                warnings.warn(f"{words}, {case.dynamic} ({case.dynamic.where})", PsmrWarning, stacklevel=2)
+            case = replace(case, dynamic=self.dynamic)
         netting = _netting(self.net_unmodelled, self.netted, self.dynamics)
         return _prepared(case, self.loads, netting, self.adjust, self.solve)
+
+    def region(self) -> Region | None:
+        """Return the part of the network with its own dynamics, as said here or by the case."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PsmrWarning)  # said when the case is read for good
+            return self.dynamic or self.read().dynamic
 
     def solve(self, case: Case, start: PowerFlow | None = None) -> PowerFlow:
         """Return the power flow of the case, or of one made of it, as the options say."""

@@ -55,6 +55,9 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
         raw, dyr = psse_texts(case)
         texts = {path: raw} | ({path.with_suffix(".dyr"): dyr} if dyr else {})
     write_texts(texts, CaseError, parents=False)
+    if suffix != ".toml" and case.dynamic is not None:
+        words = f"{path}: the region with its own dynamics, {case.dynamic}, is not written; {suffix} has none"
+        warnings.warn(words, PsmrWarning, stacklevel=2)
     beside = path.with_suffix(".dyr")
     if suffix == ".raw" and beside not in texts and beside.exists():
         warnings.warn(

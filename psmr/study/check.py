@@ -13,8 +13,8 @@ from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.modes import eigen_of
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
+from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
-from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES
 from psmr.network.powerflow.starting_voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
@@ -65,8 +65,8 @@ def check(
         Where the power flow starts, ``"stored"``, ``"flat"`` or ``"linear"``, see `power_flow`; None: at
         stored voltages where there are any.
     dynamic
-        The part of the network with its own dynamics, see `build`: whether it can be, and its modes, are
-        looked at as well.
+        The part of the network with its own dynamics, see `build`; None: as the case says. Whether it can be,
+        and its modes, are looked at as well.
 
     Returns
     -------
@@ -76,6 +76,7 @@ def check(
     """
     check_arguments(check, locals())
     report = diagnose(case, reactive_limits, start_at_limits, power_flow_start)
+    dynamic = case.dynamic if dynamic is None else dynamic
     if dynamic is not None and report.system is not None:
         report = _with_region(report, report.system, dynamic, case.frequency_hz)
     if report.system is None or report.system.n == 0 or modes is False:

@@ -156,10 +156,10 @@ class PointRunner:
             self._flows[case] = file.solve(self.cases[case])
         base, flow = self.cases[case], self._flows[case]
         if not settings:
-            return build(base, flow, start_at_limits=file.start_at_limits, dynamic=file.dynamic)
+            return build(base, flow, start_at_limits=file.start_at_limits)
         changed, same_flow = altered(base, settings)
         flow = replace(flow, case=changed) if same_flow else file.solve(changed)
-        system = build(changed, flow, start_at_limits=file.start_at_limits, dynamic=file.dynamic)
+        system = build(changed, flow, start_at_limits=file.start_at_limits)
         return _on_tables_of(self.system(case, ()), system)
 
     def start(self, number: int) -> tuple[Start, Variation]:

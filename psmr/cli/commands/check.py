@@ -63,7 +63,6 @@ def command(arguments: argparse.Namespace) -> int:
         *(case, file.reactive_limits, arguments.modes or None),
         start_at_limits=file.start_at_limits,
         power_flow_start=file.power_flow_start,
-        dynamic=file.dynamic,
     )
     if study is not None and report.system is not None:
         _check_events(study, with_delays(report.system, dict(file.delays)))

@@ -16,6 +16,9 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     stator = "flux"            # stator voltages of the same machines (also when left out), or "speed": fluxes
                                # times the speed, PowerWorld's convention
 
+    [dynamic]                  # the part of the network with its own dynamics, see `psmr.Region`: buses,
+    buses = [1, 2]             # within, devices, or error and modes = ["-38.2+16.7j"]; left out: none
+
     [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
     number = 1
 
@@ -88,6 +91,7 @@ from psmr.devices.protection.ride_through import RideThrough, curves
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.files.toml.lines import Path as TablePath
+from psmr.files.toml.region_table import PLACE, read_region
 from psmr.files.user_components import NONE, UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.frames import CALLED
@@ -126,7 +130,7 @@ _BESIDE: Mapping[str, Spec] = {
 }
 """What a table has in place of its record's devices, and the short way to say the parts of a load."""
 
-_HEAD = specification(Case, without=("source", *(part for part, _ in ROWS.values())))
+_HEAD = specification(Case, without=("source", "dynamic", *(part for part, _ in ROWS.values())))
 TABLES: Mapping[str, Spec] = {
     name: specification(row, without=("where", "devices", "device", *LOAD_ROLES, *SHUNT_ROLES), called=CALLED)
     | dict(_BESIDE.get(name, {}))
@@ -167,7 +171,7 @@ def case_of(
     document: Document, mechanical: str | None = None, source: str = "", own: UserComponents = NONE
 ) -> Case:
     """Return the case in a document; see `read_toml`."""
-    head = document.head(FORMAT, VERSION, _HEAD, ROWS)
+    head = document.head(FORMAT, VERSION, _HEAD, (*ROWS, *PLACE))
     if mechanical:
         head["mechanical"] = mechanical
     named = load_user_components(
@@ -177,8 +181,9 @@ def case_of(
     document = replace(document, own={**named.kinds, **own.kinds})
     mistakes = Mistakes()
     rows: dict[str, Any] = {part: _rows(document, name, mistakes) for name, (part, _) in ROWS.items()}
+    dynamic = mistakes.attempt(read_region, document)
     mistakes.finish()
-    return Case(**head, **rows, source=source)
+    return Case(**head, **rows, dynamic=dynamic, source=source)
 
 
 def _rows(document: Document, name: str, mistakes: Mistakes) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
+from psmr.files.toml.region_table import PLACE, region_values
 from psmr.network.case.case import Case
 from psmr.network.case.tables import (
     AS_STORED,
@@ -64,6 +65,8 @@ def toml_text(case: Case) -> str:
             }
         )
     ]
+    if case.dynamic is not None:
+        parts.append(f"[{PLACE[0]}]\n{toml_pairs(region_values(case.dynamic))}")
     for header, (part, _) in ROWS.items():
         for row in getattr(case, part):
             parts.append(f"[[{header}]]\n{toml_pairs(_fields(header, row))}")

@@ -13,6 +13,7 @@ from psmr.base.errors import nearest
 from psmr.devices.catalogue import RELAY_ROLES, SHUNT_ROLES
 from psmr.devices.network import LAST_GROUP
 from psmr.network.case.load_row import LoadRow as LoadRow
+from psmr.network.case.region import Region
 from psmr.network.case.row import LARGEST as LARGEST
 from psmr.network.case.row import DeviceRow as DeviceRow
 from psmr.network.case.row import Row as Row
@@ -282,6 +283,8 @@ class Tables:
         How generators that hold the voltage of one bus share its reactive power: ``"file"``, as the stored
         `q_mvar` where the case stores a solution, what is left in proportion to `rating_mva`; ``"equal"``; or
         ``"rating"``, in proportion to `rating_mva`.
+    dynamic
+        The part of the network with its own dynamics; None: all of it is phasors.
     """
 
     name: str
@@ -300,6 +303,7 @@ class Tables:
     stator: str = FLUX
     modules: tuple[str, ...] = ()
     reactive: str = AS_STORED
+    dynamic: Region | None = None
 
     @property
     def stored(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PsmrWarning, few, nearest
+from psmr.base.errors import InputError, PsmrWarning, few, nearest, placed
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.structure import structure_for
@@ -42,6 +42,7 @@ from psmr.devices.dynamic_network.travelling_wave import (
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.network.case.region import ALL, NONE, Region
 from psmr.network.dynamic.junctions import (
     charges,
     dependent_ends,
@@ -49,7 +50,7 @@ from psmr.network.dynamic.junctions import (
     require_determined,
     require_paths,
 )
-from psmr.network.dynamic.region import Region, can_be_dynamic, region_devices
+from psmr.network.dynamic.region import can_be_dynamic, region_devices
 from psmr.network.dynamic.zero_circuit import ZeroCircuit, zero_circuit, zero_name
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
 
@@ -57,14 +58,42 @@ from psmr.network.topology.network import at_buses, branches, branches_in_servic
 def with_dynamics(system: System, region: Region, frequency: float) -> System:
     """Return a phasor system with a region of it dynamic, at the same equilibrium; `frequency` in Hz.
 
-    Warns (PsmrWarning) of loads at dynamic buses whose current is no linear function of the voltage.
+    Warns (PsmrWarning) of loads at dynamic buses whose current is no linear function of the voltage, and of
+    what a region by its error is.
 
     Raises
     ------
     InputError
         For a region that cannot be: a name that is not there, a branch without an inductance, a bus whose
-        voltage nothing determines.
+        voltage nothing determines, an error that nothing is measured to keep.
     """
+    if region.buses == (NONE,):
+        return system
+    try:
+        return _with_dynamics(system, _by_devices(system, region, frequency), frequency)
+    except InputError as error:
+        raise placed(error, type(error), region.where) from error
+
+
+def _by_devices(system: System, region: Region, frequency: float) -> Region:
+    """Return a region that names what it has, in place of the error of modes."""
+    if region.error is None:
+        return region
+    import partitioning  # slow to import, for these regions alone
+
+    named = replace(region, error=None, modes=(), devices=(), buses=(ALL,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PsmrWarning)  # said of the region itself
+        full = _with_dynamics(system, replace(named, zero_sequence=False), frequency)
+    try:
+        choice = partitioning.by_deformation(full, region.modes, region.error)
+    except partitioning.PartitionError as error:
+        raise InputError(f"Region: {region}: {error}") from error
+    warnings.warn(f"Region: {region}: {choice}", PsmrWarning, stacklevel=5)
+    return replace(named, buses=(), devices=choice.devices)
+
+
+def _with_dynamics(system: System, region: Region, frequency: float) -> System:
     names = region_devices(system, region)
     conversion = _Conversion(system, region, names, frequency)
     devices = [conversion.device(d) for d in system.devices]

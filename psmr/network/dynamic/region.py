@@ -1,100 +1,20 @@
-"""Which part of a network has its own dynamics: by bus, by distance, by device."""
+"""What is dynamic in a region of a network: a closed set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, InputError, nearest, shown
 from psmr.dae.declare.device import Device
-from psmr.devices.dynamic_network.branch import MOST_SECTIONS
 from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.loads.zip import ZipLoad
 from psmr.devices.network import Shunt
+from psmr.network.case.region import ALL, Region
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, find_bus
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
-
-ALL = "all"
-
-
-@dataclass(frozen=True)
-class Region:
-    """The part of a network that has its own dynamics; the rest stays phasors.
-
-    Parameters
-    ----------
-    buses
-        Buses as ``5`` or ``"bus5"``, with all that is connected to them; ``"all"`` for every bus.
-    within
-        Number of branches around `buses` up to which buses belong to the region as well.
-    devices
-        Names of buses, branches, loads, reactors and machines that have their dynamics beside those of
-        `buses`. A bus brings its branches, and branches bring a bus of which they are all; loads and machines
-        there come only if they are named.
-    loads
-        Whether loads of constant impedance at `buses` are resistance and inductance. Other loads stay as
-        they are.
-    stators
-        Whether machines at `buses` have the fluxes of their stators as states.
-    stator_speed
-        Whether the speed voltages of these stators are flux times speed; otherwise they are the flux, as
-        stators without dynamics have them.
-    sections
-        Number of pi sections of each line with charging in the region. Together they are the line's pi at
-        nominal frequency.
-    zero_sequence
-        Whether the region has its phases: the zero sequence is states of its own, each phase may have a fault
-        to ground or be open, and breakers open at the zeros of their currents.
-    travelling_waves
-        Names of lines in the region on which waves travel in place of pi sections.
-
-    Raises
-    ------
-    InputError
-        For a region of nothing, a name that is no text or a number that cannot be.
-    """
-
-    buses: tuple[int | str, ...] = ()
-    within: int = 0
-    devices: tuple[str, ...] = ()
-    loads: bool = True
-    stators: bool = True
-    stator_speed: bool = True
-    sections: int = 1
-    zero_sequence: bool = False
-    travelling_waves: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("buses", "devices", "travelling_waves"):
-            given = getattr(self, name)
-            if isinstance(given, str | int) and not isinstance(given, bool):
-                object.__setattr__(self, name, (given,))
-        settle_fields(self, numbers=True)
-        if not self.buses and not self.devices:
-            raise InputError(
-                'a region names no bus and no device; write psmr.Region(5) or psmr.Region("all")'
-            )
-        if self.zero_sequence and self.travelling_waves:
-            raise InputError(
-                "Region: zero_sequence and travelling_waves: a travelling wave has no zero sequence here"
-            )
-        if self.within < 0:
-            raise InputError(f"Region: within = {self.within}: must be >= 0, a number of branches")
-        if not 1 <= self.sections <= MOST_SECTIONS:
-            raise InputError(f"Region: sections = {self.sections}: must be from 1 to {MOST_SECTIONS}")
-
-    def __str__(self) -> str:
-        parts = [f"bus {', '.join(map(str, self.buses))}" if self.buses != (ALL,) else "all buses"]
-        parts = parts if self.buses else []
-        if self.within:
-            parts.append(f"within {self.within} branches")
-        if self.devices:
-            parts.append(f"{len(self.devices)} devices")
-        return ", ".join(parts)
 
 
 def region_devices(system: System, region: Region) -> frozenset[str]:

@@ -16,8 +16,8 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
+from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
-from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.equilibrium import ROUNDING, solve_plants
 from psmr.network.equilibrium.margins import margins, placed, within_limits
 from psmr.network.equilibrium.start_parameters import decide
@@ -65,8 +65,8 @@ def build(
         those that no parameter moves, ``"hold"`` keeps them all, so that the system does not start at rest,
         ``"refuse"`` raises. The first two warn with a list of what is beyond and what was done.
     dynamic
-        The part of the network whose elements have their own dynamics, at the same equilibrium; None: all
-        of it is phasors.
+        The part of the network whose elements have their own dynamics, at the same equilibrium; None: as
+        the case says; ``psmr.Region("none")``: all of it is phasors.
 
     Warns
     -----
@@ -86,6 +86,7 @@ def build(
         its power.
     """
     check_arguments(build, locals())
+    dynamic = case.dynamic if dynamic is None else dynamic
     flow = power_flow(case) if flow is None else flow
     if loads is not None:
         case = convert_loads(case, flow, loads)

@@ -13,7 +13,7 @@ from psmr.base.errors import InputError
 from psmr.dae.system.modes import modes as modes_of
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.case.case import Case
-from psmr.network.dynamic.region import Region
+from psmr.network.case.region import Region
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.initialise import build
@@ -108,7 +108,7 @@ def network_deformation(
     case
         The case.
     dynamic
-        The region that has its own dynamics; None: none, a phasor study.
+        The region that has its own dynamics; None: as the case says, where it does not, a phasor study.
     scheme
         A scheme whose deformation of the same modes is to stand beside; None: none.
     modes
@@ -128,6 +128,7 @@ def network_deformation(
         For more than 2,000 states and no `modes`.
     """
     check_arguments(network_deformation, locals())
+    dynamic = case.dynamic if dynamic is None else dynamic
     flow = power_flow(case)
     system = build(case, flow, loads=loads, dynamic=dynamic)
     full = build(case, flow, loads=loads, dynamic=everywhere(dynamic, stator_speed))

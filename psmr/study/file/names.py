@@ -16,8 +16,8 @@ FAR = 1e-3
 """Distance of voltages in pu, as vectors, from which a solution is another one than the stored one."""
 
 
-def load_system(file: CaseFile, region_at: str = "") -> System:
-    """Return the system of a case file at its equilibrium; `region_at` is where its dynamic region stands.
+def load_system(file: CaseFile) -> System:
+    """Return the system of a case file at its equilibrium.
 
     Warns
     -----
@@ -26,7 +26,6 @@ def load_system(file: CaseFile, region_at: str = "") -> System:
         buses.
     """
     from psmr.dae.system.with_delays import with_delays
-    from psmr.network.dynamic.dynamic_system import with_dynamics
     from psmr.network.start.initialise import build
 
     case = file.read()
@@ -36,11 +35,6 @@ def load_system(file: CaseFile, region_at: str = "") -> System:
         words = f"{case.source or case.name}: the power flow is {stored}"
         warnings.warn(words, PsmrWarning, stacklevel=2)
     system = build(case, flow, start_at_limits=file.start_at_limits)
-    if file.dynamic is not None:
-        try:
-            system = with_dynamics(system, file.dynamic, case.frequency_hz)
-        except InputError as error:
-            raise placed(error, type(error), region_at) from error
     return with_delays(system, dict(file.delays)) if file.delays else system
 
 

@@ -16,14 +16,14 @@ from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, specification
+from psmr.files.toml.region_table import read_region
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.network.dynamic.region import Region
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
 from psmr.study.events import When
 from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
 from psmr.study.file.study import FORMAT, TABLES, VERSION, Output, Places, Study
-from psmr.study.file.tables import CRITERIA, DYNAMIC, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
+from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
 from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
@@ -78,7 +78,7 @@ def study_of(
         schemes = (
             mistakes.attempt(_own_schemes, head["modules"], folders, document.where((), "modules")) or {}
         )
-    region = mistakes.attempt(_region, document)
+    region = mistakes.attempt(read_region, document)
     delays = mistakes.attempt(_delays, document)
     recipe = mistakes.attempt(_recipe, document, schemes)
     criteria = mistakes.attempt(_criteria, document)
@@ -104,7 +104,6 @@ def study_of(
             document.where(("scheme",)),
             document.where(("output",), "signals"),
             document.where(("simulation",), "record"),
-            document.where(("dynamic",)),
         ),
         **simulation,
     )
@@ -195,19 +194,6 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
         field = str(error).partition(" = ")[0]
         raise StudyError(f"{document.where(place, field if field in given else None)}: {error}") from error
     return recipe
-
-
-def _region(document: Document) -> Region | None:
-    place = ("dynamic",)
-    given = document.table("dynamic")
-    if given is None:
-        return None
-    try:
-        return Region(**document.values(place, given, DYNAMIC))
-    except StudyError:
-        raise
-    except InputError as error:
-        raise placed(error, StudyError, document.where(place)) from error
 
 
 def _delays(document: Document) -> tuple[tuple[str, float], ...]:

@@ -89,7 +89,6 @@ class Places:
     scheme: str = ""
     signals: str = ""
     record: str = ""
-    dynamic: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 import psmr.study.events
 from psmr.files.read import CaseFile
 from psmr.files.toml.fields import Field, Spec, specification
-from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.widen_limits import CHOICES
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
@@ -27,11 +26,6 @@ HEAD: Spec = {
 RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
 
 CRITERIA: Spec = specification(Criteria)
-
-DYNAMIC: Spec = {
-    "buses": Field((str, int, list[int], list[str]), fills="buses"),
-    **specification(Region, without=("buses",)),
-}
 
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 
