@@ -1,15 +1,14 @@
 """Taps, phase shifters and switched shunts moved to where their controls want them, as a load flow does.
 
-After each power flow every control whose quantity is outside its band moves by what the linearised power flow
-asks for, by one position at least and never beyond its range; the power flow is solved again. A control that
-would turn round for the third time stays where it is, so that there is an end: each moves at most three times
-through its positions.
+After each power flow all controls whose quantities are outside their bands move together by what the
+linearised power flow asks for, by one position at least and never beyond their ranges; the power flow is
+solved again. A control in steps that would turn round for the third time stays where it is, so that there is
+an end.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -38,6 +37,7 @@ INSIDE = 1e-4
 BLIND = 1e-6
 """Sensitivity below which a control does not act on what it controls."""
 SHOWN = 6
+AT_END = "is at the end of its range"
 
 
 @dataclass
@@ -167,22 +167,22 @@ def _wanted(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> dict[i
     for i, (control, value) in enumerate(zip(controls, values, strict=True)):
         low, high = _band(control.row, case.base_mva)
         error = low - value if value < low - INSIDE else high - value if value > high + INSIDE else 0.0
-        if error and not control.stuck:
+        if error and control.stuck in ("", AT_END):
+            control.stuck = ""
             errors[i] = error
     if not errors:
         return {}
-    slopes = _sensitivities(case, flow, [controls[i] for i in errors])
-    sharing = Counter((controls[i].what, _aim(controls[i])) for i in errors)
+    outside = [controls[i] for i in errors]
+    slopes = _sensitivities(case, flow, outside)
+    steps = _steps(slopes, np.array([*errors.values()]), outside)
     wanted = {}
-    for (i, error), slope in zip(errors.items(), slopes, strict=True):
+    for i, slope, step in zip(errors, np.diag(slopes), steps, strict=True):
         control = controls[i]
+        at = control.moved(control.at + step)
         if abs(slope) < BLIND:
             control.stuck = "does not act on it"
-            continue
-        step = error / slope / sharing[control.what, _aim(control)]
-        at = control.moved(control.at + step)
-        if abs(at - control.at) < 1e-9:
-            control.stuck = "is at the end of its range"
+        elif abs(at - control.at) < 1e-9:
+            control.stuck = AT_END
         elif np.sign(at - control.at) == -control.last and control.turns >= TURNS and not control.continuous:
             control.stuck = "has no position within the band"
         else:
@@ -190,8 +190,22 @@ def _wanted(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> dict[i
     return wanted
 
 
-def _aim(control: _Control) -> int | str:
-    return control.row.control_bus if control.what == VOLTAGE else control.row.name
+def _steps(slopes: Reals, errors: Reals, controls: Sequence[_Control]) -> Reals:
+    """Return by how much controls move together: each keeps what it controls, or is at an end."""
+    at = np.array([control.at for control in controls])
+    low = np.array([control.positions[0] for control in controls]) - at
+    high = np.array([control.positions[-1] for control in controls]) - at
+    steps = np.zeros(len(controls))
+    free = np.abs(np.diag(slopes)) >= BLIND
+    while free.any():
+        left = errors[free] - slopes[np.ix_(free, ~free)] @ steps[~free]
+        steps[free] = np.linalg.lstsq(slopes[np.ix_(free, free)], left)[0]
+        beyond = free & ((steps < low) | (steps > high))
+        if not beyond.any():
+            break
+        steps[beyond] = np.clip(steps[beyond], low[beyond], high[beyond])
+        free &= ~beyond
+    return steps
 
 
 def _values(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> Reals:
@@ -223,7 +237,7 @@ def _two_port(row: TransformerRow) -> np.ndarray:
 
 
 def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> Reals:
-    """Return the derivatives in pu of what is controlled with respect to the positions."""
+    """Return (m, m) derivatives in pu: how what each control (row) controls follows a position (column)."""
     balance = Balance.of(case)
     limited = {row.bus for row in case.generators if row.name in flow.at_limit}
     place = {bus.number: i for i, bus in enumerate(case.buses)}
@@ -232,35 +246,44 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
     free_angle, free_v, reactive = balance.free_angle, balance.free_v, balance.reactive_rows()
     size = len(case.buses)
     rows = {row.name: row for row in case.transformers}
-    found = np.zeros(len(controls))
+    ends = {
+        control.row.name: [place[control.row.from_bus], place[control.row.to_bus]]
+        for control in controls
+        if isinstance(control.row, TransformerRow)
+    }
+    voltages = [k for k, control in enumerate(controls) if control.what == VOLTAGE]
+    places = [place[controls[k].row.control_bus] for k in voltages]
+    powers = [
+        (k, ends[control.row.name], _two_port(rows[control.row.name])[0])
+        for k, control in enumerate(controls)
+        if control.what != VOLTAGE
+    ]
+    found = np.zeros((len(controls), len(controls)))
     for k, control in enumerate(controls):
         demand = np.zeros(size, dtype=complex)
-        own, ends = 0j, None
+        own = 0j
         if isinstance(control.row, ShuntRow):
             bus = place[control.row.bus]
             demand[bus] = -1j * flow.v[bus] ** 2 / case.base_mva
         else:
             row = rows[control.row.name]
-            ends = [place[row.from_bus], place[row.to_bus]]
-            v, step = flow.voltage[ends], 1e-5
+            v, step = flow.voltage[ends[row.name]], 1e-5
             change = (_two_port(_at(row, control.at + step)) - _two_port(_at(row, control.at - step))) / (
                 2 * step
             )
             injected = v * np.conj(change @ v)
-            demand[ends] += injected
+            demand[ends[row.name]] += injected
             own = injected[0]
         dx = lu.solve(-np.concatenate([demand.real[free_angle], reactive @ demand.imag]))
         dangle, dv = np.zeros(size), np.zeros(size)
         dangle[free_angle], dv[free_v] = dx[: free_angle.size], dx[free_angle.size :]
-        if control.what == VOLTAGE:
-            found[k] = dv[place[control.row.control_bus]]
-            continue
-        assert ends is not None
-        matrix = _two_port(rows[control.row.name])
-        dvoltage = flow.voltage[ends] * (dv[ends] / flow.v[ends] + 1j * dangle[ends])
-        v = flow.voltage[ends]
-        power = own + dvoltage[0] * np.conj(matrix[0] @ v) + v[0] * np.conj(matrix[0] @ dvoltage)
-        found[k] = power.real if control.what == ACTIVE else power.imag
+        found[voltages, k] = dv[places]
+        dvoltage = flow.voltage * (dv / flow.v + 1j * dangle)
+        for j, at, admittances in powers:
+            v, change = flow.voltage[at], dvoltage[at]
+            power = change[0] * np.conj(admittances @ v) + v[0] * np.conj(admittances @ change)
+            power += own if j == k else 0.0
+            found[j, k] = power.real if controls[j].what == ACTIVE else power.imag
     return found
 
 

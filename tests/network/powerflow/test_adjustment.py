@@ -172,3 +172,43 @@ def test_from_a_raw_file(tmp_path):
         InputError, match=r"adjust = 'tap': must be of 'shunts', 'taps', 'phase-shifters'; did you"
     ):
         psmr.read_case(tmp_path / "case.raw", adjust=["tap"])
+
+
+def neighbours(**limits) -> Case:
+    """Three buses close to each other, each with a continuous shunt that holds 1 pu."""
+    band = {"v_low": 1.0, "v_high": 1.0, "continuous": True, "regulating": True}
+    steps = {bus: (1.0, -200.0, 1.0, limits.get(f"most_{bus}", 200.0)) for bus in (2, 3, 4)}
+    return Case(
+        *("neighbours", 100.0, 60.0, tuple(BusRow(k) for k in (1, 2, 3, 4))),
+        lines=(LineRow(1, 2, 0.2), LineRow(2, 3, 0.01), LineRow(3, 4, 0.01)),
+        loads=(LoadRow(4, 100.0, 60.0, POWER, POWER),),
+        shunts=tuple(ShuntRow(bus, control_bus=bus, steps=steps[bus], **band) for bus in (2, 3, 4)),
+        generators=(GeneratorRow("G1", 1, "slack", v=1.02),),
+    )
+
+
+def test_controls_that_act_on_each_other_move_together():
+    """Each alone would move by all that its neighbours move by as well: three times too far."""
+    with pytest.warns(PsmrWarning, match=r"3 controls \(shunts\): 3 moved .*; 0 outside their bands"):
+        moved = adjusted(neighbours(), ["shunts"], power_flow)
+    assert power_flow(moved).v[1:] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_what_one_control_cannot_give_the_others_do():
+    with pytest.warns(PsmrWarning, match=r"1 outside their bands \(shunt4 0\.99\d+ .* end of its range\)"):
+        moved = adjusted(neighbours(most_4=10.0), ["shunts"], power_flow)
+    assert power_flow(moved).v[1:3] == pytest.approx(1.0, abs=1e-4)
+    assert moved.shunts[2].b_mvar == 10.0
+
+
+def test_a_control_at_its_end_comes_back():
+    """Where the end of a shunt's range was the right place, and then no more: the same from two starts."""
+    case = neighbours(most_4=40.0)
+    with pytest.warns(PsmrWarning, match=r"1 outside their bands \(shunt4 .* end of its range\)"):
+        expected = adjusted(case, ["shunts"], power_flow)
+    shunts = [replace(row, b_mvar=b) for row, b in zip(case.shunts, (200.0, 0.0, 40.0), strict=True)]
+    with pytest.warns(PsmrWarning, match=r"1 outside their bands \(shunt4 .* end of its range\)"):
+        moved = adjusted(replace(case, shunts=tuple(shunts)), ["shunts"], power_flow)
+    assert [row.b_mvar for row in moved.shunts] == pytest.approx(
+        [row.b_mvar for row in expected.shunts], abs=0.5
+    )
