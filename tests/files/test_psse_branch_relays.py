@@ -1,5 +1,6 @@
 """Relay records of branches in a DYR file, DISTR1 and TIOCR1: what they become, and when they act."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,7 @@ RAW, MACHINES = HERE / "LOAD" / "ThreeBusMulti.raw", HERE / "LOAD" / "ThreeBus_G
 # second to fewer digits, as a public file has it. Breaker 3 cycles; no reclosing; blinders that are far away.
 ZONES = "0 0.0963 85 0.04815 18 0.192666667 85 0.096333333 18 0.1926667 85 0.096333"
 BLINDERS = "2 99999 75 2 99999 75"
+OPENING = ("open-line101-103", "open-line101-103-2")
 CURVE = "0.5 4.0 1.2 2.0 1.5 1.0 2.0 0.5 3.0 0.2 3.0 0.2"
 
 
@@ -78,6 +80,20 @@ def test_it_recloses_at_both_ends(read):
     assert run["line101-103.i_from"].iloc[-1] > 0.1
 
 
+def test_two_relays_of_a_branch_reclose_it_once(read):
+    """One at each end, both in zone 1: opened by both, reclosed by one; off after a lasting fault."""
+    records = distr1(reclose=12) + distr1(bus=103, other=101, reclose=12)
+    passing = psmr.Fault(line="101-103", at=0.5, start=0.1, clear=0.2)
+    run, found = acted(read(records), passing)
+    first, second = (f"{name}: line101-103 opened in zone 1" for name in OPENING)
+    assert found == [(0.15, f"{first}; {second}"), (0.35, f"{OPENING[0]}: line101-103 recloses")]
+    assert run["line101-103.i_from"].iloc[-1] > 0.1
+    lasting = psmr.Fault(line="101-103", at=0.5, start=0.1, clear=0.9)
+    run, found = acted(read(records), lasting)
+    assert [t for t, _ in found] == [0.15, 0.35, 0.4]
+    assert run["line101-103.i_from"].iloc[-1] == run["line101-103.i_to"].iloc[-1] == 0.0
+
+
 def test_transfer_trips_open_other_branches_after_their_own_time(read):
     one, two = read(distr1(transfer="102 103 '1'")).relays
     assert (one.acts_on, two.acts_on) == ("line101-103", "line102-103")
@@ -133,6 +149,43 @@ def test_how_far_it_runs_in_a_second(read, multiple, rate):
     v = SimpleNamespace(theta=0.5, m_re=0.0, m_im=0.5 * multiple)
     (found,), _, _ = TimeCurrentRelay.equations(NumericMath, v, SimpleNamespace(**given))
     assert float(found) == pytest.approx(rate, abs=1e-12)
+
+
+@pytest.mark.parametrize(("reset", "acts"), [(0, False), (9999, True)])
+def test_a_reset_without_time_is_at_once(read, reset, acts):
+    """Two faults of 0.12 s, each more than half of the 0.2 s that it takes: the first counts or not."""
+    curve = f"1.5 {reset} 1.2 2.0 1.5 1.0 2.0 0.5 3.0 0.2 3.0 0.2"
+    faults = [psmr.Fault(bus=103, start=t, clear=t + 0.12) for t in (0.1, 0.5)]
+    run, found = acted(read(tiocr1(curve=curve)), *faults, t_end=0.8)
+    assert bool(found) == acts
+    assert run["open-line101-103.theta"].max() > 0.5
+    between = run["open-line101-103.theta"][(run.t > 0.23) & (run.t < 0.49)]
+    assert (between.max() == 0.0) == (reset == 0)
+
+
+def test_what_psmr_writes_of_them_is_read_again(read, tmp_path):
+    """Each with its transfer trips, a second one in its other slot, and the load that is shed."""
+    transfers = "102 103 '1' 101 102 '1'"
+    text = distr1(transfer="102 103 '1'", reclose=12).replace("0 0 '' 0 0 ''", "101 102 '1' 0 0 ''", 1)
+    case = read(text + distr1(bus=103, other=101) + tiocr1(transfer=transfers.partition(" 101")[0]))
+    assert len(case.relays) == 7
+    psmr.write_case(case, tmp_path / "again.raw")
+    again = psmr.read_case(tmp_path / "again.raw", tmp_path / "again.dyr")
+    assert [(r.name, r.bus, r.acts_on, r.branch) for r in again.relays] == [
+        (r.name, r.bus, r.acts_on, r.branch) for r in case.relays
+    ]
+    for mine, theirs in zip(case.relays, again.relays, strict=True):
+        assert theirs.device.type == mine.device.type
+        assert theirs.device.parameters == pytest.approx(mine.device.parameters, abs=1e-12)
+
+
+def test_relays_that_no_record_keeps_are_said(read, tmp_path):
+    (row,) = read(distr1()).relays
+    one_end = replace(row, device=replace(row.device, parameters={**row.device.parameters, "both": 0.0}))
+    case = replace(read(distr1()), relays=(one_end,))
+    with pytest.warns(PsmrWarning, match="open-line101-103, a relay"):
+        psmr.write_case(case, tmp_path / "again.raw")
+    assert psmr.read_case(tmp_path / "again.raw", tmp_path / "again.dyr").relays == ()
 
 
 def test_an_overcurrent_relay_opens_its_branch_and_sheds_its_load(read):

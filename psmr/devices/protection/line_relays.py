@@ -61,7 +61,18 @@ def _whole(v: Any, p: Any, status: float) -> Mapping[str, Any] | None:
     return {"acts_on.status": status, **{f"acts_on.{end}": 0.0 for end in ends}}
 
 
+def _is_open(v: Any, p: Any) -> bool:
+    """Return whether the breaker has been opened by another relay, at the same instant."""
+    own, other = (getattr(v.acts_on, end, 0.0) for end in _own_and_other(p))
+    if own or other:
+        return bool(own and not p.both)
+    return bool(v.acts_on.status == 0)
+
+
 def _opened(v: Any, p: Any) -> Mapping[str, Any]:
+    if _is_open(v, p):
+        # The relay that opened it recloses it, once for all of them.
+        return {"picked": 0.0}
     own, _ = _own_and_other(p)
     moved = _whole(v, p, 0.0) or {f"acts_on.{own}": 1.0, "acts_on.status": 0.0}
     return {"open": 1.0, **moved}

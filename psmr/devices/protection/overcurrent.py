@@ -95,6 +95,10 @@ POINTS = 5
 """Points of a curve that is given by them."""
 
 
+FAR = 1e6
+"""Beyond where any relay goes, which acts at 1."""
+
+
 def _points() -> dict[str, Parameter]:
     found: dict[str, Parameter] = {}
     for k in range(1, POINTS + 1):
@@ -115,8 +119,34 @@ def _runs(m: Any, v: Any, p: Any) -> Any:
         left, right = (getattr(p, f"multiple_{j}") for j in (k, k + 1))
         part = m.max(m.min((multiple - left) / m.max(right - left, 1e-9), 1.0), 0.0)
         time += part * (getattr(p, f"time_{k + 1}") - getattr(p, f"time_{k}"))
-    resets = m.min(square - 1, 0.0) / p.t_reset
+    at_once = m.le(p.t_reset, 0)
+    resets = m.where(at_once, 0, m.min(square - 1, 0.0) / m.where(at_once, 1, p.t_reset))
     return m.where(m.ge(multiple, p.multiple_1), 1 / time, resets)
+
+
+def _reset_at_once() -> tuple[Action, Action]:
+    """Return how a relay without a time of the way back stands at rest while M < 1."""
+
+    def excess(m: Any, v: Any, p: Any) -> Any:
+        return (v.m_re**2 + v.m_im**2) / p.i_set**2 - 1
+
+    def used(p: Any) -> Any:
+        return p.t_reset <= 0
+
+    return (
+        Action(
+            "",
+            lambda m, v, p: m.min(-excess(m, v, p), p.most - 0.5),
+            effect=lambda v, p: {"most": 0.0},
+            used=used,
+        ),
+        Action(
+            "",
+            lambda m, v, p: m.min(excess(m, v, p), 0.5 - p.most),
+            effect=lambda v, p: {"most": FAR},
+            used=used,
+        ),
+    )
 
 
 def _falling(p: Mapping[str, float]) -> str | None:
@@ -138,6 +168,7 @@ class TimeCurrentRelay(LineRelay):
 
         M = |i| / i_set
         theta' = 1 / t(M) for M > multiple_1, -(1 - M^2) / t_reset for M < 1, otherwise 0;  theta >= 0
+        t_reset = 0: theta = 0 for M < 1
         t(M): straight between the points, time_5 beyond the last one;  theta > 1 picks it up
             -> breaker later: the breaker at this end opens, and dead_time after that it recloses
 
@@ -149,16 +180,18 @@ class TimeCurrentRelay(LineRelay):
     states = ("theta",)
     timers = ("theta",)
     units = {"theta": "1"}
-    limits = {"theta": ("at_rest", None)}
+    limits = {"theta": ("at_rest", "most")}
     actions: ClassVar[tuple[Action, ...]] = (
+        *_reset_at_once(),
         picks_up(1, lambda m, v, p: v.theta - 1, lambda p: 0.0),
         *breaker_actions(lambda p, acts_on: f"{acts_on} opened by overcurrent"),
     )
-    memory: ClassVar[tuple[str, ...]] = (*BREAKER_MEMORY, "at_rest")
+    memory: ClassVar[tuple[str, ...]] = (*BREAKER_MEMORY, "at_rest", "most")
 
     i_set = Parameter("pu", "current above which it runs", positive)
-    t_reset = Parameter("s", "time in which it resets without current", positive)
+    t_reset = Parameter("s", "time in which it resets without current, 0 for at once", nonnegative)
     at_rest = Parameter("1", "where it stands at rest", default=0.0)
+    most = Parameter("1", "how far it can go", default=FAR)
     locals().update(_points() | breaker())
 
     conflict = staticmethod(_falling)
@@ -182,6 +215,7 @@ class TimeCurrentShedding(TimeCurrentRelay):
     role = "relay"
     acts_on = "load"
     actions = (
+        *_reset_at_once(),
         picks_up(1, lambda m, v, p: v.theta - 1, lambda p: 0.0),
         Action(
             "sheds load",

@@ -20,7 +20,7 @@ CHARACTERISTICS = COMPONENTS["IEEL*"]
 def load_records(
     case: Case, loads: Mapping[str, Place], units: Mapping[str, Place], lost: list[str]
 ) -> Iterator[str]:
-    """Yield the records of loads with a model of their own, and of relays.
+    """Yield the records of loads with a model of their own, and of relays that read no current.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def load_records(
         model, values = _load(row, dropping.get(row.name), case.frequency_hz, lost)
         yield _line(bus, f"{model.replace('*', 'BL')}", ident, *values)
     for relay in case.relays:
-        if relay in dropping.values():
+        if relay in dropping.values() or relay.branch:
             continue
         found = _relay(relay, loads, units)
         if found is None:

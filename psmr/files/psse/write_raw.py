@@ -21,6 +21,7 @@ from psmr.files.held_voltages import holders
 from psmr.files.psse.conventions import MACHINES
 from psmr.files.psse.dyr_static_var import static_var_record
 from psmr.files.psse.raw_layout import sections
+from psmr.files.psse.write_branch_relays import branch_relay_records
 from psmr.files.psse.write_dyr import dyr_text
 from psmr.files.psse.write_load_records import load_records
 from psmr.network.case.case import Case
@@ -67,6 +68,7 @@ def psse_texts(case: Case) -> tuple[str, str]:
         begin = f", BEGIN {following.upper()} DATA" if following else ""
         lines.append(f"0 / END OF {section.upper()} DATA{begin}")
     dyr = dyr_text(case, writer.units) + "".join(load_records(case, writer.loads, writer.units, writer.lost))
+    dyr += "".join(branch_relay_records(case, writer.ends, writer.loads, writer.lost))
     systems = [(row, row.static_var_system) for row in case.shunts]
     dyr += "".join(static_var_record(row, device) for row, device in systems if device is not None)
     family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
@@ -98,6 +100,7 @@ class _Writer:
         self.lost: list[str] = [f"sequence data of {row.element}" for row in case.sequence]
         self.loads: dict[str, tuple[int, str]] = {}
         self.units: dict[str, tuple[int, str]] = {}
+        self.ends: dict[str, tuple[int, int, str]] = {}
         self._v = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
 
     def sections(self) -> dict[str, list[str]]:
@@ -210,6 +213,7 @@ class _Writer:
         for row, ident in _identified(self.case.branches, "branch"):
             self._expect(row, _named(row.kind, f"{row.from_bus}-{row.to_bus}", ident))
             i, j = row.from_bus, row.to_bus
+            self.ends[row.name] = (i, j, ident)
             if isinstance(row, TransformerRow):
                 square = row.tap**2
                 transformers += [
