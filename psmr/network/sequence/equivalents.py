@@ -78,13 +78,6 @@ def dependent_admittances(
     return tuple(entry for entry in found if system.parameter(*entry[:2]) != entry[2])
 
 
-def with_admittances(system: System, values: Values, device: str) -> tuple[System, Values]:
-    """Return the system with other values of parameters, and these with the admittances that follow."""
-    system = system.with_values(values)
-    follows = dependent_admittances(system, devices=[device])
-    return system.with_values(follows), (*values, *follows)
-
-
 def _affected(system: System) -> Iterator[str]:
     """Yield the lines with something on them, or with admittances of it."""
     for group, matrix in zip(system.groups, system.parameters, strict=True):

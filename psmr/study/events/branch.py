@@ -14,7 +14,7 @@ from psmr.devices.dynamic_network.three_phase_line import CLOSED, ThreePhaseLine
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.run.trajectory import Change
-from psmr.network.sequence.equivalents import Values, with_admittances
+from psmr.network.sequence.equivalents import Values, dependent_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
 from psmr.study.events.event import check_after, check_choice, check_fraction, check_time
 
@@ -255,8 +255,11 @@ class OpenPhases:
 
 def changes_at(system: System, place: str, stages: Iterable[tuple[float, str, Values]]) -> tuple[Change, ...]:
     """Return the changes of a bus or line by (time in s, words, values), with the admittances that follow."""
-    found = []
+    found: list[Change] = []
+    so_far: Values = ()
     for t, label, values in stages:
-        system, values = with_admittances(system, values, place)
+        now = system.with_values((*so_far, *values))
+        values = (*values, *dependent_admittances(now, devices=[place]))
+        so_far = (*so_far, *values)
         found.append(Change(t, parameters=values, label=label))
     return tuple(found)
