@@ -128,7 +128,9 @@ class PointRunner:
     def __init__(self, sweep: Sweep, cases: Sequence[Case]) -> None:
         self.sweep, self.cases = sweep, tuple(cases)
         self._clear()
-        self.plan: Plan = plan_of(sweep, [Base(sweep.study, self.system(k, ())) for k in range(len(cases))])
+        self.plan: Plan = plan_of(
+            sweep, [Base(sweep.study, one, self.system(k, ())) for k, one in enumerate(self.cases)]
+        )
         self.schema = schema_of(self.plan, sweep.measure)
 
     def _clear(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, overload
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import CaseError, StudyError
-from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES
+from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, defaults, role_parameters
 from psmr.network.case.case import Case
 from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
 from psmr.study.events import Event
@@ -176,33 +177,47 @@ def _with(case: Case, setting: Setting) -> tuple[Case, bool]:
                     return replace(case, **new), same
                 except CaseError as error:
                     raise StudyError(f"{what}: {error}") from error
-    raise StudyError(
-        f"{what}: no row of the case has this parameter; a sweep varies what the case's rows hold, such as "
-        "parameters of machines, controllers, lines and loads"
-    )
+    raise StudyError(f"{what}: no row of {case.name} has this parameter")
+
+
+def parameters_in(case: Case) -> Mapping[str, frozenset[str]]:
+    """Return what `altered` can set: the parameters of each row and device of a case by its name."""
+    found: dict[str, frozenset[str]] = {}
+    for row in itertools.chain.from_iterable(getattr(case, table) for table in NETWORK):
+        found[row.name] = found.get(row.name, frozenset()) | _fields_of(row)
+        for device in _devices_of(row):
+            found[device.name] = found.get(device.name, frozenset()) | {*role_parameters(device.component)}
+    return found
+
+
+def _fields_of(row: Any) -> set[str]:
+    left_out = {"name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES}
+    return {field.name for field in fields(row)} - left_out
+
+
+def _devices_of(row: Any) -> tuple[DeviceRow, ...]:
+    if isinstance(row, LoadRow | ShuntRow):
+        return () if row.device is None else (row.device,)
+    return getattr(row, "devices", ())
 
 
 def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
     """Return the row with a parameter set and whether the power flow stays; None where it is another's."""
-    own = {field.name for field in fields(row)} - {"name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES}
-    if row.name == setting.device and setting.name in own:
+    if row.name == setting.device and setting.name in _fields_of(row):
         return _replaced(row, {setting.name: _value(setting, getattr(row, setting.name))}), False
-    devices: tuple[DeviceRow, ...] = getattr(row, "devices", ())
+    devices = _devices_of(row)
     for k, device in enumerate(devices):
         if device.name == setting.device:
             new = _device(device, setting)
-            return replace(row, devices=(*devices[:k], new, *devices[k + 1 :])), True
-    own_device: DeviceRow | None = (
-        getattr(row, "device", None) if isinstance(row, LoadRow | ShuntRow) else None
-    )
-    if own_device is not None and own_device.name == setting.device:
-        return replace(row, **{own_device.role: _device(own_device, setting)}), True
+            alone = isinstance(row, LoadRow | ShuntRow)
+            place: dict[str, Any] = (
+                {device.role: new} if alone else {"devices": (*devices[:k], new, *devices[k + 1 :])}
+            )
+            return replace(row, **place), True
     return None, False
 
 
 def _device(device: DeviceRow, setting: Setting) -> DeviceRow:
-    from psmr.devices.catalogue import defaults
-
     known = {**defaults(device.component), **device.parameters}
     value = _value(setting, known.get(setting.name))
     return _replaced(device, {"parameters": {**device.parameters, setting.name: value}})

@@ -9,7 +9,8 @@ from tests.sweep.conftest import CASE, swept
 
 @pytest.fixture(scope="module")
 def base(study):
-    return Base(study, psmr.build(psmr.read_case(CASE)))
+    case = psmr.read_case(CASE)
+    return Base(study, case, psmr.build(case))
 
 
 def test_outages_are_every_branch_in_service_at_both_ends(base):
@@ -147,6 +148,8 @@ def test_what_cannot_be_is_refused(make, words):
     [
         (psmr.ParameterAxis("G9", "h", (1.0,)), "no device 'G9'"),
         (psmr.ParameterAxis("G1", "hh", (1.0,)), "G1 has no parameter 'hh'"),
+        (psmr.ParameterAxis("load5", "p", (1.0,)), "load5 has no parameter 'p' in WSCC 9-bus.* p_mw"),
+        (psmr.ParameterAxis("bus5", "r_fault", (1.0,)), "bus5"),
         (psmr.BranchOutages(1.0, branches=("line5-8",)), "no branch in service 'line5-8'; did you mean"),
         (psmr.BusFaults(1.0, buses=("buss5",)), "no bus 'buss5'; did you mean 'bus5'"),
         (psmr.GeneratorTrips(1.0, generators=("G9",)), "no generator 'G9'"),

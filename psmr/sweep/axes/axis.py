@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 from psmr.base.errors import StudyError, nearest, shown
 from psmr.base.numbers import plain, real
 from psmr.dae.system.system import System
+from psmr.network.case.case import Case
 from psmr.study.file.study import Study
 from psmr.sweep.variation import Points
 
@@ -25,9 +26,10 @@ MOST_VALUES = 10_000_000
 
 @dataclass(frozen=True)
 class Base:
-    """What an axis looks its names up in: the study, and the system of one of the cases at its start."""
+    """What an axis looks its names up in: the study, one of the cases, and its system at the start."""
 
     study: Study
+    case: Case
     system: System
 
 

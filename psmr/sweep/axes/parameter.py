@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -12,10 +11,9 @@ import numpy as np
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError, nearest, shown
 from psmr.base.keywords import explains_keywords
-from psmr.dae.declare.component import parameters_of
-from psmr.dae.system.system import System
+from psmr.network.case.case import Case
 from psmr.sweep.axes.axis import PARAMETER, Base, check_distinct, check_many, chosen, take_numbers
-from psmr.sweep.variation import Points, points_over
+from psmr.sweep.variation import Points, parameters_in, points_over
 
 
 @explains_keywords(StudyError)
@@ -82,7 +80,7 @@ class ParameterAxis:
 
     def points(self, base: Base) -> Points:
         """See `Axis`."""
-        devices = devices_with(base.system, self.device, self.name)
+        devices = devices_with(base.case, self.device, self.name)
         if self.values:
             values = np.array(self.values)
         else:
@@ -94,24 +92,21 @@ class ParameterAxis:
         return points_over(f"{self.device}.{self.name}", devices, self.name, values, self.factor)
 
 
-def devices_with(system: System, pattern: str, name: str) -> tuple[str, ...]:
-    """Return the devices that a pattern means and that have a parameter.
+def devices_with(case: Case, pattern: str, name: str) -> tuple[str, ...]:
+    """Return the devices and rows of a case that a pattern means and that have a parameter.
 
     Raises
     ------
     StudyError
         When there is no such device, or none of them has the parameter.
     """
-    declared: Mapping[str, frozenset[str]] = {
-        device.name: frozenset(parameters_of(device.component)) | ROW_FIELDS for device in system.devices
-    }
-    meant = chosen([pattern], tuple(declared), "device")
-    found = tuple(device for device in meant if name in declared[device])
+    known = parameters_in(case)
+    meant = chosen([pattern], tuple(known), "device")
+    found = tuple(device for device in meant if name in known[device])
     if not found:
-        known = sorted(set().union(*(declared[device] for device in meant)) - ROW_FIELDS)
-        raise StudyError(f"{pattern} has no parameter {name!r}{nearest(name, known)}")
+        there = sorted(set().union(*(known[device] for device in meant)))
+        raise StudyError(
+            f"{pattern} has no parameter {name!r} in {case.name}{nearest(name, there)}; it has "
+            f"{', '.join(there)}"
+        )
     return found
-
-
-ROW_FIELDS = frozenset(("p_mw", "q_mvar", "v", "g_mw", "b_mvar", "shift_deg"))
-"""Fields of a case's own rows that are no parameters of components."""

@@ -86,7 +86,7 @@ class SampleAxis:
 
     def points(self, base: Base) -> Points:
         """See `Axis`."""
-        devices = devices_with(base.system, self.device, self.name)
+        devices = devices_with(base.case, self.device, self.name)
         return points_over(f"{self.device}.{self.name}", devices, self.name, self.drawn(), self.factor)
 
     def drawn(self) -> np.ndarray:
