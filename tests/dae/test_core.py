@@ -189,6 +189,8 @@ def test_parameters_are_found_and_loaded():
         system.parameter("L", "q")
     with pytest.raises(InputError, match="no device 'M'"):
         system.parameter("M", "p")
+    with pytest.raises(InputError, match=r"L\.p = nan: must be a number"):
+        system.with_values([("L", "p", np.nan)])
 
 
 def test_a_system_survives_pickling():

@@ -136,6 +136,8 @@ def test_a_study_says_when(tmp_path, system):
     path.write_text(STUDY)
     study = psmr.read_study(path)
     assert study.events[1] == psmr.When("bus5.v < 0.7 for 0.05 s", TRIP)
+    path.write_text(STUDY + "start = 0.5\n")
+    assert str(psmr.read_study(path).events[1]) == "trip of line 5-7 0.5 s after bus5.v < 0.7 for 0.05 s"
     path.write_text(STUDY.replace("bus5.v < 0.7", "bus5.v < -0.7"))
     with pytest.raises(StudyError, match=r"when\.toml:15 .*can never hold"):
         psmr.read_study(path)

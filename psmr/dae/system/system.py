@@ -375,10 +375,18 @@ class System:
         return replace(self, w0=self.buffer(x, y, u, float(self.w0[-1])))
 
     def with_values(self, values: Iterable[tuple[str, str, float]]) -> System:
-        """Return the system with other values, (device, parameter or held input, value) each, in order."""
+        """Return the system with other values, (device, parameter or held input, value) each, in order.
+
+        Raises
+        ------
+        InputError
+            For a device, parameter or held input that is not there, and a value that is no number.
+        """
         parameters, w0 = [matrix.copy() for matrix in self.parameters], self.w0.copy()
         places = variable_places(self)
         for device, name, value in values:
+            if np.isnan(value):
+                raise InputError(f"{device}.{name} = nan: must be a number")
             place = places.get(f"{device}.{name}", -1)
             if place >= self.n + self.m:
                 w0[place] = value

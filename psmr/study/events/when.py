@@ -121,7 +121,8 @@ class When:
         return
 
     def __str__(self) -> str:
-        return f"{self.event} when {self.condition}"
+        wait = f"{self.event.start:g} s after " if self.event.start else "when "
+        return f"{self.event} {wait}{self.condition}"
 
     def changes(self, system: System) -> tuple[Change, ...]:
         """Return what happens, in time from the instant of the condition."""
