@@ -58,7 +58,7 @@ class PowerFlow:
         Names of the generators whose reactive power is held at a limit.
     start
         Where the iteration started: ``"stored"`` voltages, ``"flat"`` ones, or flat ones with the angles of
-        the ``"linear"`` (DC) power flow.
+        the ``"linear"`` (DC) power flow, or those of the ``"unloaded"`` network.
     reactive_limits
         Whether generators kept to their reactive limits.
     notes
@@ -147,10 +147,10 @@ def power_flow(
     iterations
         Most Newton iterations.
     start
-        ``"stored"``, ``"flat"`` or ``"linear"``, see `PowerFlow`. None: stored voltages where the case has a
-        solution, then flat ones, then linear ones, until one leads to a solution that is not of low voltage
-        and in which every load draws its power; where none does, the first in which some draw less. Or
-        another power flow of the same buses, whose voltages are the start.
+        ``"stored"``, ``"flat"``, ``"linear"`` or ``"unloaded"``, see `PowerFlow`. None: stored voltages where
+        the case has a solution, then flat, linear and unloaded ones, until one leads to a solution that is
+        not of low voltage and in which every load draws its power; where none does, the first in which some
+        draw less. Or another power flow of the same buses, whose voltages are the start.
 
     Raises
     ------

@@ -1,16 +1,18 @@
-"""Voltages from which the power flow starts: those that a case stores, flat ones, and those of DC flow."""
+"""Voltages from which the power flow starts: stored ones, flat ones, of DC flow, of the unloaded network."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.network.powerflow.power_balance import Balance, Reals
+from psmr.network.powerflow.power_balance import Balance, Complexes, Reals
 
-STORED, FLAT, LINEAR = "stored", "flat", "linear"
-STARTS = (STORED, FLAT, LINEAR)
-"""The voltages that the file stores; flat ones; flat ones with the angles of the linear (DC) power flow."""
+STORED, FLAT, LINEAR, UNLOADED = "stored", "flat", "linear", "unloaded"
+STARTS = (STORED, FLAT, LINEAR, UNLOADED)
+"""The voltages that the file stores; flat ones; flat ones with the angles of the linear (DC) power flow;
+those of the network without loads, which ratios far from 1 between small impedances need."""
 
 
 def starting_voltages(balance: Balance, start: str) -> tuple[Reals, Reals]:
@@ -18,7 +20,10 @@ def starting_voltages(balance: Balance, start: str) -> tuple[Reals, Reals]:
     if start == STORED:
         return stored_voltages(balance)
     v = balance.with_held(np.where(balance.pv, balance.v_set, 1.0))
-    return v, _angles(balance, balance.p - balance.loads.drawn(v)[0].real if start == LINEAR else None)
+    angle = _angles(balance, balance.p - balance.loads.drawn(v)[0].real if start == LINEAR else None)
+    if start == UNLOADED:
+        return _unloaded(balance, v * np.exp(1j * angle), balance.held)
+    return v, angle
 
 
 def stored_voltages(balance: Balance) -> tuple[Reals, Reals]:
@@ -34,13 +39,19 @@ def stored_voltages(balance: Balance) -> tuple[Reals, Reals]:
             for bus in buses
         ]
     )
+    return _unloaded(balance, voltage, known)
+
+
+def _unloaded(balance: Balance, voltage: Complexes, known: NDArray[np.bool_]) -> tuple[Reals, Reals]:
+    """Return (v, angle) with those that are not known as in a network without loads; 1 where it has none."""
+    voltage = voltage.copy()
     if not known.all():
         y, unknown = balance.y, ~known
         try:
-            open_ = splu(y[unknown][:, unknown].tocsc()).solve(-(y[unknown][:, known] @ voltage[known]))
+            found = splu(y[unknown][:, unknown].tocsc()).solve(-(y[unknown][:, known] @ voltage[known]))
         except RuntimeError:
-            open_ = np.full(np.count_nonzero(unknown), np.nan)
-        voltage[unknown] = np.where(np.isfinite(open_) & (np.abs(open_) > 0.1), open_, 1.0)
+            found = np.full(np.count_nonzero(unknown), np.nan)
+        voltage[unknown] = np.where(np.isfinite(found) & (np.abs(found) > 0.1), found, 1.0)
     return np.abs(voltage), np.angle(voltage)
 
 

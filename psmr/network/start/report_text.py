@@ -9,7 +9,7 @@ import numpy as np
 
 from psmr.network.case.tables import LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.network.powerflow.starting_voltages import FLAT, LINEAR, STORED
+from psmr.network.powerflow.starting_voltages import FLAT, LINEAR, STORED, UNLOADED
 from psmr.network.start.findings import ERROR, WARNING, Finding, Found
 
 SHOWN = 10
@@ -74,6 +74,7 @@ def _start(flow: PowerFlow) -> str:
         STORED: "at the voltages that the file stores",
         FLAT: "at flat voltages",
         LINEAR: "at flat voltages with the angles of the linear (DC) power flow",
+        UNLOADED: "at the voltages of the network without loads",
     }[flow.start]
     kept = "enforced" if flow.reactive_limits else "not enforced"
     return f"{words}; reactive limits {kept}"

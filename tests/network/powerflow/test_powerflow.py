@@ -88,6 +88,30 @@ def test_tap_and_shift_without_load():
     assert np.degrees(flow.angle[1]) == pytest.approx(-30.0, abs=1e-10)
 
 
+def test_ratios_between_small_impedances():
+    """Three windings from 400 to 380 kV, 120 to 110 kV and 30 kV: flat voltages lead to none.
+
+    The low one draws 5 MW through the two outer legs of the star.
+    """
+    legs = [(1, 0.06, 400 / 380), (2, -8e-6, 120 / 110), (3, 0.14, 1.0)]
+    case = Case(
+        *("star", 100.0, 60.0, tuple(map(BusRow, (1, 2, 3, 4)))),
+        transformers=tuple(TransformerRow(n, 4, x, 4e-4, tap=tap) for n, x, tap in legs),
+        loads=(LoadRow(3, 5.0, 0.0, Z, Z),),
+        generators=(GeneratorRow("G1", 1, "slack", v=1.0),),
+    )
+    with pytest.raises(PowerFlowError, match="no convergence"):
+        power_flow(case, start="flat")
+    with pytest.warns(PsmrWarning, match="solved from unloaded voltages: from flat ones"):
+        flow = power_flow(case)
+    assert flow.start == "unloaded"
+    v = flow.by_number()
+    e, z = 380 / 400, 8e-4 + 0.2j
+    assert v[3] * np.conj((e - v[3]) / z) == pytest.approx(0.05, abs=1e-10)
+    assert abs(v[3]) > 0.9
+    assert abs(v[2]) == pytest.approx(120 / 110 * abs(v[4]))
+
+
 def test_shunt_supports_the_voltage():
     case = two_buses(load=0.0)
     flow = power_flow(replace(case, shunts=(ShuntRow(2, b_mvar=20.0),)))
