@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import re
 import stat
@@ -44,6 +45,8 @@ def read_text(path: str | Path, other: str | None = None) -> list[str]:
 STANDARD_INPUT = "-"
 """The path that means standard input."""
 
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 LONGEST = 2**30
 """Bytes of standard input at most: what is longer may never end."""
 
@@ -55,9 +58,9 @@ more."""
 def decoded(path: str | Path, other: str | None = None) -> str:
     """Return the text of a regular file, or of standard input (``-``), in UTF-8.
 
-    It may have a byte-order mark. Standard input is read once and remembered: who asks again gets the same.
-    `other` is the encoding of a file that is not in UTF-8, for formats that say nothing of it and whose data
-    are ASCII, so that names for display alone depend on it.
+    It may have a byte-order mark, and with one be in UTF-16, as PowerShell writes. Standard input is read
+    once and remembered: who asks again gets the same. `other` is the encoding of a file that is not in UTF-8,
+    for formats that say nothing of it and whose data are ASCII, so that names for display alone depend on it.
 
     Warns
     -----
@@ -79,7 +82,7 @@ def decoded(path: str | Path, other: str | None = None) -> str:
         except OSError as error:
             raise CaseError(unreadable(path, error)) from error
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         what = f"{shown}:{line}: is not text in UTF-8 (byte {error.start}, {raw[error.start]:#04x})"

@@ -49,6 +49,25 @@ def test_names_with_apostrophes(read, written, name):
     ]
 
 
+def test_a_title_with_tabs(read):
+    """As in files whose columns are at tabs."""
+    first, _, rest = raw_text().split("\n", 2)
+    assert read(f"{first}\n08/25/93\tUW  ARCHIVE\n{rest}").name == "08/25/93 UW ARCHIVE"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks(tmp_path, encoding):
+    path = tmp_path / "case.raw"
+    path.write_bytes(raw_text().replace("'TWO  ", "'TWÖ  ").encode(encoding))
+    assert read_case(path).buses[1].number == 2
+
+
+def test_a_record_that_has_lost_a_line(read):
+    text = raw_text().replace("0.01,0.1,100.0\n", "")
+    with pytest.raises(CaseError, match=r"the transformer of line 31, which has 5 lines; is a line missing"):
+        read(text)
+
+
 def test_missing_titles(read):
     lines = raw_text().splitlines(keepends=True)
     for kept, said in (([], "first"), ([lines[1]], "second")):

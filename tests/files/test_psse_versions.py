@@ -185,7 +185,7 @@ def test_a_format_that_is_said_stands_in_place_of_the_suffix(tmp_path):
     ("old", "new", "message"),
     [
         ('"network"', '"net"', r"case\.rawx:1: is no RAWX file"),
-        ("50.0,", "50.0,,", r"case\.rawx:\d+: is no valid JSON"),
+        ("50.0,", "50.0,,", r"case\.rawx:\d+: is no valid JSON: .* in column \d+: ',.*; is the file whole\?"),
         ("   35,", "   34,", r"case\.rawx:3 \(case identification\): REV = '34': must be one of 35, 36"),
         ('"1.05"', '"x"', r"case\.rawx:\d+ \(bus\): VM = 'x': must be a finite number"),
         ('"fields": [\n    "ic"', '"field": [\n    "ic"', r"case\.rawx:\d+ \(caseid\): must be there"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from psmr.base.errors import CaseError
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
-from psmr.files.text import read_text
+from psmr.files.text import WINDOWS, read_text
 
 _OPEN, _CLOSE = "[{(", "]})"
 
@@ -23,7 +23,7 @@ def read_fields(path: str | Path) -> tuple[dict[str, Line], dict[str, list[Line]
         For another version, a field that is missing or given twice, a bracket without its partner, a value
         that is not a number, a statement that may change a number and is not understood.
     """
-    statements = _statements(str(path), read_text(path))
+    statements = _statements(str(path), read_text(path, WINDOWS))
     space = Workspace(str(path))
     for statement in statements:
         space.carry_out(statement)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, PsmrWarning, shown
 from psmr.files.psse.raw_layout import CASE, fields
 from psmr.files.psse.record import PsseRecord
 from psmr.files.text import TOO_DEEP, TOO_LONG, decoded, deepest, longest
@@ -79,7 +79,9 @@ def _network(path: str | Path, text: str) -> Mapping[str, Any]:
     try:
         content = json.loads(text, object_pairs_hook=lambda pairs: _once(path, text, pairs))
     except json.JSONDecodeError as error:
-        raise CaseError(f"{path}:{error.lineno}: is no valid JSON: {error.msg}") from error
+        rest = shown(error.doc[error.pos :][:20])
+        what = f"{path}:{error.lineno}: is no valid JSON: {error.msg} in column {error.colno}: {rest}"
+        raise CaseError(f"{what}; is the file whole?") from error
     except RecursionError as error:
         raise CaseError(f"{path}{deepest(text)}: is no valid JSON: {TOO_DEEP}") from error
     except ValueError as error:

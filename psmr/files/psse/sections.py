@@ -88,7 +88,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
         what = f"must be {_TITLES[first - 1]} of text; a bus stands there, and is read as one"
         warnings.warn(f"{path}:{lines[first][0]} (title): {what}", PsmrWarning, stacklevel=3)
     version = head.one_of("REV", VERSIONS, _version_of([line for _, line in lines], first))
-    title = lines[1][1].strip() if first > 1 and len(lines) > 1 else ""
+    title = " ".join(lines[1][1].split()) if first > 1 and len(lines) > 1 else ""
     return RawFile(head, title, version, _cut(str(path), version, lines[first:], len(text)))
 
 
@@ -153,7 +153,10 @@ def _cut(
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
         if values[0] == "0" and (len(values) == 1 or not _number(values[1])):
             if held:
-                raise CaseError(f"{place}: ends within the {section} of line {held[0].line}")
+                raise CaseError(
+                    f"{place}: ends within the {section} of line {held[0].line}, which has"
+                    f" {_length(held[0])} lines; is a line missing or too much, there or before?"
+                )
             _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
             labelled = [s for _, name in _LABEL.findall(line) if (s := _named(name, order))]
             at += 1
