@@ -67,6 +67,7 @@ PARAMETERS = {
     models.TravellingWaveLine: {"f_n": 60.0, "z_c": 0.7, "tau": 1e-3, "r": 0.03, "g": 0.01},
     models.DynamicCapacitor: {"g": 0.1, "b": 0.5},
     models.DynamicReactor: {"f_n": 60.0, "g": 0.1, "b": -0.5},
+    models.FaultInductor: {"f_n": 60.0, "r": 0.02, "x": 0.05, "status": 1.0},
     models.DynamicLoad: {
         **{"f_n": 60.0, "p": 1.25, "q": 0.5, "v_0": 0.98, "p_0": 1.3, "q_0": 0.4},
         **{"p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
