@@ -1,14 +1,15 @@
-"""PIDGOV and WPIDHY: their diagrams, and eigenvalues by PowerSimulationsDynamics.jl of files of PSS/E."""
+"""PIDGOV, WPIDHY and HYGOV4: diagrams, and eigenvalues by PowerSimulationsDynamics.jl of PSS/E files."""
 
 import numpy as np
 import pytest
 
 import psmr
 from psmr.errors import CaseError
-from tests.components import PIDGOV, WPIDHY
+from tests.components import HYGOV4, PIDGOV, WPIDHY
 from tests.devices.test_static_exciters import distance
 from tests.files.psse.traces import HERE
-from tests.network.alone import TOLERANCE, polygon, respond, run_alone
+from tests.internals import Terminal
+from tests.network.alone import TOLERANCE, guess_of, polygon, respond, run_alone
 from tests.network.diagram import step
 
 CURVE = {"g_0": 0.1, "g_1": 0.6, "p_1": 0.35, "g_2": 0.85, "p_2": 0.6, "p_3": 0.9}
@@ -32,12 +33,19 @@ WOODWARD = {
     **{"d": 0.4},
     **CURVE,
 }
+DASHPOT = {
+    **{"t_g": 0.4, "t_p": 0.06, "u_o": 0.06, "u_c": -0.1, "p_max": 0.8, "p_min": 0.3, "r_perm": 0.05},
+    **{"r_temp": 0.3, "t_r": 2.0, "t_w": 1.1, "a_t": 1.2, "d_turb": 0.4, "h_dam": 1.1, "q_nl": 0.07},
+    **{"gv_0": 0.0, "gv_1": 0.2, "gv_2": 0.4, "gv_3": 0.6, "gv_4": 0.8, "gv_5": 1.0},
+    **{"pgv_0": 0.01, "pgv_1": 0.15, "pgv_2": 0.35, "pgv_3": 0.6, "pgv_4": 0.85, "pgv_5": 1.0},
+}
 PARAMETERS = {
+    HYGOV4: DASHPOT,
     PIDGOV: PID,
     WPIDHY: WOODWARD | {"p_max": 0.7, "p_min": 0.1},
 }
-ZERO = {PIDGOV: ("t_reg",), WPIDHY: ("t_reg", "t_b")}
-VARIANTS = {PIDGOV: ({"feedback": 0.0},)}
+ZERO = {HYGOV4: ("t_p",), PIDGOV: ("t_reg",), WPIDHY: ("t_reg", "t_b")}
+VARIANTS = {HYGOV4: ({"gv_5": 0.0},), PIDGOV: ({"feedback": 0.0},)}
 
 # A machine whose d axis lies on the bus voltage: its power is i_d.
 INPUTS = {
@@ -130,6 +138,40 @@ def test_wpidhy_is_its_block_diagram():
     assert found.velocity.min() < -0.1
 
 
+def hygov4(p, u, x):
+    pilot, gate, x_r, flow = x
+    slip = u.omega - 1
+    points = [(p[f"gv_{k}"], p[f"pgv_{k}"]) for k in range(6)] if p["gv_5"] else [(0, 0), (1, 1)]
+    head = (flow / polygon(gate, *points)) ** 2
+    rates = (
+        (p["r_perm"] * (u.p_ref - gate) - p["r_temp"] * (gate - x_r) - slip - pilot) / p["t_p"],
+        np.clip(pilot / p["t_g"], p["u_c"], p["u_o"]),
+        (gate - x_r) / p["t_r"],
+        (p["h_dam"] - head) / p["t_w"],
+    )
+    torque = p["a_t"] * head * (flow - p["q_nl"]) - p["d_turb"] * gate * slip
+    return rates, {1: (p["p_min"], p["p_max"])}, (pilot, gate, flow, torque)
+
+
+@pytest.mark.parametrize("last", [0.0, 1.0])
+def test_hygov4_is_its_block_diagram(last):
+    """With and without the curve of the gate: the speed falls and rises past both limits of its rate."""
+    p = DASHPOT | {"gv_5": last}
+    guess = guess_of(HYGOV4, p, Terminal(1.0 + 0.0j, 0j, {"t_m": 0.6}))
+    inputs = {
+        "omega": step(1.0, (0.2013, 0.97), (1.4017, 1.05), (2.6013, 1.0)),
+        "p_ref": step(float(guess["p_ref"]), (3.0013, 0.9)),
+    }
+    found = run_alone(HYGOV4, p, guess, inputs)
+    states = (0.0, float(guess["gate"]), float(guess["gate"]), float(guess["flow"]))
+    expected = respond(hygov4, p, states, inputs).T
+    for mine, theirs in zip((found.pilot, found.gate, found.flow, found.t_m), expected, strict=True):
+        assert np.abs(mine - theirs).max() < 4 * TOLERANCE
+    rate = np.diff(found.gate) / 0.025
+    assert rate.max() == pytest.approx(0.06, rel=1e-3)
+    assert rate.min() == pytest.approx(-0.1, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("folder", "dyr", "name"),
     [
@@ -147,4 +189,14 @@ def test_a_curve_that_falls_is_refused(tmp_path):
     text = (HERE / "PIDGOV" / "ThreeBus_PIDGOV_GateFlag.dyr").read_text()
     (tmp_path / "case.dyr").write_text(text.replace("0.70000", "0.05000"))
     with pytest.raises(CaseError, match=r"g_1 = 0.05: must be above g_0 = 0.1"):
+        psmr.read_case(HERE / "PIDGOV" / "ThreeBusMulti.raw", tmp_path / "case.dyr")
+
+
+def test_a_record_whose_order_nobody_says_is_named(tmp_path):
+    text = (HERE / "PIDGOV" / "ThreeBus_PIDGOV_GateFlag.dyr").read_text()
+    (tmp_path / "case.dyr").write_text(text + "101 'HYGOV4' 1 0.05 0.04 0.2 -0.2 1 0 /\n")
+    words = (
+        r"'HYGOV4': no public text has the order of its values; give it in a TOML file \(type = \"HYGOV4\"\)"
+    )
+    with pytest.raises(CaseError, match=words):
         psmr.read_case(HERE / "PIDGOV" / "ThreeBusMulti.raw", tmp_path / "case.dyr")

@@ -20,7 +20,8 @@ class WTPTA1(Component):
     Angles in degrees. The limits of a PI control hold for its integral part, without windup, and for its
     output. At the start theta is that of the aerodynamics; which of the two integral parts has it nothing
     says: the one of the power is 0 with t_flag = 1, the one of the speed with t_flag = 0. Source: WECC,
-    Second Generation of Wind Turbine Models (2014), WTGPT_A; PSS/E Model Library, WTPTA1.
+    Second Generation of Wind Turbine Models (2014), WTGPT_A; PSS/E Model Library, WTPTA1. The
+    descriptions of GridKit and the diagrams of Dynawo (WTGPa) have the same blocks and limits.
     """
 
     role = "pitch_control"

@@ -30,7 +30,8 @@ class WTTQA1(Component):
     plant has no drive train. The polygon is constant beyond its ends. The integral part rests while |v| is
     outside [v_dip, v_up] of the plant's electrical control, as what rests there does. Powers are per unit on
     t_rate in MW, the converter's base where that is 0. Source: WECC, Second Generation of Wind Turbine Models
-    (2014), WTGTRQ_A; EPRI 3002027129 (2023), WTGTRQ_A; PSS/E Model Library, WTTQA1.
+    (2014), WTGTRQ_A; EPRI 3002027129 (2023), WTGTRQ_A; PSS/E Model Library, WTTQA1. The
+    descriptions of GridKit and the diagrams of Dynawo (WTGQa) have the same blocks and limits.
     """
 
     role = "torque_control"

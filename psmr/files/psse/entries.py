@@ -19,13 +19,12 @@ _OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip 
 BESIDE = {
     **dict.fromkeys(("FRQDCAT", "FRQDCA", "VTGDCAT", "VTGDCA"), _OF_A_BUS),
     "COMPCC": "compensates for a second machine as well; COMP and IEEEVC for one",
-    **dict.fromkeys(
-        ("SVSMO3", "SVSMO3T2", "SVSMO3U2"),
-        "is SVSMO3, whose record no public text describes; give it in a TOML file",
-    ),
     "REPCGFMC1": "is the plant control of hybrid plants; REPCA1 is that of plants of one kind",
 }
 """What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""
+
+UNORDERED = {"HYGOV4": "HYGOV4", **dict.fromkeys(("SVSMO3", "SVSMO3T2", "SVSMO3U2"), "SVSMO3")}
+"""Models of which no public text has the order of the values in a record, and the component that each is."""
 
 _KIND = 4
 """Place of the kind of a model in a record of USRMDL, after the names of both."""
@@ -91,6 +90,11 @@ class Entry:
 
     def refuse(self, also: str) -> None:
         """Raise CaseError for a model that psmr does not have."""
+        if kind := UNORDERED.get(self.model):
+            raise CaseError(
+                f"{self.where}: {self.name}{also}: no public text has the order of its values; give it in a"
+                f' TOML file (type = "{kind}"), or skip it with a warning (--skip-unknown-models)'
+            )
         near = BESIDE.get(self.model)
         hint = f": it {near}" if near else nearest(self.model, (*filter(component_for, MODELS), *KINDS))
         raise CaseError(
