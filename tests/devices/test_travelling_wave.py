@@ -123,7 +123,7 @@ def test_wscc9_has_the_same_equilibrium_and_fault_with_travelling_waves():
     assert run["bus5.v"].iloc[-1] == pytest.approx(other["bus5.v"].iloc[-1], abs=2e-3)
     assert run["line5-7.p_from"].iloc[0] == pytest.approx(other["line5-7.p_from"].iloc[0], abs=1e-6)
     with pytest.raises(SchemeError, match=r"line4-5\.b_re_i_late reads line4-5\.b_re_i as it was 0\.000324"):
-        psmr.simulate(system, psmr.SingleRate("TM", 1e-3), t_end=0.1)
+        psmr.simulate(system, psmr.SingleRate("RK4", 1e-3), t_end=0.1)
 
 
 def test_lines_that_are_not_in_the_region_are_refused():

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.special import lambertw
 
 import psmr
 from partitioning import by_hand
@@ -101,9 +102,45 @@ def test_points_are_dropped_that_nothing_reads():
     assert abs(run.x[-1, 0] - 1.0) < 1e-9
 
 
-def test_steps_longer_than_the_delay_are_refused_by_name():
-    with pytest.raises(SchemeError, match=r"I\.late reads I\.x as it was 0\.005 s ago.*at most the delay"):
-        integrate(integrator(0.005, 1.0), TM, 1.0)
+@pytest.mark.parametrize(("method", "order"), [("FEM", 1), ("BEM", 1), ("TM", 2), ("SDIRK2", 2)])
+def test_steps_longer_than_the_delay_keep_the_order(method, order):
+    """Of a delay of 0.3 steps a step reads a part of itself; against x(t) by the method of steps."""
+    errors = []
+    for h in (0.04, 0.02, 0.01):
+        tau = 0.3 * h
+        run = integrate(integrator(tau, 2.0), psmr.SingleRate(method, h, tolerance=1e-13), 1.0, STEP)
+        errors.append(abs(run.x[-1, 0] - step_response(1.0, tau, 2.0)))
+    slopes = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert (slopes > order - 0.3).all(), (errors, slopes)
+
+
+def step_response(t, tau, b):
+    """Return x(t) after the step of u, by the residues at the roots of s + b e^{-s tau}; small tau."""
+    s = np.array([lambertw(-b * tau, k) / tau for k in range(-60, 60)])
+    return float(1.0 / b + np.sum(np.exp(s * t) / (s * (1.0 + s * tau))).real)
+
+
+def test_steps_above_and_below_the_delay_meet():
+    """At h = tau nothing of the step itself is read; beside it hardly anything."""
+    ends = [
+        integrate(integrator(0.01, 2.0), psmr.SingleRate("TM", h), 0.5, STEP).x[-1, 0]
+        for h in (0.01 * (1 - 1e-7), 0.01, 0.01 * (1 + 1e-7))
+    ]
+    assert abs(np.diff(ends)).max() < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("scheme", "why"),
+    [
+        (RK4, "method of order 4 reads a cubic"),
+        (psmr.SingleRate("ESDIRK32", 0.01), "method of order 3 reads a cubic"),
+    ],
+)
+def test_steps_longer_than_the_delay_are_refused_by_name(scheme, why):
+    with pytest.raises(
+        SchemeError, match=rf"I\.late reads I\.x as it was 0\.005 s ago.*{why}.*at most the delay"
+    ):
+        integrate(integrator(0.005, 1.0), scheme, 1.0)
 
 
 def test_what_is_read_with_a_delay_cannot_be_set():
@@ -134,6 +171,8 @@ def test_two_rates_converge_to_one(choices):
 
 
 def test_two_rates_read_no_fast_signal_with_a_delay():
+    with pytest.raises(SchemeError, match=r"0\.1 s ago.*the ends of macro steps alone are its past"):
+        integrate(two_delays(0.1, 0.1), multirate(["L.z"], 0.2), 1.0)
     with pytest.raises(SchemeError, match=r"L\.x_late reads L\.x, a fast variable, with a delay"):
         integrate(two_delays(0.1, 0.1), multirate(["L.x"]), 1.0)
     with pytest.raises(SchemeError, match="ends of macro steps alone; leave out every"):

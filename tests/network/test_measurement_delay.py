@@ -14,6 +14,9 @@ from tests.internals import Change, integrate, load_system
 TAU_V, TAU_OMEGA = 0.031, 0.12
 
 
+SIGNALS = (("AVR", "v"), ("PSS", "omega"))
+
+
 @pytest.fixture(scope="module")
 def plain():
     return psmr.build(psmr.case("wscc9"))
@@ -187,8 +190,23 @@ def test_check_refuses_the_delays_that_a_run_refuses(tmp_path, capsys):
 
 
 def test_critical_step_tries_none_longer_than_a_delay(delayed):
-    found = psmr.critical_step(delayed, psmr.SingleRate("TM", 0.01), first=0.01)
+    found = psmr.critical_step(delayed, psmr.SingleRate("ESDIRK32", 0.01), first=0.01)
     assert str(found).endswith("stable up to h = 0.031 s, the largest step tried")
+    found = psmr.critical_step(delayed, psmr.SingleRate("TM", 0.01), first=0.01, last=0.1)
+    assert str(found).endswith("stable up to h = 0.1 s, the largest step tried")
+
+
+def test_steps_above_the_delay_are_as_accurate_as_without_one(plain):
+    """5 ms late, steps of 20 ms: the error of the trapezoidal rule is what it is without the delay."""
+    late = psmr.with_delays(plain, {f"{name}{k}.{port}": 0.005 for k in (1, 2, 3) for name, port in SIGNALS})
+    events, errors = [psmr.Fault(7, 0.1, 0.18)], []
+    for system in (plain, late):
+        exact = psmr.simulate(system, psmr.VariableStep(1e-7), 2.0, events, certify=False)
+        run = psmr.simulate(system, psmr.SingleRate("TM", 0.02), 2.0, events, certify=False)
+        assert run.stats.counters.divided == 0
+        errors.append(abs(run["G2.omega"] - np.interp(run.t, exact.t, exact["G2.omega"])).max())
+    assert errors[1] == pytest.approx(errors[0], rel=0.2)
+    assert errors[0] < 5e-4
 
 
 def test_what_looks_at_elements_of_the_network_does_not_leave_delays_out():

@@ -39,6 +39,13 @@ def test_the_operator_is_a_run(method, delays):
     assert order <= 3 + 2 * (int(max(delays)) + 1 + degree)
 
 
+@pytest.mark.parametrize("method", ["TM", "BEM", "FEM", "SDIRK2"])
+@pytest.mark.parametrize("delays", [(0.3, 0.05), (0.8, 7.3), (0.2, 1.0)])
+def test_the_operator_is_a_run_where_steps_are_longer_than_a_delay(method, delays):
+    off, _ = difference(psmr.SingleRate(method, 0.01, tolerance=1e-15), delays)
+    assert off < 1e-12
+
+
 @pytest.mark.parametrize(
     "choices",
     [{}, {"interface": "schur"}, {"coupling": "mean"}, {"corrections": 2}, {"solution": "BEM"}],
@@ -74,4 +81,4 @@ def test_the_critical_delay_of_the_simulated_loop():
 
 def test_steps_longer_than_the_delay_have_no_operator():
     with pytest.raises(SchemeError, match=r"I\.late reads I\.x as it was 0\.005 s ago"):
-        psmr.step_operator(integrator(0.005, 1.0).linearise(), psmr.SingleRate("TM", 0.01))
+        psmr.step_operator(integrator(0.005, 1.0).linearise(), psmr.SingleRate("RK4", 0.01))

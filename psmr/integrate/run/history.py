@@ -3,6 +3,8 @@
 Between accepted points a signal is the polynomial through the points around it: a line where the scheme is of
 order 1 or 2, a cubic above and where steps follow an error, so that reading costs the scheme none of its
 order. No polynomial crosses an instant at which the signals jumped. Before the start they are constant.
+Where a step may be longer than a delay, what is read in it is on the line from its start to the point that is
+being solved.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ class History:
         Of the polynomials: 1 or 3.
     step
         Step in s of a scheme with fixed steps, NaN of one that chooses them.
+    unsolved
+        Whether a step may be longer than a delay.
     same
         Times closer than this in s are one.
     least_jump
@@ -99,6 +103,7 @@ class History:
         delays: Sequence[Delay],
         degree: int,
         step: float,
+        unsolved: bool,
         same: float,
         least_jump: float,
         t: float,
@@ -114,6 +119,7 @@ class History:
         # A cubic has a point on either side of its interval: the last step that reads has to leave it behind.
         self.steps = max(1, whole - (degree - 1) // 2)
         self.delayed = Delayed(np.array([delay.input for delay in delays], dtype=np.uint32))
+        self._unsolved = unsolved
         self._same, self._least_jump = same, least_jump
         values = w[self._sources]
         self._t = np.array([t - 2.0 * self._longest, t])
@@ -187,8 +193,19 @@ class History:
             until = max(first + 1, int(np.searchsorted(self._t, end - tau - self._same, side="left")))
             k = np.arange(first, min(until, len(self._t) - 1))
             k = k[~np.isin(k + 1, begins)] if k.size > 1 else k
-            wide |= self.delayed.write(own, self._t[k] + tau, self._coefficients(k, own, begins))
+            times, coefficients = self._t[k] + tau, self._coefficients(k, own, begins)
+            newest = float(self._t[-1])
+            if self._unsolved and newest + tau < end - self._same:
+                times = np.append(times, newest + tau)
+                coefficients = np.concatenate([coefficients, self._to_unsolved(tau, own)])
+            wide |= self.delayed.write(own, times, coefficients)
         return not wide
+
+    def _to_unsolved(self, tau: float, own: NDArray[np.intp]) -> Reals:
+        """Return the (1, 4, q) row of what some inputs read of the step being solved; see `Ramps`."""
+        row = np.full((1, 4, len(own)), np.nan)
+        row[0, 0], row[0, 2], row[0, 3] = self._values[-1, own], tau, self._sources[own]
+        return row
 
     def _coefficients(
         self, intervals: NDArray[np.intp], own: NDArray[np.intp], begins: NDArray[np.intp]

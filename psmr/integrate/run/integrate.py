@@ -116,7 +116,14 @@ def integrate(
         algebraic.take_out(system, parameters, w, now.devices.out)
     if system.delays:
         now.history = History(
-            system.delays, scheme.delay_degree, scheme.step, same, 10.0 * scheme.tolerance, t_start, w
+            system.delays,
+            scheme.delay_degree,
+            scheme.step,
+            scheme.reads_unsolved_step,
+            same,
+            10.0 * scheme.tolerance,
+            t_start,
+            w,
         )
         followers, following = (*followers, now.history), now.following()
         for block in blocks:

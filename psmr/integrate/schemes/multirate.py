@@ -242,7 +242,7 @@ class Multirate(Scheme):
 
     def reading(self, reader: str, source: str, place: int, tau: float) -> Multirate:
         """See `Scheme`: the past has the ends of macro steps, between which fast signals are not lines."""
-        require_step_within(self, reader, source, tau)
+        require_step_within(self, reader, source, tau, "the ends of macro steps alone are its past")
         if bool(np.concatenate([self.split.fast_x, self.split.fast_y])[place]):
             raise SchemeError(
                 f"{self}: {reader} reads {source}, a fast variable, with a delay, and the past of a run "

@@ -43,9 +43,16 @@ class UniformStep(Scheme):
         """See `Scheme`."""
         return replace(self, h=h)  # type: ignore[type-var]
 
+    @property
+    def reads_unsolved_step(self) -> bool:
+        """See `Scheme`: up to order 2."""
+        return self.delay_degree == 1
+
     def reading(self, reader: str, source: str, place: int, tau: float) -> Self:
         """See `Scheme`."""
-        require_step_within(self, reader, source, tau)
+        if not self.reads_unsolved_step:
+            why = f"a method of order {self.order} reads a cubic, through points that are not there yet"
+            require_step_within(self, reader, source, tau, why)
         return self
 
 
@@ -77,11 +84,6 @@ class OneStep(UniformStep):
     def kind(self) -> Hashable:
         """See `Scheme`: the class, and every choice that is not how fast or how well it is solved."""
         return (type(self), *self._choices())
-
-    def reading(self, reader: str, source: str, place: int, tau: float) -> Self:
-        """See `Scheme`."""
-        require_step_within(self, reader, source, tau)
-        return self
 
     def _choices(self) -> tuple[tuple[str, object], ...]:
         common = {item.name for item in fields(OneStep)}

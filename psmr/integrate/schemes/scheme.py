@@ -208,6 +208,11 @@ class Scheme:
         """Degree of the polynomials on which it reads the past: 1 up to order 2, otherwise 3."""
         return 1 if self.order <= 2 and not self.chooses_steps else 3
 
+    @property
+    def reads_unsolved_step(self) -> bool:
+        """Whether its steps may be longer than a delay: what they read of themselves is on a line."""
+        return False
+
     def reading(self, reader: str, source: str, place: int, tau: float) -> Scheme:
         """Return the scheme with steps that allow it to read a signal as it was tau in s ago.
 
@@ -343,13 +348,13 @@ class Engine(Protocol):
         """Return what `Counters` has beside the work of the blocks."""
 
 
-def require_step_within(scheme: Scheme, reader: str, source: str, tau: float) -> None:
-    """Raise SchemeError where a scheme's step is longer than a delay of tau in s."""
+def require_step_within(scheme: Scheme, reader: str, source: str, tau: float, why: str) -> None:
+    """Raise SchemeError where a scheme's step is longer than a delay of tau in s; `why` it cannot be."""
     if scheme.step > tau * (1.0 + 1e-9):
         raise SchemeError(
             f"{scheme}: {reader} reads {source} as it was {tau:g} s ago, which with steps of {scheme.step:g} "
-            "s is a part of the step that is still to be solved; take a step of at most the delay, "
-            "VariableStep, which does so by itself, or a delay of 0"
+            f"s is a part of the step that is still to be solved: {why}; take a step of at most the delay, "
+            "SingleRate with TM, BEM or SDIRK2, VariableStep, whose steps are no longer, or a delay of 0"
         )
 
 

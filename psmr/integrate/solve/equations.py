@@ -9,6 +9,8 @@ step only.
 
 from __future__ import annotations
 
+import numpy as np
+
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import residual
 from psmr.integrate.solve.records import (
@@ -46,7 +48,11 @@ def follow_ramps(block, w):  # type: ignore[no-untyped-def]
             row -= 1
         ramps.cursor[k], first = row, end
         x = time - rows[row, 0]
-        value = rows[row, 1] + x * (rows[row, 2] + x * (rows[row, 3] + x * rows[row, 4]))
+        if np.isnan(rows[row, 2]):
+            begin = rows[row, 1]
+            value = begin + x / (x + rows[row, 3]) * (w[int(rows[row, 4])] - begin)
+        else:
+            value = rows[row, 1] + x * (rows[row, 2] + x * (rows[row, 3] + x * rows[row, 4]))
         if k < at.size:
             w[at[k]] = value
         elif ramps.places[k - at.size] != 0:

@@ -105,7 +105,9 @@ class Ramps(NamedTuple):
     at
         Positions in w of the held inputs.
     rows
-        (rows, 5) time in s from which a cubic holds, and its coefficients from there on, constant first.
+        (rows, 5) time in s from which a cubic holds, and its coefficients from there on, constant first. NaN
+        for the second one: from there on what is read is in the step being solved, on the line from the value
+        that is the first coefficient, the third one in s before, to what the fourth is the position of in w.
     ends, cursor
         Of each input, then of each parameter, where its rows end, and the row that was last used.
     until

@@ -133,7 +133,7 @@ def critical_step(
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
     last = positive_number("last", last)
     smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
-    if linear.delays is not None:
+    if linear.delays is not None and not scheme.reads_unsolved_step:
         last = min(last, float(linear.delays.tau.min()))
         smallest = min(smallest, last)
     first = positive_number("first", smallest if first is None else first)

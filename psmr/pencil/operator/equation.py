@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,23 @@ KEPT = ("remembered(t-h)", "remembered(t-2h)")
 NEW_KEPT = ("remembered(t)", "remembered(t-h) kept")
 
 Term = tuple[str, sp.sparray]
+
+
+class Taken(NamedTuple):
+    """What an equation takes of what inputs add to f and g at a point.
+
+    Attributes
+    ----------
+    point, at
+        Name of the point, and its time in parts of the step after t.
+    rows, weights
+        The rows of f and g, and a weight of each.
+    """
+
+    point: str
+    at: float
+    rows: np.ndarray
+    weights: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +49,14 @@ class Equation:
     what
         Words for a message when the matrix is singular.
     inputs
-        What its first rows take of what inputs add to f and g: a time, in parts of the step after t, the
-        rows of f and g, and a weight of each.
+        What its first rows take of what inputs add to f and g.
     """
 
     unknown: str
     matrix: sp.sparray
     terms: tuple[Term, ...]
     what: str
-    inputs: tuple[tuple[float, np.ndarray, np.ndarray], ...] = ()
+    inputs: tuple[Taken, ...] = ()
 
 
 def merged(terms: Iterable[Term]) -> tuple[Term, ...]:

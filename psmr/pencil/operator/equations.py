@@ -33,7 +33,7 @@ from psmr.integrate.step.program import (
     value,
 )
 from psmr.integrate.step.response_matrix import response_matrix
-from psmr.pencil.operator.equation import KEPT, NEW, NEW_KEPT, STATE, Equation, Term, merged
+from psmr.pencil.operator.equation import KEPT, NEW, NEW_KEPT, STATE, Equation, Taken, Term, merged
 from psmr.pencil.operator.loops import OneSide, closed, uniform
 from psmr.pencil.operator.matrices import implicit, matrices
 from psmr.pencil.operator.past import require_readable, with_past
@@ -199,7 +199,12 @@ class _Writer:
             return NEW if block == last else block
 
         return [
-            replace(e, unknown=named(e.unknown), terms=merged([(named(b), m) for b, m in e.terms]))
+            replace(
+                e,
+                unknown=named(e.unknown),
+                terms=merged([(named(b), m) for b, m in e.terms]),
+                inputs=tuple(taken._replace(point=named(taken.point)) for taken in e.inputs),
+            )
             for e in self._equations
         ]
 
@@ -347,10 +352,10 @@ class _Writer:
         unknown = f"{stage.to}{label}"
         self.times[unknown] = at = value(stage.at, i)
         states = parts.own < self.linear.n
-        inputs = [(at, parts.own, np.where(states, h * stage.gamma, 1.0))]
+        inputs = [Taken(unknown, at, parts.own, np.where(states, h * stage.gamma, 1.0))]
         inputs += [
-            (self.times[self.rates[name]], parts.own, np.where(states, h * weight, 0.0))
-            for name, weight in stage.rates
+            Taken(point, self.times[point], parts.own, np.where(states, h * weight, 0.0))
+            for point, weight in ((self.rates[name], weight) for name, weight in stage.rates)
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"

@@ -2,7 +2,8 @@
 
 With the delay tau = (m + theta) h the value at t + c h - tau is a polynomial in those at the ends of the
 steps around it, of the degree with which a run reads its past (`psmr.integrate.run.history`), so that the
-equations of a step are exact whether or not tau is a multiple of h.
+equations of a step are exact whether or not tau is a multiple of h. What a step longer than tau reads of
+itself is on the line from its start to the stage.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ def with_past(
     by_row, oldest = sp.csr_array(delays.b), 0
     found: list[Equation] = []
     for equation in equations:
-        terms = list(equation.terms)
-        for at, rows, weights in equation.inputs:
+        terms, matrix = list(equation.terms), equation.matrix
+        for point, at, rows, weights in equation.inputs:
             below = sp.csr_array((equation.matrix.shape[0] - len(rows), len(delays.tau)))
             taken = sp.vstack([sp.diags_array(weights) @ by_row[rows], below], format="csc")
             read: dict[int, sp.sparray] = {}
@@ -71,6 +72,15 @@ def with_past(
                 if not column.nnz:
                     continue
                 row = sp.csr_array(([1.0], ([0], [which[k]])), shape=(1, len(sources)))
+                part = 1.0 - tau / (h * at) if at and scheme.reads_unsolved_step else 0.0
+                if part > TUNED.rounding:  # of the line to the point that is being solved
+                    to_point, to_start = part * (column @ row @ picked), (1.0 - part) * (column @ row)
+                    read[0] = read[0] + to_start if 0 in read else to_start
+                    if point == equation.unknown:
+                        matrix = matrix - to_point
+                    else:
+                        terms.append((point, to_point))
+                    continue
                 for age, weight in read_at(tau / h - at, scheme.delay_degree).items():
                     part = weight * (column @ row)
                     read[age] = read[age] + part if age in read else part
@@ -78,9 +88,7 @@ def with_past(
                 (STATE, term @ picked) if age == 0 else (_name(age), term) for age, term in read.items()
             ]
             oldest = max([oldest, *read])
-        found.append(
-            Equation(equation.unknown, equation.matrix, merged(terms), equation.what, equation.inputs)
-        )
+        found.append(Equation(equation.unknown, matrix, merged(terms), equation.what, equation.inputs))
     identity = sp.eye_array(len(sources), format="csr")
     ages = range(1, oldest + 1)
     for age in ages:

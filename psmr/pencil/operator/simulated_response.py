@@ -26,7 +26,7 @@ from psmr.dae.system.frequency_response import FrequencyResponse, checked_freque
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equation import STATE, Equation
+from psmr.pencil.operator.equation import STATE, Equation, Taken
 from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.matrices import matrices
 from psmr.pencil.operator.step_operator import stacked
@@ -118,7 +118,7 @@ def _drives(ordered: list[Equation], state_space: StateSpace) -> dict[float, np.
     drives: dict[float, np.ndarray] = {}
     b = state_space.b.toarray()
     for equation, begin in zip(ordered, first[:-1], strict=True):
-        for at, rows, weights in equation.inputs:
+        for _, at, rows, weights in equation.inputs:
             drive = drives.setdefault(at, np.zeros((first[-1], len(state_space.inputs))))
             drive[begin : begin + len(rows)] += weights[:, None] * b[rows]
     return drives
@@ -138,7 +138,7 @@ def _from_new_input(linear: LinearDae, scheme: Scheme, step: StepEquations) -> S
         (mass - constraints).tocsr(),
         ((STATE, mass),),
         "algebraic variables for the input at the start of the step",
-        ((0.0, every, np.where(every < linear.n, 0.0, 1.0)),),
+        (Taken(ANEW, 0.0, every, np.where(every < linear.n, 0.0, 1.0)),),
     )
     moved = [
         replace(e, terms=tuple((ANEW if block == STATE else block, m) for block, m in e.terms))
