@@ -141,11 +141,19 @@ def test_a_branch_from_a_bus_to_itself_is_left_out(read):
         assert len(read(raw_text().replace("1,2,'2 '", "1,1,'2 '")).lines) == len(read(raw_text()).lines) - 1
 
 
-def test_a_status_written_as_a_real_number(read):
-    """As in PSS/E's own example of RAWX."""
+def test_whole_numbers_written_as_real_ones(read):
+    """As in PSS/E's own example of RAWX: 0.1000000E-06 for 1, 0.1010000E-04 for 101."""
     shunt = raw_text().split("BEGIN FIXED SHUNT DATA\n")[1].splitlines()[0]
     status = shunt.split(",")
     status[2] = "0.1000000E-06"
-    with pytest.warns(PsmrWarning, match=r"STATUS = 0\.1000000E-06: must be 0 or 1; taken as 1"):
+    status[0] = "0.3000000E-06"
+    words = r"STATUS = 0\.1000000E-06: must be a whole number; taken as 1"
+    with pytest.warns(PsmrWarning, match=words), pytest.warns(PsmrWarning, match="taken as 3"):
         case = read(raw_text().replace(shunt, ",".join(status)))
     assert case.shunts == read(raw_text()).shunts
+
+
+def test_a_zone_and_an_owner_of_the_number_zero(read):
+    """GridPACK writes them; they end no section."""
+    text = raw_text(zone="0,'ZONE0       '", owner="1,'OWNER1'\n 0, 'OWNER0'")
+    assert read(text).lines == read(raw_text()).lines

@@ -263,7 +263,7 @@ class _Tables:
         kind = "switched" if record.section == "switched shunt" else "shunt"
         bus, number = self._places.at(record), record.whole("I")
         ident = name_part(record.text("ID", "1"))
-        status = record.status("STATUS" if kind == "shunt" else "STAT")
+        status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
         regulating = kind == "switched" and record.whole("MODSW", 1) > 0
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:

@@ -17,7 +17,21 @@ _THREE_DIGITS = re.compile(r"([+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+))([+-][0-9]{3})")
 """Fortran leaves the letter out where an exponent has three digits."""
 _BUSES = ("I", "J", "K", "IREG", "SWREM", "CONT", "IBUS", "IP", "REMOT")
 """Fields that name a bus: by its number, or in files that are saved so by its name."""
+_LAST_BUS = 999997
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
+
+
+def _written_as_real(text: str) -> int:
+    """Return a whole number that is written as 1e-7 times itself, 0 where a text is none.
+
+    PSS/E's own example of RAWX has 0.1000000E-06 for 1 and 0.1010000E-04 for 101.
+    """
+    value = 1e7 * _value(text) if _REAL.fullmatch(text) else 0.0
+    return round(value) if 0 < value <= _LAST_BUS and abs(value - round(value)) < 1e-6 * value else 0
+
+
+def _value(real: str) -> float:
+    return float(real.replace("D", "E").replace("d", "e"))
 
 
 def name_part(text: str) -> str:
@@ -82,7 +96,7 @@ class PsseRecord:
         text = _THREE_DIGITS.sub(r"\1E\2", text)
         if not _REAL.fullmatch(text):
             raise self.error(name, "must be a finite number")
-        value = float(text.replace("D", "E").replace("d", "e"))
+        value = _value(text)
         if not math.isfinite(value):
             raise self.error(name, "must be a finite number")
         return value
@@ -94,6 +108,10 @@ class PsseRecord:
             if default is None:
                 raise self.error(name, "must be given, as a whole number")
             return default
+        if written := _written_as_real(text):
+            what = f"{name} = {text}: must be a whole number; taken as {written}"
+            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=3)
+            return written
         if not _WHOLE.fullmatch(text):
             named = name in _BUSES and text[:1].isalpha()
             remedy = "; are buses given by their names? Save the case with bus numbers" if named else ""
@@ -125,19 +143,6 @@ class PsseRecord:
         value = self.whole(name, default)
         self.require(value in choices, name, f"must be one of {', '.join(map(str, choices))}")
         return value
-
-    def status(self, name: str) -> int:
-        """Return a field as 0 or 1, 1 where it is left out.
-
-        PSS/E's own example of RAWX has 1e-7 for 1: a whole number written as a real one.
-        """
-        text = self.text(name)
-        if _REAL.fullmatch(text) and 0 < self.real(name) < 1:
-            warnings.warn(
-                f"{self.where}: {name} = {text}: must be 0 or 1; taken as 1", PsmrWarning, stacklevel=2
-            )
-            return 1
-        return self.one_of(name, (0, 1), 1)
 
     def bus(self, name: str) -> int:
         """Return a field as a bus number, which is above zero."""

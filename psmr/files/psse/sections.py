@@ -26,6 +26,7 @@ _ALIASES = {
     "voltage source converter": "vsc dc",
     "vsc dc": "vsc dc",
 }
+_NAMED_ZERO = ("zone", "owner")
 _LABEL = re.compile(r"\b(END OF|BEGIN)\s+(.+?)\s+DATA\b", re.IGNORECASE)
 
 
@@ -151,6 +152,9 @@ def _cut(
             break
         if section is None:
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
+        if section in _NAMED_ZERO and re.match(r"\s*0\s*,\s*['\"]", line):
+            # The zone or owner 0, which GridPACK writes.
+            continue
         if values[0] == "0" and (len(values) == 1 or not _number(values[1])):
             if held:
                 raise CaseError(
