@@ -22,7 +22,7 @@ psmr.base.numbers: real_in whole_in
 psmr.base.optional: broken_package optional
 psmr.base.printable: in_line printable steers
 psmr.base.signals: ENDING uninterrupted
-psmr.cli.console: Progress console_module plain
+psmr.cli.console: Progress console_module json_value
 psmr.cli.run_outputs: run_outputs_module
 psmr.cli.run_study: default_folder prepare run_study
 psmr.dae.compile.cache.code_cache: seconds_compiling
@@ -57,7 +57,7 @@ psmr.devices.loads.composite.start: start>start_of_composite
 psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.protection: NO_VOLTAGE
-psmr.figures.canvas: STYLE close new_figure save styled
+psmr.figures.canvas: STYLE forget_figure new_figure save styled
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel
     Words across band
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
@@ -179,7 +179,7 @@ psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detection_module
-psmr.study.detectors.finding: Finding beside dead_part
+psmr.study.detectors.finding: Finding digits_beyond dead_part
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
 psmr.study.events.spans: spans_of
@@ -203,7 +203,7 @@ psmr.study.run.size: size_module
 psmr.study.trace.trace: Trace
 psmr.study.tuning.candidates: candidates_module
 psmr.study.tuning.confirmation: confirm
-psmr.study.tuning.cost: cost_module kicked
+psmr.study.tuning.cost: cost_module moved_along_mode
 psmr.study.tuning.files: write_study
 psmr.study.tuning.mode_errors: ChosenModes EveryMode
 psmr.study.tuning.tune: tune_module

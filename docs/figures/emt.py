@@ -8,7 +8,7 @@ import numpy as np
 import partitioning
 import psmr
 from psmr.base.errors import PsmrError
-from psmr.figures.canvas import close, new_figure, save, styled
+from psmr.figures.canvas import forget, new_figure, save, styled
 from psmr.figures.chart import COLOURS
 
 HERE = Path(__file__).parent
@@ -152,7 +152,7 @@ def draw(found: dict, fault: dict, ripple: dict) -> None:
         wave.set_title("3 % negative sequence", loc="left")
         wave.legend(fontsize=9, loc="upper right", frameon=False)
         save(figure, HERE / "emt.svg")
-        close(figure)
+        forget(figure)
 
 
 if __name__ == "__main__":

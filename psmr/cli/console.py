@@ -85,19 +85,19 @@ def is_large(path: Path) -> bool:
 
 def print_json(record: Any) -> None:
     """Print a record as JSON."""
-    show(json.dumps(plain(record), indent=2, allow_nan=False, ensure_ascii=False))
+    show(json.dumps(json_value(record), indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a record as JSON has it: complex numbers as [real, imaginary], what is not finite as null."""
     if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): json_value(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [json_value(part) for part in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, complex):
-        return [plain(value.real), plain(value.imag)]
+        return [json_value(value.real), json_value(value.imag)]
     if isinstance(value, float) and not (abs(value) < float("inf")):
         return None
     return value

@@ -96,13 +96,13 @@ def write_outputs(
         say(f"writing {files[-1].name}")
         run.save(files[-1], transaction)
     if output.figure != "none":
-        from psmr.figures.canvas import close, save
+        from psmr.figures.canvas import forget_figure, save
 
         files.append(_marked(place / f"run.{output.figure}", mark))
         say(f"drawing {files[-1].name}")
         figure = run.plot(output.signals, title=page.title)
         save(figure, files[-1], transaction)
-        close(figure)
+        forget_figure(figure)
     if output.html:
         from psmr.figures.run.report import run_page, write_page
 

@@ -26,7 +26,7 @@ from psmr.network.signals.signals import Signals
 from psmr.study.certificate.network_deformation import (
     NetworkDeformation,
     compared_with_full,
-    everywhere,
+    whole_network,
 )
 from psmr.study.file.names import check_signals, load_system, refuse_event
 from psmr.study.file.read_study import is_study, read_study, usual_folder
@@ -172,7 +172,7 @@ def _network(
 
     def compare(run: Run) -> NetworkDeformation | str:
         region = study.case.region() if dynamic else None
-        whole = everywhere(region, True if region is None else region.stator_speed)
+        whole = whole_network(region, True if region is None else region.stator_speed)
         scheme = None if run.certificate is None else run.certificate.judged(run.scheme)
         try:
             return compared_with_full(system, load_system(replace(study.case, dynamic=whole)), scheme)

@@ -87,7 +87,7 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
     return plain
 
 
-def close(figure: Figure) -> None:
+def forget_figure(figure: Figure) -> None:
     """Let pyplot forget a figure that was only made for a file."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:

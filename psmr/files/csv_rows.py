@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 from psmr.base.errors import CaseError, InputError
-from psmr.files.text import decoded, require_file
+from psmr.files.text import read_utf8, require_file
 
 
 def csv_rows(file: Path, error: type[InputError]) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -20,7 +20,7 @@ def csv_rows(file: Path, error: type[InputError]) -> tuple[list[str], list[tuple
     """
     try:
         require_file(file)
-        reader = csv.reader(io.StringIO(decoded(file), newline=""))
+        reader = csv.reader(io.StringIO(read_utf8(file), newline=""))
         head = [cell.strip() for cell in next(reader, [])]
         rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except CaseError as wrong:

@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
 
 
 def read_text(path: str | Path, other: str | None = None) -> list[str]:
-    """Return the lines of a text file in UTF-8, without their ends; `other` as in `decoded`.
+    """Return the lines of a text file in UTF-8, without their ends; `other` as in `read_utf8`.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def read_text(path: str | Path, other: str | None = None) -> list[str]:
         the line.
     """
     # Programs of DOS end a text with Ctrl-Z.
-    text = re.sub(r"\x1a\s*\Z", "", decoded(path, other))
+    text = re.sub(r"\x1a\s*\Z", "", read_utf8(path, other))
     found = _CONTROL.search(text)
     if found:
         line = text.count("\n", 0, found.start()) + 1
@@ -55,7 +55,7 @@ WINDOWS = "cp1252"
 more."""
 
 
-def decoded(path: str | Path, other: str | None = None) -> str:
+def read_utf8(path: str | Path, other: str | None = None) -> str:
     """Return the text of a regular file, or of standard input (``-``), in UTF-8.
 
     It may have a byte-order mark, and with one be in UTF-16, as PowerShell writes. Standard input is read
@@ -146,9 +146,9 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
         place = f"{path}:{found[1]}" if (found := re.search(r"\(at line (\d+), ", str(error))) else str(path)
         raise CaseError(f"{place}: is not valid TOML: {error}") from error
     except RecursionError as error:
-        raise CaseError(f"{path}{deepest(text)}: is not valid TOML: {TOO_DEEP}") from error
+        raise CaseError(f"{path}{deepest_bracket(text)}: is not valid TOML: {TOO_DEEP}") from error
     except ValueError as error:
-        raise CaseError(f"{path}{longest(text)}: is not valid TOML: {TOO_LONG}") from error
+        raise CaseError(f"{path}{longest_number(text)}: is not valid TOML: {TOO_LONG}") from error
 
 
 TOO_DEEP = "brackets are nested too deep; close some of them"
@@ -158,7 +158,7 @@ TOO_LONG = "a number has too many digits; a whole number has at most 19"
 _STRINGS = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 
 
-def deepest(text: str) -> str:
+def deepest_bracket(text: str) -> str:
     """Return the place, ``":LINE"``, of the bracket that is nested deepest in TOML or JSON."""
     depth, most, line = 0, 0, 1
     for number, row in enumerate(text.split("\n"), 1):
@@ -169,7 +169,7 @@ def deepest(text: str) -> str:
     return f":{line}"
 
 
-def longest(text: str) -> str:
+def longest_number(text: str) -> str:
     """Return the place, ``":LINE"``, of the first number of more digits than Python reads, 4,300."""
     found = re.search(r"[0-9](?:_?[0-9]){4300}", text)
     return f":{text.count(chr(10), 0, found.start()) + 1}" if found else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from psmr.base.errors import InputError
-from psmr.figures.canvas import close, save
+from psmr.figures.canvas import forget_figure, save
 from psmr.papers.check import plain
 from psmr.papers.finding import VERDICTS, Claim, Finding, Numbers, read_claims
 from psmr.study.output.files import write_text
@@ -90,7 +90,7 @@ class Paper:
         for title, path in files.items():
             figure = self.figures[title][1](results)
             save(figure, path)
-            close(figure)
+            forget_figure(figure)
         tables = dict(self.tables(results))
         titles = {title.partition(":")[0]: title for title in (*tables, *files)}
         numbers = self.numbers(results)

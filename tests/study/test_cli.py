@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from psmr import cli
-from tests.internals import Progress, plain
+from tests.internals import Progress, json_value
 from tests.internals import console_module as console
 from tests.study.command import call
 
@@ -255,7 +255,7 @@ def test_interrupt_and_broken_pipe(monkeypatch, capsys):
 
 
 def test_json_has_no_nan():
-    record = plain({"a": float("nan"), "b": [1 + 2j, float("inf")], "c": True})
+    record = json_value({"a": float("nan"), "b": [1 + 2j, float("inf")], "c": True})
     assert record == {"a": None, "b": [[1.0, 2.0], None], "c": True}
 
 

@@ -10,7 +10,7 @@ import partitioning
 import psmr
 from psmr import Multirate, SingleRate, cli, explain
 from psmr.errors import SchemeError
-from tests.internals import integrate, kicked
+from tests.internals import integrate, moved_along_mode
 
 
 @pytest.fixture(params=["wscc9", "wscc9-ibr"], scope="module")
@@ -35,7 +35,7 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_counted_matrices_are_those_of_the_run(system, split, options):
     scheme = Multirate(split, 0.01, 5, **options)
-    w = kicked(system)  # at rest the corrections would agree at once
+    w = moved_along_mode(system)  # at rest the corrections would agree at once
     start = (w[: system.n], w[system.n : system.n + system.m])
     counters = integrate(system, scheme, 10 * scheme.step, start=start).counters
     assert counters.refreshes == 0
@@ -95,7 +95,7 @@ def test_extrapolation_solves_nothing(system, split, interpolation, curve):
     expected = {fast: 5, slow: 1} if fast != slow else {fast: 6}
     assert dict(found.factorisations) == expected
     # In a run the prediction after an event, here the start, is the only one that is solved.
-    w = kicked(system)
+    w = moved_along_mode(system)
     start = (w[: system.n], w[system.n : system.n + system.m])
     made = integrate(system, scheme, 10 * scheme.step, start=start).counters.factorisations_by_role
     assert made["predictor"] == 1
@@ -107,7 +107,7 @@ def test_extrapolated_states_are_completed_by_the_algebraic_equations(system, sp
     text = " ".join(str(explain(system, scheme)).split())
     assert "The states are extrapolated on the line" in text
     assert "x = x(extrapolated)" in text
-    w = kicked(system)
+    w = moved_along_mode(system)
     start = (w[: system.n], w[system.n : system.n + system.m])
     made = integrate(system, scheme, 10 * scheme.step, start=start).counters.factorisations_by_role
     assert made["predictor"] == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.base.files import OutputTransaction
-from psmr.figures.canvas import close, save
+from psmr.figures.canvas import forget_figure, save
 from psmr.figures.chart import (
     BLUE,
     COLOURS,
@@ -39,7 +39,7 @@ def save_pareto(tuning: Tuning, path: Path, transaction: OutputTransaction) -> N
     try:
         save(figure, path, transaction)
     finally:
-        close(figure)
+        forget_figure(figure)
 
 
 def pareto(tuning: Tuning) -> Figure:

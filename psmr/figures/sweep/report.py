@@ -39,7 +39,7 @@ def write_report(swept: Swept, runner: PointRunner) -> tuple[Path, ...]:
 
     The worst runs are carried out once more, each alone, since no sweep keeps every trajectory.
     """
-    from psmr.figures.canvas import close, save
+    from psmr.figures.canvas import forget_figure, save
     from psmr.figures.modes.page import Picture
     from psmr.figures.svg.writer import svg
     from psmr.figures.sweep import figures_of
@@ -51,7 +51,7 @@ def write_report(swept: Swept, runner: PointRunner) -> tuple[Path, ...]:
         files.append(swept.folder / f"{name}.svg")
         figure = to_matplotlib(drawing)
         save(figure, files[-1])
-        close(figure)
+        forget_figure(figure)
         pictures.append(Picture(svg(drawing, words), words))
     if len(swept.table) <= MOST_CSV:
         files.append(swept.folder / "rows.csv")

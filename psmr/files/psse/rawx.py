@@ -17,7 +17,7 @@ from typing import Any
 from psmr.base.errors import CaseError, PsmrWarning, shown
 from psmr.files.psse.raw_layout import CASE, fields
 from psmr.files.psse.record import PsseRecord
-from psmr.files.text import TOO_DEEP, TOO_LONG, decoded, deepest, longest
+from psmr.files.text import TOO_DEEP, TOO_LONG, deepest_bracket, longest_number, read_utf8
 
 VERSIONS = (35, 36)
 
@@ -53,7 +53,7 @@ def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[t
     CaseError
         For a file that is no JSON (with the line) or no RAWX, and for another version.
     """
-    text = decoded(path)
+    text = read_utf8(path)
     network = _network(path, text)
     head, title = _head(path, network.get("caseid"), text)
     version = head.one_of("REV", VERSIONS)
@@ -83,11 +83,11 @@ def _network(path: str | Path, text: str) -> Mapping[str, Any]:
         what = f"{path}:{error.lineno}: is no valid JSON: {error.msg} in column {error.colno}: {rest}"
         raise CaseError(f"{what}; is the file whole?") from error
     except RecursionError as error:
-        raise CaseError(f"{path}{deepest(text)}: is no valid JSON: {TOO_DEEP}") from error
+        raise CaseError(f"{path}{deepest_bracket(text)}: is no valid JSON: {TOO_DEEP}") from error
     except ValueError as error:
         if isinstance(error, CaseError):
             raise
-        raise CaseError(f"{path}{longest(text)}: is no valid JSON: {TOO_LONG}") from error
+        raise CaseError(f"{path}{longest_number(text)}: is no valid JSON: {TOO_LONG}") from error
     network = content.get("network") if isinstance(content, dict) else None
     if not isinstance(network, dict):
         raise CaseError(f'{path}:1: is no RAWX file: it must be an object with "network"')

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from psmr.base.errors import CaseError, InputError, Mistakes, nearest, shown
 from psmr.base.printable import in_line, steers
 from psmr.dae.declare.component import Component
-from psmr.files.text import decoded, parsed_toml
+from psmr.files.text import parsed_toml, read_utf8
 from psmr.files.toml.fields import Field, Spec
 from psmr.files.toml.lines import Lines
 from psmr.files.toml.lines import Path as TablePath
@@ -200,7 +200,7 @@ def read_document(path: str | os.PathLike[str], error: type[InputError], finite:
     """
     place = Path(path)
     try:
-        text = decoded(place)
+        text = read_utf8(place)
         return Document(place, parsed_toml(place, text), Lines(text), error, finite, text)
     except CaseError as wrong:
         raise error(str(wrong)) from wrong

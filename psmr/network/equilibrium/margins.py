@@ -105,31 +105,27 @@ def within_limits(system: System, devices: Sequence[Device]) -> System:
     outside = [str(margin) for margin in found if margin.outside]
     if outside:
         raise InitialisationError(
-            f"{_several(outside, 'a limit is', 'limits are')} exceeded at the start: {_listed(outside)}. "
+            f"{_several(outside, 'a limit is', 'limits are')} exceeded at the start: {'; '.join(outside)}. "
             "Widen the limits, change the dispatch, or say what a start beyond limits does (start_at_limits)"
         )
     touched = [str(margin) for margin in found if margin.touched]
     if touched:
         warnings.warn(
-            f"{_several(touched, 'a limit is', 'limits are')} touched at the start: {_listed(touched)}. "
+            f"{_several(touched, 'a limit is', 'limits are')} touched at the start: {'; '.join(touched)}. "
             "The linearisation is that of the inside",
             PsmrWarning,
             stacklevel=3,
         )
-    return placed(system)
+    return clipped_to_limits(system)
 
 
-def placed(system: System) -> System:
+def clipped_to_limits(system: System) -> System:
     """Return the system with the states that rounding put beyond a limit on it."""
     return system.with_start(np.clip(system.x0, *system.limits(system.w0)))
 
 
 def _several(lines: Sequence[str], one: str, more: str) -> str:
     return one if len(lines) == 1 else f"{len(lines)} {more}"
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "; ".join(lines)
 
 
 def _margins(system: System, device: Device) -> Iterator[Margin]:

@@ -18,7 +18,7 @@ from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.equilibrium.equilibrium import Plant, attempt_plants
-from psmr.network.equilibrium.margins import Margin, margins, placed
+from psmr.network.equilibrium.margins import Margin, clipped_to_limits, margins
 from psmr.network.equilibrium.start_parameters import decide
 from psmr.network.equilibrium.widen_limits import ADJUST, REFUSE
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
@@ -216,7 +216,7 @@ def _beyond(
 def _at_rest(system: System) -> System:
     """Return the system with its algebraic variables solved and its states within their limits."""
     found = polish(system)
-    inside = placed(found)
+    inside = clipped_to_limits(found)
     return polish(inside) if (inside.x0 != found.x0).any() else inside
 
 

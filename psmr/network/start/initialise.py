@@ -19,7 +19,7 @@ from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.equilibrium.equilibrium import ROUNDING, solve_plants
-from psmr.network.equilibrium.margins import margins, placed, within_limits
+from psmr.network.equilibrium.margins import clipped_to_limits, margins, within_limits
 from psmr.network.equilibrium.start_parameters import decide
 from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES, REFUSE, widened
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
@@ -168,7 +168,7 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
     Warns (PsmrWarning) of what is beyond, and of the fastest change at the start.
     """
     outside = [str(margin) for margin in margins(system, dynamic) if margin.outside]
-    found = polish(placed(system))
+    found = polish(clipped_to_limits(system))
     rate = found.f(found.x0, found.y0)
     fastest = int(np.argmax(np.abs(rate)))
     warnings.warn(

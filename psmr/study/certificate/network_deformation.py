@@ -131,11 +131,11 @@ def network_deformation(
     dynamic = case.dynamic if dynamic is None else dynamic
     flow = power_flow(case)
     system = build(case, flow, loads=loads, dynamic=dynamic)
-    full = build(case, flow, loads=loads, dynamic=everywhere(dynamic, stator_speed))
+    full = build(case, flow, loads=loads, dynamic=whole_network(dynamic, stator_speed))
     return compared_with_full(system, full, scheme, modes)
 
 
-def everywhere(region: Region | None = None, stator_speed: bool = True) -> Region:
+def whole_network(region: Region | None = None, stator_speed: bool = True) -> Region:
     """Return the region of the whole network, with the sections of lines that another region has."""
     return Region(("all",), stator_speed=stator_speed, sections=1 if region is None else region.sections)
 
@@ -143,7 +143,7 @@ def everywhere(region: Region | None = None, stator_speed: bool = True) -> Regio
 def compared_with_full(
     system: System, full: System, scheme: Scheme | None = None, modes: Sequence[complex] | None = None
 ) -> NetworkDeformation:
-    """Return the modes of a system beside those of the same system with dynamics `everywhere`.
+    """Return the modes of a system beside those of the same system whose `whole_network` has dynamics.
 
     Raises
     ------

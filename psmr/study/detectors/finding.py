@@ -94,12 +94,12 @@ class Stop:
     def __str__(self) -> str:
         if self.value is None or self.limit is None:
             return f"{self.monitor}: {self.what}"
-        value = beside(self.value, self.limit, 4)
+        value = digits_beyond(self.value, self.limit, 4)
         since = f" {self.since}" if self.since else ""
         return f"{self.monitor}: {self.what} = {value} {self.unit}{since}, limit {self.limit:g} {self.unit}"
 
 
-def beside(value: float, limit: float, digits: int) -> str:
+def digits_beyond(value: float, limit: float, digits: int) -> str:
     """Return a value in as many digits as it takes to see that it is not the limit."""
     texts = (f"{value:.{n}g}" for n in range(digits, 17))
     return next((text for text in texts if float(text) != limit), f"{value:g}")

@@ -22,7 +22,7 @@ from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
-from psmr.study.detectors.finding import Extreme, Finding, beside
+from psmr.study.detectors.finding import Extreme, Finding, digits_beyond
 from psmr.study.events.spans import Span
 
 # A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.
@@ -123,8 +123,8 @@ class Frequency:
                 Finding(
                     t, "frequency", where, worst, limit, "Hz", "red",
                     f"The frequency{' ' + where if where else ''} went {side} {limit:.4g} Hz at t = {t:.4g} "
-                    f"s (furthest {beside(worst, limit, 5)} Hz); generators may trip at once there.", signals,
-                    began=value,
+                    f"s (furthest {digits_beyond(worst, limit, 5)} Hz); generators may trip at once there.",
+                    signals, began=value,
                 )
             )  # fmt: skip
         low, high = (self.f_n * limit for limit in self._final)
@@ -134,7 +134,7 @@ class Frequency:
             found.append(
                 Finding(
                     self.end.t, "final frequency", self.end.where, value, limit, "Hz", "amber",
-                    f"The run ends at {beside(value, limit, 5)} Hz{place}, outside {low:.4g} to "
+                    f"The run ends at {digits_beyond(value, limit, 5)} Hz{place}, outside {low:.4g} to "
                     f"{high:.4g} Hz.",
                     signals, True,
                 )

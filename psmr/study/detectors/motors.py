@@ -18,7 +18,7 @@ from psmr.dae.system.system import System
 from psmr.network.topology.network import is_motor
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
-from psmr.study.detectors.finding import Finding, beside
+from psmr.study.detectors.finding import Finding, digits_beyond
 from psmr.study.events.spans import Span
 
 # A shaft that stands still is held there to rounding, and by loose solves to a little more.
@@ -76,7 +76,7 @@ class Motors:
                 Finding(
                     since, "motor stalled", motor, slip, self._limit, "", "amber",
                     f"{which} stalled: its slip is above {self._limit:g} from t = {since:.4g} s "
-                    f"and {beside(slip, self._limit, 3)} at the end, where it {state}.",
+                    f"and {digits_beyond(slip, self._limit, 3)} at the end, where it {state}.",
                     (name, f"{motor}.p", f"{motor}.q"),
                 )
             )  # fmt: skip

@@ -23,7 +23,7 @@ from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
-from psmr.study.detectors.finding import Extreme, Finding, beside
+from psmr.study.detectors.finding import Extreme, Finding, digits_beyond
 from psmr.study.events.spans import Span
 
 # Places in a row of `Voltages._spells`: when it began, the longest one and when that began, and when one
@@ -165,8 +165,8 @@ class Voltages:
             band.duration,
             "s",
             "red" if band.colour == "red" else "amber",
-            f"{worst} was {side} {band.limit:g} pu for {beside(longest.value, band.duration, 3)} s from "
-            f"t = {longest.t:.4g} s; the limit is {band.duration:g} s{more}.",
+            f"{worst} was {side} {band.limit:g} pu for {digits_beyond(longest.value, band.duration, 3)} s "
+            f"from t = {longest.t:.4g} s; the limit is {band.duration:g} s{more}.",
             tuple(dict.fromkeys((f"{bus}.v", f"{worst}.v"))),
         )
 
@@ -187,8 +187,8 @@ class Voltages:
             found.append(
                 Finding(
                     self.end.t, "voltage at the end", bus, v, float(limit), "pu", "amber",
-                    f"The run ends with {beside(v, limit, 3)} pu at {bus}, {side} {limit:.3g} pu{more}.",
-                    (f"{bus}.v",), True,
+                    f"The run ends with {digits_beyond(v, limit, 3)} pu at {bus}, {side} {limit:.3g} "
+                    f"pu{more}.", (f"{bus}.v",), True,
                 )
             )  # fmt: skip
         return tuple(found)

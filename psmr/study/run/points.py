@@ -44,7 +44,7 @@ def within_run(t: Reals, times: ArrayLike) -> Reals:
     return found
 
 
-def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> Reals:
+def interpolated(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> Reals:
     """Return (L, j) values at (L,) times in s, straight between the recorded points.
 
     Parameters
@@ -108,7 +108,7 @@ def with_dense_output(run: Recorded, times: Reals) -> Recorded:
     return run.refined(times) if run.whole and run.scheme.dense_output else run
 
 
-def apart(t: Reals) -> Reals:
+def strictly_ascending(t: Reals) -> Reals:
     """Return (K,) times that ascend strictly: the row after an event is the next number above its instant."""
     times = np.array(t, dtype=float)
     for k in np.flatnonzero(np.diff(times) <= 0.0) + 1:
@@ -116,7 +116,7 @@ def apart(t: Reals) -> Reals:
     return times
 
 
-def sides(t: Reals) -> NDArray[np.bool_]:
+def after_events(t: Reals) -> NDArray[np.bool_]:
     """Return for each of (K,) recorded times whether it is the point after an event, of the same time."""
     return np.concatenate([[False], np.diff(t) == 0.0])
 
@@ -138,11 +138,11 @@ def at_rows_of(t: Reals, other: Reals, values: Reals) -> tuple[NDArray[np.bool_]
         points, before and after an event each for itself.
     """
     rows = (t >= other[0]) & (t <= other[-1])
-    after = sides(t)[rows]
+    after = after_events(t)[rows]
     found = np.empty((int(rows.sum()), values.shape[1]))
     for flag, side in ((False, "before"), (True, "after")):
         at = after == flag
-        found[at] = between(other, values, t[rows][at], side)  # type: ignore[arg-type]
+        found[at] = interpolated(other, values, t[rows][at], side)  # type: ignore[arg-type]
     return rows, found
 
 
@@ -216,4 +216,4 @@ def _point(run: Recorded, t: float) -> Reals:
             )
         return np.concatenate(run.ends[at])
     fine = with_dense_output(run, np.array([t]))
-    return between(fine.t, np.hstack([fine.x, fine.y]), t)[0]
+    return interpolated(fine.t, np.hstack([fine.x, fine.y]), t)[0]

@@ -34,11 +34,11 @@ from psmr.study.run.data import RunData
 from psmr.study.run.points import (
     Side,
     Where,
-    apart,
-    between,
+    after_events,
+    interpolated,
     linear_system_at,
     refined,
-    sides,
+    strictly_ascending,
     system_at,
     with_dense_output,
     within_run,
@@ -136,7 +136,7 @@ class Run(RunData):
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
         inside = within_run(self.t, wanted)
         fine = with_dense_output(self, inside)
-        values = between(fine.t, values_of(fine, chosen), inside, side)
+        values = interpolated(fine.t, values_of(fine, chosen), inside, side)
         return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
 
     def system_at(self, t: float) -> System:
@@ -278,8 +278,8 @@ class Run(RunData):
         """Return which rows are meant, and their times, none twice."""
         everything = np.arange(len(self.t))
         if instants == "both":
-            return everything, apart(self.t)
-        after = sides(self.t)
+            return everything, strictly_ascending(self.t)
+        after = after_events(self.t)
         # A row goes where the one before it, or after it, has the same time.
         rows = everything[~after if instants == "before" else ~np.append(after[1:], False)]
         return rows, self.t[rows]

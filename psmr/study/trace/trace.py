@@ -12,7 +12,7 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest, shown
-from psmr.files.text import decoded
+from psmr.files.text import read_utf8
 
 TIMES = ("t", "time", "time [s]", "time(s)", "time (s)", "t [s]")
 """What the column of times is called, letters of either case."""
@@ -75,7 +75,7 @@ def read_trace(
     check_arguments(read_trace, locals())
     lines = [
         (number, line)
-        for number, line in enumerate(decoded(Path(path)).splitlines(), 1)
+        for number, line in enumerate(read_utf8(Path(path)).splitlines(), 1)
         if line.strip() and not line.startswith("#")
     ]
     if len(lines) < 3:
@@ -103,7 +103,7 @@ def read_trace(
 def _read_columns(path: str | os.PathLike[str]) -> tuple[Column, ...]:
     """Return which columns of a trace are which signals."""
     found = []
-    for number, line in enumerate(decoded(Path(path)).splitlines(), 1):
+    for number, line in enumerate(read_utf8(Path(path)).splitlines(), 1):
         parts = [part.strip().strip('"') for part in line.split(",")]
         if not line.strip() or line.startswith("#") or parts[:2] == ["column", "signal"]:
             continue

@@ -19,7 +19,7 @@ from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import modes_of
 from psmr.pencil.modes.verdict import mode_text
-from psmr.study.tuning.cost import kicked, measured
+from psmr.study.tuning.cost import measured, moved_along_mode
 from psmr.study.tuning.tuning import Candidate
 
 # The ringdown from which a mode is read: of second order in the kick, so that 1e-4 leaves 1e-8.
@@ -72,7 +72,7 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
     row = rows.iloc[int(np.argmin(rows["damping_ratio"].to_numpy()))]
     s = complex(row["real"], row["imag"])
     predicted = complex(row["real_numerical"], row["imag_numerical"])
-    w = kicked(system, s, KICK)
+    w = moved_along_mode(system, s, KICK)
     n = system.n
     left = _left(linear, s, small)
     t_end = max(8.0, CYCLES * 2.0 * np.pi / s.imag)

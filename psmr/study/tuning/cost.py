@@ -100,7 +100,7 @@ def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) ->
     quick
         Whether a few steps are enough, as for a large system.
     """
-    w = kicked(system)
+    w = moved_along_mode(system)
     timing = (QUICK_STEPS, QUICK_REPEATS) if quick else (STEPS, REPEATS)
     schemes = list(schemes)
     for scheme in schemes[:1]:  # what is not compiled yet is compiled before the clock runs
@@ -114,7 +114,7 @@ def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) ->
     return CostModel(terms, time.process_time() - began)
 
 
-def kicked(system: System, near: complex | None = None, size: float = KICK) -> Reals:
+def moved_along_mode(system: System, near: complex | None = None, size: float = KICK) -> Reals:
     """Return the start moved along a mode by `size` in its largest variable; y is consistent.
 
     Parameters
@@ -157,7 +157,7 @@ def _liveliest(s: NDArray[np.complex128]) -> int:
 def measured(system: System, scheme: Scheme, t_end: float) -> float:
     """Return the processor time in s for one simulated second of the oscillation, by the clock."""
     steps = max(1, round(t_end / scheme.step))
-    return _timed(system, scheme, kicked(system), steps, REPEATS) / scheme.step
+    return _timed(system, scheme, moved_along_mode(system), steps, REPEATS) / scheme.step
 
 
 def _first_stable(

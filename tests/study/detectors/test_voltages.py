@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.internals import Change, beside
+from tests.internals import Change, digits_beyond
 from tests.study.detectors.made import detected, found, made_points
 
 # Limits that no other bus meets at rest (1.04 pu at most, 0.99 at least).
@@ -82,9 +82,9 @@ def test_a_voltage_beyond_a_limit_for_too_long_is_found(system, v, what, colour,
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_limits_are_limits_and_no_more(system, sign):
     limit, what = (0.8, "low voltage") if sign < 0 else (1.1, "high voltage")
-    beside = [1.0, *(3 * [limit - 1e-6 * sign]), 1.0]
+    near = [1.0, *(3 * [limit - 1e-6 * sign]), 1.0]
     beyond = [1.0, *(3 * [limit + 1e-6 * sign]), 1.0]
-    assert found(over_time(system, beside), what) == []
+    assert found(over_time(system, near), what) == []
     assert len(found(over_time(system, beyond), what)) == 1
 
 
@@ -138,7 +138,7 @@ def test_a_value_close_to_its_limit_is_written_so_that_it_differs(system):
     assert end.sentence == "The run ends with 0.89996 pu at bus5, below 0.9 pu."
     (end,) = found(over_time(system, [1.0, 1.0, 0.85123]), "voltage at the end")
     assert end.sentence == "The run ends with 0.851 pu at bus5, below 0.9 pu."
-    assert beside(2.0, 2.0, 3) == "2"
+    assert digits_beyond(2.0, 2.0, 3) == "2"
 
 
 @pytest.mark.parametrize(("short", "is_found"), [(0.0, True), (0.5e-9, True), (1e-7, False)])
