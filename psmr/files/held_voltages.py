@@ -119,7 +119,7 @@ def _controlled(rows: Sequence[GeneratorRow]) -> int:
 
 
 def _share(rows: Sequence[GeneratorRow], controlled: int, shared: bool) -> float:
-    """Return the share of the generators of one bus in the reactive power that another one needs.
+    """Return the share of the generators of one bus in the reactive power that a voltage needs.
 
     `shared` says whether those of further buses hold that one, too.
     """
@@ -128,7 +128,8 @@ def _share(rows: Sequence[GeneratorRow], controlled: int, shared: bool) -> float
         words = ", ".join(f"{row.name} {row.share:g}" for row in asked)
         warnings.warn(
             f"{asked[-1].where}: generators of bus {rows[0].bus} ask for different shares (RMPCT) of what bus"
-            f" {controlled} needs ({words}); a plant has one, and the last counts: {asked[-1].share:g}",
+            f" {controlled or rows[0].bus} needs ({words}); a plant has one, and the last counts:"
+            f" {asked[-1].share:g}",
             PsmrWarning,
             stacklevel=4,
         )

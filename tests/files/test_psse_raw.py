@@ -201,6 +201,18 @@ def test_a_plant_has_one_share(read):
     assert q[1] + q[2] == pytest.approx(q[3] / 2, rel=1e-9)
 
 
+def test_a_plant_shares_with_those_that_regulate_its_own_bus(read):
+    """Its RMPCT counts then: unit 2 gives 30 for each 60 of unit 4."""
+    unit = "{},'1',50.0,0.0,600.0,-600.0,1.0,{},100.0,0.0,0.3,0.0,0.0,1.0,1,{}"
+    slack = raw_text().split("BEGIN GENERATOR DATA\n")[1].splitlines()[0]
+    rows = [slack, unit.format(2, 0, 30.0), unit.format(4, 2, 60.0)]
+    case = read(
+        raw_text(generator="\n".join(rows)).replace("'FOUR        ',  10.0,1", "'FOUR        ',  10.0,2")
+    )
+    q = power_flow(case).q
+    assert q[1] == pytest.approx(q[2] / 2, rel=1e-9)
+
+
 def test_remote_regulation_holds_the_other_bus(read, tmp_path):
     """VS belongs to the bus IREG; in MATPOWER the own bus is held at its solution."""
     case = read(raw_text().replace("-40.0,1.02,0,100.0", "-40.0,1.03,3,100.0"))

@@ -113,9 +113,9 @@ def _case(item: Item, result: Result, steps: int) -> None:
     if flow is not None:
         result.distance = distance(case, flow.voltage, stored)
     if result.balanced == "yes" and not result.meets():
-        flow, _ = _tried(lambda: power_flow(with_stored_set_points(case, stored), reactive_limits=False))
-        if flow is not None:
-            result.distance_with_stored_set_points = distance(case, flow.voltage, stored)
+        held, _ = _tried(lambda: power_flow(with_stored_set_points(case, stored), reactive_limits=False))
+        if held is not None:
+            result.distance_with_stored_set_points = distance(case, held.voltage, stored)
     if flow is None or not result.meets():
         flow, result.solved_within_limits = _tried(lambda: power_flow(case, reactive_limits=True))
         if flow is not None:

@@ -24,11 +24,11 @@ ROUNDING = 1e-5
 BALANCED = 0.02
 """What a bus may be out of balance beside that, in pu of 100 MVA; 0.1 MW is PSS/E's own tolerance."""
 
-AT_LIMIT = 0.02
-"""How far stored reactive powers may be from a limit that they are at, relative to themselves or 100 Mvar."""
-
 LOAD = 1e-3
 """What it may be out of balance at most, as a part of the largest load: networks of kilowatts are small."""
+
+AT_LIMIT = 0.02
+"""How far stored reactive powers may be from a limit that they are at, relative to themselves or 100 Mvar."""
 
 Stored = Mapping[int, complex]
 
