@@ -141,14 +141,12 @@ class OutputTransaction:
 
 
 @contextmanager
-def atomic(
-    path: str | os.PathLike[str], error: type[InputError] = InputError, parents: bool = True
-) -> Iterator[Path]:
+def atomic(path: str | os.PathLike[str], error: type[InputError] = InputError) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends well, else is removed.
 
     See `OutputTransaction` for the arguments and for the errors.
     """
-    with OutputTransaction(error, parents) as files, files.file(path) as temporary:
+    with OutputTransaction(error) as files, files.file(path) as temporary:
         yield temporary
 
 

@@ -25,6 +25,15 @@ def test_a_page_without_system_or_certificate(system, tmp_path):
     assert page.count("<svg") == 3
 
 
+def test_the_figures_of_modes_heed_the_criteria_of_the_run(system, tmp_path):
+    """Backward Euler at 20 ms adds 8.3 points to a damping ratio of 2.3 %; the usual limit is 1 point."""
+    for criteria, red in ((None, True), (psmr.Criteria(damping_change=0.5), False)):
+        psmr.simulate(system, psmr.SingleRate("BEM", h=0.02), 0.1, criteria=criteria).to_html(
+            tmp_path / "r.html"
+        )
+        assert ("scheme, damping off limits" in (tmp_path / "r.html").read_text()) == red
+
+
 def test_trajectories_mark_the_events(fault_run):
     figure = fault_run.plot()
     assert len(figure.axes) == 2

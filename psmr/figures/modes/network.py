@@ -41,11 +41,11 @@ def network_parts(found: NetworkDeformation | str) -> dict[str, Any]:
     }
 
 
-def two_deformations(found: NetworkDeformation, most: int = MOST_DOTS) -> Panel:
-    """Return two dots for each mode; of `most` those with the largest deformations."""
+def two_deformations(found: NetworkDeformation) -> Panel:
+    """Return two dots for each mode; of more than `MOST_DOTS` those with the largest deformations."""
     both = 100.0 * np.array([found.by_model, found.by_numerics])
     size = np.nan_to_num(both, nan=0.0).max(axis=0, initial=0.0)
-    kept = sorted(np.argsort(-size, kind="stable")[:most].tolist(), key=lambda k: abs(found.modes[k]))
+    kept = sorted(np.argsort(-size, kind="stable")[:MOST_DOTS].tolist(), key=lambda k: abs(found.modes[k]))
     both, place = np.maximum(both[:, kept], 100.0 * SMALLEST), np.arange(len(kept))
     kinds = (("o", BLUE, "by the model of the network"), ("x", INK, "by the scheme"))
     marks: list[Mark] = []

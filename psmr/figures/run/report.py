@@ -223,7 +223,8 @@ def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | 
     # That of another system than the run's own is not the certificate's.
     known = run.certificate.report if own else None
     report = deformation(linear, run.certificate.judged(run.scheme)) if known is None else known
-    return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.columns)}
+    figures = parts(report, states, run.criteria.damping)
+    return figures | {"subject": subject, "shapes": _shapes(linear, report.columns)}
 
 
 def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:

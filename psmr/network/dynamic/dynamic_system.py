@@ -133,15 +133,6 @@ def is_series_capacitor(device: Device) -> bool:
     return issubclass(device.component, Line) and device.parameters["x"] < 0
 
 
-def kind_of_bus(component: type[Component]) -> str:
-    """Return what a bus is in a network with a dynamic region: ``phasor``, ``dynamic`` or ``junction``."""
-    return (
-        "dynamic" if issubclass(component, DynamicBus)
-        else "junction" if issubclass(component, JunctionBus)
-        else "phasor"
-    )  # fmt: skip
-
-
 class _Conversion:
     """Devices of a phasor system, and starting values, as they are with some of them dynamic."""
 

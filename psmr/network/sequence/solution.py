@@ -19,7 +19,7 @@ from psmr.network.sequence.interconnection import (
 )
 from psmr.network.sequence.networks import Place, SequenceNetworks
 from psmr.network.sequence.two_port import Complexes, Sections, joined
-from psmr.network.topology.network import branches, buses, out_of_service
+from psmr.network.topology.network import branches, buses
 
 SEQUENCES, PHASES = ("1", "2", "0"), ("a", "b", "c")
 
@@ -44,7 +44,6 @@ class SequenceSolution:
     _impedances: Impedances
     _unbalance: tuple[Place, SequenceNetworks] | None
     _through: Complexes
-    _absent: frozenset[str]
 
     @classmethod
     def of(cls, system: System, v: Complexes, out: Collection[str] = ()) -> SequenceSolution:
@@ -61,7 +60,6 @@ class SequenceSolution:
         """
         found = unbalance(system, sorted(out))
         impedances = Impedances(system)
-        absent = frozenset({*out, *out_of_service(system)})
         voltages, through = np.zeros((3, *v.shape), dtype=complex), np.zeros((3, len(v)), dtype=complex)
         voltages[0] = v
         if found is not None:
@@ -79,7 +77,7 @@ class SequenceSolution:
             through = np.array([1, *parts])[:, None] * (y * own)
             for k, network in ((1, networks.negative), (2, networks.zero)):
                 voltages[k] = -through[k][:, None] * network.voltages[None, : v.shape[1]]
-        return cls(system, voltages, impedances, found, through, absent)
+        return cls(system, voltages, impedances, found, through)
 
     def current_into(self, branch: str, positive: Complexes) -> Complexes:
         """Return (3, K) currents into a branch at its bus i, of which `positive` is the first."""
