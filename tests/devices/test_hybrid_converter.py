@@ -17,23 +17,23 @@ HYBRID = {
     **{"t_wm": 0.05, "m_p": 0.02, "dw_max": 0.01, "dw_min": -0.008, "h": 1.0, "d_1": 5.0, "d_2": 60.0},
     **{"w_d": 6.0, "t_vf": 0.02, "t_pf": 0.03, "t_if": 0.02, "v_min": 0.8, "v_ref0": 1.01, "db_l": -0.03},
     **{"db_h": 0.03, "k_qv": 2.0, "i_max": 1.1, "k_f": 0.9, "p_max": 1.0, "p_min": -0.5, "q_max": 0.5},
-    **{"q_min": -0.4},
+    **{"q_min": -0.4, "t_vr": 0.06, "t_wr": 0.08},
 }
 PARAMETERS = {REGFMC1: HYBRID | {"p_min": -1.2}}
 UNREACHED = {REGFMC1: {9: "below"}}  # A magnitude is never below zero.
-ZERO = {REGFMC1: ("t_vsm", "t_wm", "t_vf", "t_pf", "t_if")}
+ZERO = {REGFMC1: ("t_vsm", "t_wm", "t_vf", "t_pf", "t_if", "t_vr", "t_wr")}
 VARIANTS = {REGFMC1: ({"pq_flag": 0.0}, {"f_flag": 0.0, "v_flag": 0.0, "v_ref0": 0.0})}
 
 
 def regfmc1(p, u, x):
-    theta, dw, x_d, w_m, p_m, v_m, i_qm, x_e, e = x
+    theta, dw, x_d, w_m, p_m, v_m, i_qm, x_e, e, v_r, w_r = x
     v = u.v_re + 1j * u.v_im
     along = v / abs(v)
     own = (e * np.exp(1j * theta) - v) / (p["r_e"] + 1j * p["x_e"])
     seen = own / along
-    error = (p["v_flag"] * (p["v_0"] - v_m)) / p["m_q"] - i_qm
-    asked_e = p["v_0"] + clip(p["k_pe"] * error + x_e, p["de_min"], p["de_max"])
-    p_cmd = clip(-p["f_flag"] * w_m / p["m_p"], p["dp_min"], p["dp_max"])
+    error = (p["v_flag"] * (p["v_0"] + v_r - v_m)) / p["m_q"] - i_qm
+    asked_e = p["v_0"] + v_r + clip(p["k_pe"] * error + x_e, p["de_min"], p["de_max"])
+    p_cmd = clip(p["f_flag"] * (w_r - w_m) / p["m_p"], p["dp_min"], p["dp_max"])
     damping = clip(p["d_1"] * dw + p["d_2"] * (dw - x_d), p["dpd_min"], p["dpd_max"])
     dv = p["v_ref0"] - v_m
     beyond = max(dv - p["db_h"], 0.0) + min(dv - p["db_l"], 0.0)
@@ -61,6 +61,8 @@ def regfmc1(p, u, x):
         (-seen.imag - i_qm) / p["t_if"],
         p["k_ie"] * error,
         (asked_e - e) / p["t_vsm"],
+        (u.v_gfm - v_r) / p["t_vr"],
+        (u.w_gfm - w_r) / p["t_wr"],
     )
     limits = {1: (p["dw_min"], p["dw_max"]), 7: (p["de_min"], p["de_max"])}
     i *= p["s_n"] / p["s_base"]
@@ -82,12 +84,14 @@ def test_regfmc1_is_its_block_diagram():
         "v_im": step(0.8, *((t, phasor(t).imag) for t in times)),
         "p_ref": step(0.5, (1.2013, 1.2), (2.7017, 0.4)),
         "q_ext": step(0.1, (1.6013, 0.7), (3.4017, -0.6)),
+        "v_gfm": step(0.0, (0.2013, 0.04), (2.2013, -0.03)),
+        "w_gfm": step(0.0, (1.1013, 0.004), (2.9013, -0.003)),
     }
     for pq_flag in (1.0, 0.0):
         p = HYBRID | {"pq_flag": pq_flag}
         guess = guess_of(REGFMC1, p, Terminal(0.6 + 0.8j, (0.5 - 0.1j) * (0.6 + 0.8j) * 0.64, {}))
         found = run_alone(REGFMC1, p, guess, inputs)
-        rest = (angle, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
+        rest = (angle, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
         expected = respond(regfmc1, p, rest, inputs).T
         ours = (found.p_e, found.q_e, found.i_re, found.i_im, found.dw, found.e)
         for own, other in zip(ours, expected, strict=True):
@@ -112,7 +116,6 @@ PLANT_CONTROL = (
 def test_a_plant_of_a_dyr_file_is_at_rest_and_comes_back(tmp_path, beside):
     _, mine, theirs = there_and_back(tmp_path, f"{OTHERS}{RECORD}{beside}", near=1e-8)
     assert len(mine) == (2 if beside else 1)
-    # The values that have no effect are written as 0.
     assert mine == theirs
     assert mine["REGFMC1"]["t_wm"] == 0.3183
 

@@ -32,9 +32,10 @@ class REGFMC1(Component):
         i_vsm = (e exp(j theta) - v)/(r_e + j x_e),  i_vsm conj(v)/|v| = i_d - j i_q
         |v| i_d -> 1/(1 + s t_pf) -> p_m       i_q -> 1/(1 + s t_if) -> i_qm
 
-        v_flag (v_0 - v_m)/m_q - i_qm -> k_pe + k_ie/s, limits [de_min, de_max] -> + v_0
+        v_gfm -> 1/(1 + s t_vr) -> v_r          w_gfm -> 1/(1 + s t_wr) -> w_r
+        v_flag (v_0 + v_r - v_m)/m_q - i_qm -> k_pe + k_ie/s, limits [de_min, de_max] -> + v_0 + v_r
             -> 1/(1 + s t_vsm) -> e
-        -f_flag 1/(1 + s t_wm) dw/m_p, limits [dp_min, dp_max] -> p_cmd
+        f_flag (w_r - 1/(1 + s t_wm) dw)/m_p, limits [dp_min, dp_max] -> p_cmd
         d_1 dw + d_2 s/(s + w_d) dw, limits [dpd_min, dpd_max] -> p_d
         p_cmd - p_m - p_d -> 1/(2 h s), limits [dw_min, dw_max] -> dw
         2 pi f_n dw -> 1/s -> theta
@@ -46,9 +47,9 @@ class REGFMC1(Component):
 
         i_re + j i_im = i_vsm + (i_p - j i_r) v/|v|, its magnitude at most i_max, its angle kept
 
-    The set-points are those of the source of current; the machine gives no power at rest. Without its plant
-    control REPCGFM_C1 its references are those of the start, the voltage v_0 and the nominal frequency, and
-    their time constants TVr and Twr have no effect; v_ref0 = 0 is v_0. The limits of a PI control hold for
+    The set-points are those of the source of current; the machine gives no power at rest. Its plant
+    control REPCGFM_C1 moves its references by v_gfm and w_gfm; without, they are those of the start, the
+    voltage v_0 and the nominal frequency. v_ref0 = 0 is v_0. The limits of a PI control hold for
     its integral part, without windup, and for its output. Source: PNNL, NREL et al., Standard Library
     Grid-Forming Hybrid Control Inverter-Based Resource Model (REGFM_C1), NREL/TP-5D00-97443 (2025), approved
     by the WECC, after PowerWorld, REGFM_C1, for the values and what they limit, and public implementations
@@ -59,18 +60,20 @@ class REGFMC1(Component):
 
     role = "converter"
     records = (
-        "REGFMC1 f_flag v_flag pq_flag r_e x_e m_q k_pe k_ie de_max de_min dpd_max dpd_min -t_vr t_vsm "
-        "dp_max dp_min -t_wr t_wm m_p dw_max dw_min h d_1 d_2 w_d t_vf t_pf t_if v_min v_ref0 db_l db_h k_qv "
+        "REGFMC1 f_flag v_flag pq_flag r_e x_e m_q k_pe k_ie de_max de_min dpd_max dpd_min t_vr t_vsm "
+        "dp_max dp_min t_wr t_wm m_p dw_max dw_min h d_1 d_2 w_d t_vf t_pf t_if v_min v_ref0 db_l db_h k_qv "
         "i_max k_f p_max p_min q_max q_min",
     )
     grid = "forms"
-    states = ("theta", "dw", "x_d", "w_m", "p_m", "v_m", "i_qm", "x_e", "e")
+    states = ("theta", "dw", "x_d", "w_m", "p_m", "v_m", "i_qm", "x_e", "e", "v_r", "w_r")
     algebraic = ("p_e", "q_e")
-    inputs = ("v_re", "v_im", "p_ref", "q_ext")
+    inputs = ("v_re", "v_im", "p_ref", "q_ext", "v_gfm", "w_gfm")
+    optional = {"v_gfm": 0.0, "w_gfm": 0.0}
     outputs = ("i_re", "i_im")
     limits = {"dw": ("dw_min", "dw_max"), "x_e": ("de_min", "de_max")}
     lags = {
         **{"w_m": ("t_wm",), "p_m": ("t_pf",), "v_m": ("t_vf",), "i_qm": ("t_if",), "e": ("t_vsm",)},
+        **{"v_r": ("t_vr",), "w_r": ("t_wr",)},
     }
     units = {"theta": "rad"}
 
@@ -87,6 +90,8 @@ class REGFMC1(Component):
     de_min = Parameter("pu", "lower limit of the voltage control")
     dpd_max = Parameter(PU, "upper limit of the damping power", positive)
     dpd_min = Parameter(PU, "lower limit of the damping power")
+    t_vr = Parameter("s", "time constant of the voltage reference", nonnegative, 0.0)
+    t_wr = Parameter("s", "time constant of the frequency reference", nonnegative, 0.0)
     t_vsm = Parameter("s", "time constant of the internal voltage", nonnegative)
     dp_max = Parameter(PU, "upper limit of the droop of the frequency", positive)
     dp_min = Parameter(PU, "lower limit of the droop of the frequency")
@@ -134,9 +139,9 @@ class REGFMC1(Component):
         own_re, own_im = (p.r_e * u_re + p.x_e * u_im) / square, (p.r_e * u_im - p.x_e * u_re) / square
         i_d, i_q = c * own_re + s * own_im, s * own_re - c * own_im
 
-        error = p.v_flag * (p.v_0 - v.v_m) / p.m_q - v.i_qm
-        e = p.v_0 + m.clip(p.k_pe * error + v.x_e, p.de_min, p.de_max)
-        p_cmd = m.clip(-p.f_flag * v.w_m / p.m_p, p.dp_min, p.dp_max)
+        error = p.v_flag * (p.v_0 + v.v_r - v.v_m) / p.m_q - v.i_qm
+        e = p.v_0 + v.v_r + m.clip(p.k_pe * error + v.x_e, p.de_min, p.de_max)
+        p_cmd = m.clip(p.f_flag * (v.w_r - v.w_m) / p.m_p, p.dp_min, p.dp_max)
         damping = m.clip(p.d_1 * v.dw + p.d_2 * (v.dw - v.x_d), p.dpd_min, p.dpd_max)
 
         divided = m.max(v.v_m, p.v_min)
@@ -163,6 +168,8 @@ class REGFMC1(Component):
             lag(i_q, v.i_qm, p.t_if),
             p.k_ie * error,
             lag(e, v.e, p.t_vsm),
+            lag(v.v_gfm, v.v_r, p.t_vr),
+            lag(v.w_gfm, v.w_r, p.t_wr),
         )
         base = p.s_n / p.s_base
         return derivatives, (power - v.p_e, reactive - v.q_e), (base * i_re, base * i_im)

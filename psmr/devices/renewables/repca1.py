@@ -141,7 +141,7 @@ class REPCA1(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, and the residuals of the two references."""
         voltage = m.sqrt(v.v_re_r**2 + v.v_im_r**2)
-        measured = _measured(m, v, p)
+        measured = measured_powers(m, v, p)
         error = error_band(m, v.ref - v.y_m, p.dbd1, p.dbd2)
         limited = m.clip(error, p.e_min, p.e_max)
         controlled = m.clip(p.k_p * limited + v.x_q, p.q_min, p.q_max)
@@ -182,7 +182,7 @@ class REPCA1(Component):
         }
 
 
-def _measured(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any, Any]:
+def measured_powers(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any, Any]:
     """Return (p, q, i_re, i_im) at the measuring point: of the monitored branch, or of the plant itself."""
     square = m.max(v.v_re**2 + v.v_im**2, V_LEAST**2)
     i_re, i_im = (v.p_e * v.v_re + v.q_e * v.v_im) / square, (v.p_e * v.v_im - v.q_e * v.v_re) / square

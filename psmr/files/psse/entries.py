@@ -19,11 +19,14 @@ _OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip 
 BESIDE = {
     **dict.fromkeys(("FRQDCAT", "FRQDCA", "VTGDCAT", "VTGDCA"), _OF_A_BUS),
     "COMPCC": "compensates for a second machine as well; COMP and IEEEVC for one",
-    "REPCGFMC1": "is the plant control of hybrid plants; REPCA1 is that of plants of one kind",
 }
 """What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""
 
-UNORDERED = {"HYGOV4": "HYGOV4", **dict.fromkeys(("SVSMO3", "SVSMO3T2", "SVSMO3U2"), "SVSMO3")}
+UNORDERED = {
+    "HYGOV4": "HYGOV4",
+    "REPCGFMC1": "REPCGFMC1",
+    **dict.fromkeys(("SVSMO3", "SVSMO3T2", "SVSMO3U2"), "SVSMO3"),
+}
 """Models of which no public text has the order of the values in a record, and the component that each is."""
 
 _KIND = 4

@@ -14,7 +14,8 @@ from psmr.network.equilibrium.equilibrium import Plant
 def decide(plants: Sequence[Plant], start: Mapping[str, float]) -> list[Plant]:
     """Return the plants with the parameters that their start decides (`Component.at_start`).
 
-    What changed has to be solved again. Warns (PsmrWarning) of every such parameter, with its value.
+    What changed has to be solved again. Warns (PsmrWarning) of every such parameter of a case,
+    with its value.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ def _decided(device: Device, start: Mapping[str, float]) -> Device:
     own = {v: start[f"{device.name}.{v}"] for v in (*component.states, *component.algebraic)}
     found = component.at_start(own, device.parameters)
     for name, value in found.items():
+        if name in component.memory:
+            continue
         warnings.warn(
             f"{device.name}.{name} = {device.parameters[name]:g} stands for the value that holds the start:"
             f" {value:.6g}",
