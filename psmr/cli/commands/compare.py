@@ -27,13 +27,13 @@ def add(subparsers: Any) -> None:
         help="a study file, which is run first, or a run saved by psmr run --save",
     )
     compare.add_argument(
-        "trace", type=path, metavar="TRACE", help="CSV: a line of names, then numbers; one is the time"
+        "trace", type=path, metavar="TRACE", help="text: a line of names, then numbers; one is the time"
     )
     compare.add_argument(
         "--map",
         type=path,
         metavar="FILE",
-        help="CSV that says which column is which signal: column,signal or column,signal,scale,offset",
+        help="CSV that says which column is which signal: column,signal and a unit or scale,offset",
     )
     compare.add_argument(
         "--shift", type=real_in, default=0.0, metavar="S", help="added to the times of the trace"

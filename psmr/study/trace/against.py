@@ -7,17 +7,23 @@ is model, conventions and data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import minimize_scalar
 
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest
+from psmr.dae.system.system import System
 from psmr.integrate.schemes.variable_step import VariableStep
+from psmr.network.signals.signals import unit_of, units_of
+from psmr.network.topology.network import nominal_frequency, power_base
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
+from psmr.study.trace.columns import Column, converted, recognised
 from psmr.study.trace.trace import Trace
 
 REFERENCE = 1e-7
@@ -25,6 +31,11 @@ REFERENCE = 1e-7
 
 WORTH = 0.8
 """Part of the difference to which a shift in time must reduce it to be named."""
+SHOWN = 6
+LAGS, POINTS, CHANNELS, GRID = 100, 400, 20, 1000
+"""Shifts in time that are tried, at so many points of so many signals, between so many of the run."""
+SMALLEST = 1e-6
+"""Shift in s below which there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +47,8 @@ class AgainstTrace:
     table
         A row per signal, the most different first: ``signal``, ``rms`` and ``largest`` (trace less run, in
         the signal's unit), ``t`` (when, in s), ``numerics`` and ``model`` (root of the mean square of the run
-        less the reference, and of the trace less the reference), ``range`` (that of the signal in the trace)
-        and ``part`` (rms over the largest range of its kind).
+        less the reference, and of the trace less the reference), ``range`` (that of the signal in the trace),
+        ``part`` (rms over the largest range of its kind) and ``points`` (how many, without gaps).
     devices
         A row per device, the most different first: ``device``, ``part``, ``signal``.
     shift
@@ -46,6 +57,10 @@ class AgainstTrace:
         Scheme of the reference.
     left_out
         Points of the trace outside the run.
+    columns
+        What the columns of the trace were read as, by signal.
+    unknown
+        Columns that are no signals of the run, and left out.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -53,6 +68,8 @@ class AgainstTrace:
     shift: float
     reference: VariableStep
     left_out: int
+    columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
+    unknown: tuple[str, ...] = ()
 
     @property
     def numerics(self) -> float:
@@ -62,7 +79,12 @@ class AgainstTrace:
         return numerics / (numerics + model) if numerics + model > 0.0 else 0.0
 
     def __str__(self) -> str:
-        shown = self.table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}")
+        table = (
+            self.table
+            if (self.table.points != self.table.points.max()).any()
+            else self.table.drop(columns="points")
+        )
+        shown = table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}")
         more = f"\n... {len(self.table) - 20} more signals" if len(self.table) > 20 else ""
         first = self.devices.head(5)
         devices = ", ".join(f"{d} ({100 * p:.3g} %)" for d, p in zip(first.device, first.part, strict=True))
@@ -77,7 +99,16 @@ class AgainstTrace:
             )
         if self.left_out:
             lines.append(f"{self.left_out} points of the trace lie outside the run and are left out")
+        read = [str(column) for signal, column in self.columns.items() if column.column != signal]
+        if read:
+            lines.append(f"Read as: {_listed(read)}")
+        if self.unknown:
+            lines.append(f"Left out, no signals of the run: {_listed(self.unknown)}")
         return "\n".join(lines)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return "; ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
 def compare_trace(run: Run, trace: Trace) -> AgainstTrace:
@@ -94,42 +125,76 @@ def compare_trace(run: Run, trace: Trace) -> AgainstTrace:
     check_arguments(compare_trace, locals())
     if run.system is None:
         raise InputError("the reference is a second run of the system, which this run does not have")
-    known = run.signals.everything
-    unknown = [name for name in trace.values if name not in known]
-    if unknown:
-        raise InputError(
-            f"{trace.source}: the run has no signal {unknown[0]!r}{nearest(unknown[0], known)}; "
-            f"{len(unknown)} of {len(trace.values)} columns are no signals. Say which signal each column is: "
-            "--map FILE"
-        )
+    columns, given = _signals(run, run.system, trace)
+    unknown = tuple(name for name in trace.values if name not in given)
     inside = (trace.t >= run.t[0]) & (trace.t <= run.t[-1])
     if not inside.any():
-        raise InputError(f"{trace.source}: no point is within the run, {run.t[0]:g} to {run.t[-1]:g} s")
-    names, t = list(trace.values), trace.t[inside]
-    theirs = np.column_stack([trace.values[name][inside] for name in names])
+        raise InputError(
+            f"{trace.source}: no point is within the run, {run.t[0]:g} to {run.t[-1]:g} s: the times are "
+            f"{trace.t[0]:g} to {trace.t[-1]:g} s; --shift S moves them"
+        )
+    names, t = list(columns), trace.t[inside]
+    theirs = np.column_stack([values[inside] for values in given.values()])
+    if empty := [name for name, found in zip(names, theirs.T, strict=True) if np.isnan(found).all()]:
+        raise InputError(f"{trace.source}: {empty[0]!r} has no number within the run")
     reference = VariableStep(REFERENCE)
     finer = simulate(run.system, reference, float(run.t[-1]), run.events, start=run.ends[0], certify=False)
     ours, exact = _at(run, t, names), _at(finer, t, names)
-    ranges = np.ptp(theirs, axis=0)
+    ranges = np.nanmax(theirs, axis=0) - np.nanmin(theirs, axis=0)
     kinds = np.array([name.rpartition(".")[2] for name in names])
     largest = np.array([ranges[kinds == kind].max() for kind in kinds])
+    scale = np.where(largest > 0.0, largest, 1.0)
     off = theirs - ours
-    worst = np.abs(off).argmax(axis=0)
+    worst = np.nanargmax(np.abs(off), axis=0)
+    there = ~np.isnan(off)
     table = pd.DataFrame(
         {
             "signal": names,
             "rms": _rms(off),
             "largest": off[worst, np.arange(len(names))],
             "t": t[worst],
-            "numerics": _rms(ours - exact),
+            "numerics": _rms(np.where(there, ours - exact, np.nan)),
             "model": _rms(theirs - exact),
             "range": ranges,
-            "part": _rms(off) / np.where(largest > 0.0, largest, 1.0),
+            "part": _rms(off) / scale,
+            "points": there.sum(axis=0),
         }
     ).sort_values("part", ascending=False, ignore_index=True)
-    return AgainstTrace(
-        table, _by_device(table), _shift(off, ours, t, largest), reference, int((~inside).sum())
-    )
+    late = _late(finer, t, theirs / scale, names, scale)
+    left_out = int((~inside).sum())
+    return AgainstTrace(table, _by_device(table), late, reference, left_out, columns, unknown)
+
+
+def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, Column], dict[str, Reals]]:
+    """Return what each column of a trace is, and its values in the signal's unit, both by signal."""
+    known = run.signals.everything
+    units, base, frequency = units_of(system), power_base(system) or 1.0, nominal_frequency(system) or 1.0
+    columns, values = {}, {}
+    for name, given in trace.values.items():
+        column = trace.columns.get(name, Column(name, name))
+        found: Column | None = column
+        if name in known:
+            found = converted(column, unit_of(run.signals, units, name), base, frequency, trace.source)
+        elif column.is_named:
+            found = recognised(column, known, base, frequency)
+        else:
+            raise InputError(f"{trace.source}: the run has no signal {name!r}{nearest(name, known)}")
+        if found is None:
+            continue
+        if found.signal in columns:
+            raise InputError(
+                f"{trace.source}: {found.signal} is the signal of two columns; say which: --map FILE"
+            )
+        scale = found.scale / column.scale
+        columns[found.signal] = found
+        values[name] = scale * given + (found.offset - scale * column.offset)
+    if not columns:
+        first = next(iter(trace.values))
+        raise InputError(
+            f"{trace.source}: the run has no signal {first!r}{nearest(first, known)}; none of "
+            f"{len(trace.values)} columns is one. Say which signal each column is: --map FILE"
+        )
+    return columns, values
 
 
 def _at(run: Run, t: Reals, names: list[str]) -> Reals:
@@ -142,7 +207,7 @@ def _at(run: Run, t: Reals, names: list[str]) -> Reals:
 
 
 def _rms(values: Reals) -> Reals:
-    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
+    return np.asarray(np.sqrt(np.nanmean(values**2, axis=0)))
 
 
 def _by_device(table: pd.DataFrame) -> pd.DataFrame:
@@ -152,13 +217,28 @@ def _by_device(table: pd.DataFrame) -> pd.DataFrame:
     return rows[["device", "part", "signal"]]
 
 
-def _shift(off: Reals, ours: Reals, t: Reals, scale: Reals) -> float:
-    """Return by which time the trace is late: a least-squares fit of the differences by the run's rates."""
-    steps = np.diff(t)
-    smooth = steps > 0.0
-    rate = np.diff(ours, axis=0)[smooth] / steps[smooth, None] / np.where(scale > 0.0, scale, 1.0)
-    between = 0.5 * (off[1:] + off[:-1])[smooth] / np.where(scale > 0.0, scale, 1.0)
-    total = float(np.sum(rate**2))
-    late = -float(np.sum(rate * between)) / total if total > 0.0 else 0.0
-    left = float(np.sum((between + late * rate) ** 2))
-    return late if left < WORTH**2 * float(np.sum(between**2)) else 0.0
+def _late(run: Run, t: Reals, theirs: Reals, names: list[str], scale: Reals) -> float:
+    """Return by which time the trace is late: where it differs least, 0 where that explains nothing."""
+    few = np.linspace(0, len(t) - 1, min(len(t), POINTS)).astype(int)
+    most = np.argsort(-_rms(theirs - np.nanmean(theirs, axis=0)), kind="stable")[:CHANNELS]
+    t, theirs, names = t[few], theirs[np.ix_(few, most)], [names[k] for k in most]
+    grid = np.linspace(run.t[0], run.t[-1], GRID)
+    ours = run.at(grid, names).to_numpy()
+
+    def misfit(late: float, exact: bool = False) -> float:
+        inside = (t - late >= run.t[0]) & (t - late <= run.t[-1])
+        if 2 * inside.sum() < len(t):
+            return float("inf")
+        at = t[inside] - late
+        if exact:
+            values = run.at(at, names).to_numpy()
+        else:
+            values = np.column_stack([np.interp(at, grid, column) for column in ours.T])
+        return float(np.nanmean((theirs[inside] - values / scale[most]) ** 2))
+
+    step = (t[-1] - t[0]) / LAGS
+    best = min((step * k for k in range(-LAGS // 2, LAGS // 2 + 1)), key=misfit)
+    options = {"xatol": SMALLEST}
+    late = minimize_scalar(misfit, bounds=(best - step, best + step), method="bounded", options=options).x
+    worth = abs(late) > SMALLEST and misfit(late, True) < WORTH**2 * misfit(0.0, True)
+    return float(late) if worth else 0.0

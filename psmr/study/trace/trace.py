@@ -1,10 +1,12 @@
-"""A trace: signals over time that another program computed, from a CSV file."""
+"""A trace: signals over time that another program computed, from a text file."""
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +14,15 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest, shown
+from psmr.base.numbers import real_in
 from psmr.files.text import read_utf8
+from psmr.study.trace.columns import Column, split_unit
+from psmr.study.trace.table import Table, read_table
 
-TIMES = ("t", "time", "time [s]", "time(s)", "time (s)", "t [s]")
+TIMES = ("t", "time")
 """What the column of times is called, letters of either case."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """How a column of a trace becomes a signal of psmr: scale times the column, plus offset, in its unit."""
-
-    column: str
-    signal: str
-    scale: float = 1.0
-    offset: float = 0.0
+DIGITS = "+-.0123456789"
+SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +34,17 @@ class Trace:
     t
         (K,) times in s, ascending; one that stands twice is before and after an event.
     values
-        (K,) values by signal.
+        (K,) values by signal, NaN where the trace has a gap.
     source
         The file.
+    columns
+        By signal the column that it was read from; one that has a `unit` is still to be converted.
     """
 
     t: Reals
     values: Mapping[str, Reals]
     source: str = ""
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Trace({self.source!r}, {len(self.t)} points, {len(self.values)} signals)"
@@ -53,16 +53,19 @@ class Trace:
 def read_trace(
     path: str | os.PathLike[str], columns: str | os.PathLike[str] | None = None, shift: float = 0.0
 ) -> Trace:
-    """Return the trace in a CSV file: a line of names, then numbers; the first column or ``time`` has times.
+    """Return the trace in a text file: names, then lines of numbers; the first column or ``time`` has times.
+
+    `psmr.study.trace.table` says which forms of text are read.
 
     Parameters
     ----------
     path
         The file.
     columns
-        CSV file that says which columns are which signals: lines ``column,signal`` or
-        ``column,signal,scale,offset``, the signal being scale times the column plus offset, in psmr's unit.
-        None: each column has the name of its signal.
+        CSV file that says which columns, by name or number, are which signals: lines ``column,signal``,
+        ``column,signal,unit`` or ``column,signal,scale,offset`` (offset 0 where it is left out), the signal
+        being scale times the column plus offset, in psmr's unit. None: each column has the name of its
+        signal, or that of PSS/E's channel.
     shift
         Added to the times, in s.
 
@@ -73,57 +76,79 @@ def read_trace(
         not there; with file and line.
     """
     check_arguments(read_trace, locals())
-    lines = [
-        (number, line)
-        for number, line in enumerate(read_utf8(Path(path)).splitlines(), 1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if len(lines) < 3:
-        raise InputError(f"{path}: a trace has a line of names and at least two lines of numbers")
-    names = [name.strip().strip('"') for name in lines[0][1].split(",")]
-    table = np.array([_numbers(path, number, line, len(names)) for number, line in lines[1:]])
-    time = next((k for k, name in enumerate(names) if name.lower() in TIMES), 0)
-    t = table[:, time] + shift
-    if (wrong := np.flatnonzero(np.diff(t) < 0.0)).size:
-        raise InputError(
-            f"{path}:{lines[wrong[0] + 2][0]}: t = {t[wrong[0] + 1]:g} s: times must not descend"
-        )
-    own = tuple(Column(name, name) for k, name in enumerate(names) if k != time)
-    given = own if columns is None else _read_columns(columns)
-    values: dict[str, Reals] = {}
-    for column in given:
-        if column.column not in names:
-            raise InputError(
-                f"{path}: there is no column {shown(column.column)}{nearest(column.column, names)}"
-            )
-        values[column.signal] = column.scale * table[:, names.index(column.column)] + column.offset
-    return Trace(t, values, str(path))
+    table = read_table(Path(path))
+    time, t = _times(path, table, shift)
+    own = [split_unit(name) for name in table.names]
+    every = {
+        k: Column(name, own[k][0], unit=table.units[k] or own[k][1])
+        for k, name in enumerate(table.names)
+        if k != time
+    }
+    given = list(every.items())
+    if columns is not None:
+        given = list(_mapped(path, table, every, columns))
+    values = {column.signal: column.scale * table.numbers[:, k] + column.offset for k, column in given}
+    if twice := [name for name, n in Counter(column.signal for _, column in given).items() if n > 1]:
+        raise InputError(f"{path}: {twice[0]!r} is the signal of two columns; say which: --map FILE")
+    if empty := [name for name, found in values.items() if np.isnan(found).all()]:
+        raise InputError(f"{path}: {empty[0]!r} has no number")
+    return Trace(t, values, str(path), {column.signal: column for _, column in given})
 
 
-def _read_columns(path: str | os.PathLike[str]) -> tuple[Column, ...]:
-    """Return which columns of a trace are which signals."""
-    found = []
-    for number, line in enumerate(read_utf8(Path(path)).splitlines(), 1):
-        parts = [part.strip().strip('"') for part in line.split(",")]
+def _times(path: str | os.PathLike[str], table: Table, shift: float) -> tuple[int, Reals]:
+    """Return the place of the column of times, and the times in s."""
+    named = [split_unit(name) for name in table.names]
+    place = next((k for k, (name, _) in enumerate(named) if name.lower() in TIMES), 0)
+    unit = (table.units[place] or named[place][1]).lower()
+    what = f"the times are {table.names[place]!r}"
+    if unit not in SECONDS:
+        raise InputError(f"{path}: {what}: {unit!r} must be one of {', '.join(filter(None, SECONDS))}")
+    t = table.numbers[:, place] * SECONDS[unit] + shift
+    if missing := np.flatnonzero(np.isnan(t)).tolist():
+        raise InputError(f"{path}:{table.lines[missing[0]]}: {what}, and this line has none")
+    if wrong := np.flatnonzero(np.diff(t) < 0.0).tolist():
+        at = wrong[0] + 1
+        raise InputError(f"{path}:{table.lines[at]}: {what}: t = {t[at]:g} s: times must not descend")
+    return place, t
+
+
+def _mapped(
+    path: str | os.PathLike[str], table: Table, every: Mapping[int, Column], columns: str | os.PathLike[str]
+) -> Iterator[tuple[int, Column]]:
+    """Yield the place of each column that a map names, and what it is."""
+    for number, line in enumerate(read_utf8(Path(columns)).splitlines(), 1):
+        by = next((separator for separator in (";", "\t") if separator in line), ",")
+        parts = [part.strip() for part in next(csv.reader([line], delimiter=by, skipinitialspace=True), [])]
         if not line.strip() or line.startswith("#") or parts[:2] == ["column", "signal"]:
             continue
-        if len(parts) not in (2, 4) or not all(parts):
+        where = f"{columns}:{number}: {shown(line)}"
+        if len(parts) not in (2, 3, 4) or not all(parts):
             raise InputError(
-                f"{path}:{number}: {shown(line)}: must be column,signal or column,signal,scale,offset"
+                f"{where}: must be column,signal and, where it needs them, a unit or scale,offset"
             )
-        found.append(Column(parts[0], parts[1], *_numbers(path, number, ",".join(parts[2:]), len(parts) - 2)))
-    return tuple(found)
+        name, signal = parts[:2]
+        place = _place(path, table, every, name)
+        if len(parts) == 2 or (len(parts) == 3 and parts[2][0] not in DIGITS):
+            yield (
+                place,
+                replace(every[place], signal=signal, unit=parts[2] if parts[2:] else every[place].unit),
+            )
+            continue
+        try:
+            numbers = [real_in(part) for part in parts[2:]]
+        except ValueError as error:
+            raise InputError(f"{where}: scale and offset: {error}") from error
+        yield place, Column(every[place].column, signal, numbers[0], numbers[1] if len(numbers) > 1 else 0.0)
 
 
-def _numbers(path: str | os.PathLike[str] | Path, number: int, line: str, count: int) -> list[float]:
-    """Return the numbers of a line of a CSV file, of which there must be so many."""
-    parts = line.split(",") if count else []
-    if len(parts) != count:
-        raise InputError(f"{path}:{number}: {len(parts)} entries; the line of names has {count}")
-    try:
-        values = [float(part) for part in parts]
-    except ValueError as error:
-        raise InputError(f"{path}:{number}: {error}; every entry must be a number") from error
-    if not np.isfinite(values).all():
-        raise InputError(f"{path}:{number}: every entry must be a finite number")
-    return values
+def _place(path: str | os.PathLike[str], table: Table, every: Mapping[int, Column], name: str) -> int:
+    """Return the place of a column by its name, with its unit or without, or by its number from 1."""
+    places = [k for k, own in every.items() if name in (own.column, own.signal)]
+    if not places and name.isdecimal() and int(name) - 1 in every:
+        return int(name) - 1
+    if len(places) != 1:
+        known = [column.column for column in every.values()]
+        what = f"there are {len(places)} columns" if places else "there is no column"
+        remedy = "; name it by its number, from 1" if places else nearest(name, known)
+        raise InputError(f"{path}: {what} {shown(name)}{remedy}")
+    return places[0]

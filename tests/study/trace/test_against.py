@@ -101,10 +101,14 @@ def test_the_command_takes_names_and_units_from_a_map(tmp_path, monkeypatch, cap
     ("text", "words"),
     [
         ("t,G2.omega\n0.1,1.0\n", "a trace has a line of names and at least two lines of numbers"),
-        ("# of PSS/E\nt,G2.omega\n0.1,1.0\n0.2,x\n", r"trace.csv:4: could not convert string to float: 'x'"),
-        ("t,G2.omega\n0.1,1.0\n0.2\n", "trace.csv:3: 1 entries; the line of names has 2"),
-        ("t,G2.omega\n0.1,1.0\n0.2,nan\n", "trace.csv:3: every entry must be a finite number"),
-        ("t,G2.omega\n0.2,1.0\n0.1,1.0\n", "trace.csv:3: t = 0.1 s: times must not descend"),
+        ("# of PSS/E\nt,G2.omega\n0.1,1.0\n0.2,x\n", r"trace.csv:4: G2.omega = 'x' is not a number"),
+        ("t,G2.omega\n0.1,1.0\n0.2\n", "trace.csv:3: 1 entries; the first line of numbers has 2"),
+        ("t,G2.omega\n0.1,1.0\n0.2,inf\n", "trace.csv:3: every entry must be a finite number"),
+        ("t,G2.omega\n0.1,nan\n0.2,\n", "'G2.omega' has no number"),
+        (
+            "t,G2.omega\n0.2,1.0\n0.1,1.0\n",
+            "trace.csv:3: the times are 't': t = 0.1 s: times must not descend",
+        ),
         ("t,G2.speed\n0.1,1.0\n0.2,1.0\n", r"the run has no signal 'G2.speed'.*--map FILE"),
         ("t,G2.omega\n11,1.0\n12,1.0\n", "no point is within the run, 0 to 3 s"),
     ],
@@ -120,7 +124,8 @@ def test_a_map_that_cannot_be_is_refused(tmp_path, capsys):
     trace, columns = tmp_path / "trace.csv", tmp_path / "map.csv"
     trace.write_text("t,a\n0.1,1.0\n0.2,1.0\n")
     for text, words in (
-        ("a,G2.omega,2\n", "must be column,signal or column,signal,scale,offset"),
+        ("a,G2.omega,2,x\n", "scale and offset: not a number: 'x'"),
+        ("a\n", "must be column,signal and, where it needs them, a unit"),
         ("b,G2.omega\n", "there is no column 'b'"),
     ):
         columns.write_text(text)
