@@ -17,7 +17,6 @@ from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
-from psmr.devices.dynamic_network.three_phase_line import ThreePhaseLine
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceAdmittance,
@@ -128,7 +127,7 @@ DYNAMIC: tuple[type[Component], ...] = (
     *(DynamicBus, JunctionBus, DynamicLine, DynamicSeriesCapacitor, DynamicTransformer),
     TravellingWaveLine,
     *(DynamicCapacitor, DynamicReactor, DynamicLoad, FaultInductor),
-    *(ThreePhaseBus, ThreePhaseLine, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
+    *(ThreePhaseBus, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
 )
 """Components that the tables of a case stand for in a region with dynamics of the network."""
 

@@ -57,10 +57,7 @@ PARAMETERS = {
         **{"f_n": 60.0, "g_fault": 3.0, "b_fault": -2.0, "g_ab": 2.0, "g_bc": 0.7, "g_ca": 1.3},
         **{"g_a": 1.5, "g_b": 0.4, "g_c": 0.9},
     },
-    models.ThreePhaseLine: {
-        **{**BRANCH, "f_n": 60.0, "end_i": 1.0, "end_j": 1.0, "r_0": 0.03, "x_0": 0.25},
-        **{"open_b": 1.0},
-    },
+    models.FaultInductor: {"f_n": 60.0, "r": 0.01, "x": 0.05, "status": 1.0},
     models.ZeroSequenceBus: {"f_n": 60.0},
     models.ZeroSequenceBranch: {**BRANCH, "f_n": 60.0, "tap": 0.95, "end_i": 1.0, "end_j": 1.0},
     models.ZeroSequenceAdmittance: {"g": 0.1, "b": 0.5},

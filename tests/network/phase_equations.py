@@ -41,6 +41,7 @@ class Branch:
 
     def __init__(self, first, second, z, z_0, source=None):
         self.first, self.second, self.source, self.open = first, second, source, set()
+        self.z, self.grounded = z, z_0 is not None
         self.inverse = coupled(1 / z.imag, 1 / z_0.imag if z_0 else 0.0)
         self.ratio = coupled(z.real / z.imag, z_0.real / z_0.imag if z_0 else 0.0)
 
@@ -49,7 +50,14 @@ class Branch:
         if not self.open:
             return W * (self.inverse @ across - self.ratio @ i)
         closed = sorted({0, 1, 2} - self.open)
-        found, inductance = np.zeros(3), np.linalg.inv(self.inverse)
+        if self.grounded:
+            found, inductance = np.zeros(3), np.linalg.inv(self.inverse)
+        elif len(closed) == 2:  # in series
+            k, j = closed
+            rate = W * ((across[k] - across[j]) / self.z.imag / 2 - self.z.real / self.z.imag * i[k])
+            return np.array([rate * (n == k) - rate * (n == j) for n in range(3)])
+        else:
+            return np.zeros(3)
         if closed:
             free = (across - inductance @ self.ratio @ i)[closed]
             found[closed] = W * np.linalg.solve(inductance[np.ix_(closed, closed)], free)
@@ -163,7 +171,8 @@ class Phases:
     def _zero(self, solution, begin, end, name):
         """Return the first zero after `begin` of what is waited for, None without one."""
         value = self.waiting[name][0]
-        times = np.linspace(begin, end, max(3, int((end - begin) / 1e-4)))[1:]
+        times = np.linspace(begin, end, max(3, int((end - begin) / 1e-4)))
+        times[0] += 1e-7
         signs = np.sign([value(solution(t)) for t in times])
         for a, b in itertools.pairwise(np.flatnonzero(signs)):
             if signs[a] != signs[b]:
@@ -186,7 +195,7 @@ TURNING = {"type": "ClassicalMachine", "h": 1e6, "d": 0.0}
 """A machine that no fault moves; unlike an infinite bus it has a nominal frequency."""
 
 
-def made(buses, lines, loads, sources, transformers=(), grounded=(), rigid=False):
+def made(buses, lines, loads, sources, transformers=(), grounded=(), rigid=False, links=(), reactors=()):
     return psmr.make_case(
         "network",
         sequence=[
@@ -199,13 +208,21 @@ def made(buses, lines, loads, sources, transformers=(), grounded=(), rigid=False
                 {"element": f"transformer{a}-{b}", "connection": "Dyn", "x0": x, "r0": r}
                 for a, b, r, x in transformers
             ),
+            *(
+                {"element": f"transformer{a}-{b}", "connection": "YNyn", "x0": Z0 * x, "r0": Z0 * r}
+                for a, b, r, x in links
+            ),
+            *({"element": f"shunt{n}", "connection": "YN" if n in grounded else "Y"} for n, _ in reactors),
             *({"element": f"load{n}", "connection": "YN" if n in grounded else "Y"} for n, _, _ in loads),
         ],
         base_mva=100.0,
         frequency_hz=60.0,
         buses=[{"number": n} for n in buses],
         lines=[dict(zip(("from", "to", "r", "x", "b"), row, strict=True)) for row in lines],
-        transformers=[dict(zip(("from", "to", "r", "x"), row, strict=True)) for row in transformers],
+        transformers=[
+            dict(zip(("from", "to", "r", "x"), row, strict=True)) for row in (*transformers, *links)
+        ],
+        shunts=[{"bus": n, "b_mvar": -q} for n, q in reactors],
         loads=[{"bus": n, "p_mw": p, "q_mvar": q, "model": "impedance", "v_0": 1.0} for n, p, q in loads],
         generators=[
             {
@@ -226,6 +243,17 @@ THREE = {
     "grounded": (3,),
     "sources": [(1, 1.03, 0.0, 0.005, 0.1)],
 }
+FIVE = {
+    "buses": (1, 2, 3, 4, 5),
+    "lines": [*THREE["lines"], (4, 5, 0.01, 0.1, 0.08)],
+    "links": [(2, 4, 0.002, 0.08), (3, 5, 0.003, 0.1)],
+    "reactors": [(4, 25.0), (5, 30.0)],
+    "loads": [(2, 80.0, 30.0), (3, 60.0, 20.0), (5, 40.0, 15.0)],
+    "grounded": (3, 4),
+    "sources": THREE["sources"],
+}
+"""Two transformers between buses with capacitance, reactors with and without a grounded neutral."""
+
 NINE = {
     "buses": tuple(range(1, 10)),
     "lines": [
@@ -263,6 +291,13 @@ def reference(grid, system):
         z = 1.0 / complex(p / 100, -q / 100)
         branches.append(Branch(n, None, z, z if n in grid.get("grounded", ()) else None))
         currents.append(_of(value, f"load{n}.i_l"))
+    for a, b, r, x in grid.get("links", ()):
+        branches.append(Branch(a, b, complex(r, x), Z0 * complex(r, x)))
+        currents.append(_of(value, f"transformer{a}-{b}.i"))
+    for n, q in grid.get("reactors", ()):
+        z = complex(0.0, 100.0 / q)
+        branches.append(Branch(n, None, z, z if n in grid.get("grounded", ()) else None))
+        currents.append(_of(value, f"shunt{n}.i_l"))
     network = Phases(branches, charge)
     volts = [_of(value, f"bus{bus}.v") for bus in network.buses]
     return network, np.concatenate([phases(0.0, z) for z in (*currents, *volts)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.network.phase_equations import B0, NINE, THREE, InductiveFault, made, phases, reference
+from tests.network.phase_equations import B0, FIVE, NINE, THREE, InductiveFault, made, phases, reference
 
 BEGIN, END, LAST = 0.01, 0.03, 0.05
 SHORT = 0.014
@@ -138,6 +138,36 @@ def opening(grid, line, at_zero):
     return psmr.LineTrip(f"{a}-{b}", BEGIN, END, at_zero=at_zero), [(BEGIN, begin), (END, close)]
 
 
+def opened(grid, *names):
+    """Transformers, reactors and loads, of which each phase opens at the zero of its current."""
+    order = [*(f"line{a}-{b}" for a, b, *_ in grid["lines"]), *("" for _ in grid["sources"])]
+    order += [f"load{n}" for n, *_ in grid["loads"]]
+    order += [f"transformer{a}-{b}" for a, b, *_ in grid["links"]]
+    order += [f"shunt{n}" for n, _ in grid["reactors"]]
+
+    def begin(network, x):
+        for place in map(order.index, names):
+            for k in range(3):
+
+                def then(network, x, place=place, k=k):
+                    branch = network.branches[place]
+                    others = set() if branch.grounded or not branch.open else {0, 1, 2}
+                    branch.open |= {k} | others
+                    x[[3 * place + n for n in branch.open]] = 0.0
+
+                network.waiting[place, k] = (lambda x, at=3 * place + k: x[at]), then
+
+    events = [
+        psmr.LoadTrip(int(name[4:]), BEGIN, 1.0)
+        if name.startswith("load")
+        else psmr.ShuntSwitch(name, BEGIN, on=False)
+        if name.startswith("shunt")
+        else psmr.LineTrip(name, BEGIN)
+        for name in names
+    ]
+    return events, [(BEGIN, begin)]
+
+
 def open_phases(grid, line, phases):
     a, b = grid["lines"][line][:2]
 
@@ -184,6 +214,11 @@ UNBALANCED = {
     "3 buses, bc through an inductance to the zero": (THREE, inductive(2, "bc")),
     "3 buses, cag through an inductance to the zeros": (THREE, inductive(2, "cag", 0.05, clear=SHORT)),
     "3 buses, abc through an inductance to the zeros": (THREE, inductive(2, "abc")),
+    "5 buses, a transformer": (FIVE, opened(FIVE, "transformer2-4")),
+    "5 buses, a reactor with its neutral grounded": (FIVE, opened(FIVE, "shunt4")),
+    "5 buses, a reactor without": (FIVE, opened(FIVE, "shunt5")),
+    "5 buses, loads": (FIVE, opened(FIVE, "load3", "load2")),
+    "5 buses, several at once": (FIVE, opened(FIVE, "transformer3-5", "shunt5", "load5", "load3")),
     "9 buses, ag through an inductance to the zero": (NINE, inductive(5, "ag", 0.0, 0.1)),
     "9 buses, abg through an inductance at once": (NINE, inductive(5, "abg", at_zero=False)),
     "9 buses, ag": (NINE, fault(5, "ag")),
@@ -219,7 +254,8 @@ def test_phase_quantities_are_those_of_equations_in_abc(name):
         start = network.with_fault(start, copy.deepcopy(branch))
     at_rest = network.volts(start)
     solution = network.run(start, plan, LAST)
-    run = psmr.simulate(system, psmr.VariableStep(1e-9, method="ESDIRK43"), LAST, [event], certify=False)
+    events = event if isinstance(event, list) else [event]
+    run = psmr.simulate(system, psmr.VariableStep(1e-9, method="ESDIRK43"), LAST, events, certify=False)
     # Points that are not at an instant of an event.
     t = np.linspace(0.0, LAST, 203)[1:-1]
     wanted = np.array([solution(q) for q in t])

@@ -77,7 +77,8 @@ def opening_at_zero(
             signs = {SIGNS[k]: 1.0 if flowing[k] > 0 else -1.0 for k in new}
             return {**signs, **opened(p, [k for k in new if abs(flowing[k]) < NO_CURRENT])}
         beyond = _beyond(flowing, wait, p)
-        return opened(p, [k for k in range(3) if wait[k] and (beyond[k] >= 0 or beyond[k] == max(beyond))])
+        due = [wait[k] and (beyond[k] >= -NO_CURRENT or beyond[k] == max(beyond)) for k in range(3)]
+        return opened(p, [k for k in range(3) if due[k]])
 
     def words(p: Any, acts_on: str) -> str:
         noted = all(getattr(p, name) for name, wait in zip(SIGNS, waiting(p), strict=True) if wait)

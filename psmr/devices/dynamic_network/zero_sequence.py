@@ -65,7 +65,7 @@ class ZeroSequenceBus(Component):
 class ZeroSequenceBranch(Component):
     """An impedance in the zero sequence, between two buses or to ground, and its part of the charging.
 
-    (x / w0) di/dt = v_i / tap - v_j - u - r i,   i_i = i / tap,   i_j = -i     (into the branch)
+    (x / w0) di/dt = (v_i - u) / tap - v_j - r i,   i_i = i / tap,   i_j = -i     (into the branch)
 
     u is the mean of the voltages across the poles of a breaker, zero while all are closed.
     """
@@ -152,7 +152,7 @@ class ZeroSequenceAdmittance(Component):
 def _branch(v: Any, p: Any, end_i: int, end_j: int) -> tuple[Terms, Terms, Terms]:
     w0, on = 2 * np.pi * p.f_n, p.status
     v_j = 0 if end_j == GROUND else v.v_j
-    across = on * (v.v_i / p.tap - v_j - (v.u_a + v.u_b + v.u_c) / 3)
+    across = on * ((v.v_i - (v.u_a + v.u_b + v.u_c) / 3) / p.tap - v_j)
     rate = w0 / p.x * (across - p.r * v.i)
     derivatives: Terms = (rate,)
     residuals: Terms = ()

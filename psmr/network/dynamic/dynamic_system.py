@@ -32,7 +32,6 @@ from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
-from psmr.devices.dynamic_network.three_phase_line import ThreePhaseLine
 from psmr.devices.dynamic_network.travelling_wave import (
     TravellingWaveLine,
     own_waves,
@@ -97,9 +96,7 @@ def _with_dynamics(system: System, region: Region, frequency: float) -> System:
     names = region_devices(system, region)
     conversion = _Conversion(system, region, names, frequency)
     devices = [conversion.device(d) for d in system.devices]
-    devices += conversion.zero.with_poles(
-        {d.name for d in devices if issubclass(d.component, ThreePhaseLine)}
-    )
+    devices += conversion.zero.devices
     _warn_of_loads(conversion)
     known = {f"{d.name}.{n}" for d in devices for n in (*d.component.states, *d.component.algebraic)}
     known |= {f"{d.name}.{n}" for d in devices for n in d.component.inputs if n not in d.connections}
@@ -283,14 +280,6 @@ class _Conversion:
             n = self.region.sections if p["b"] > 0 else 1
             component, own = DynamicLine, section_values(p["r"], p["x"], p["b"], p["g"], n)
             values |= own | {"sections": float(n)}
-            phases = (
-                self.zero.of_line(device.name)
-                if n == 1 and set(kinds.values()) <= {PHASOR, CHARGED}
-                else None
-            )
-            if phases is not None:
-                component = ThreePhaseLine
-                values |= {f"{name}_0": phases.parameters[name] for name in ("r", "x")}
             self._line_start(device.name, own, n, p["status"], *v)
         else:
             component = DynamicTransformer
@@ -298,9 +287,6 @@ class _Conversion:
             i = p["status"] * (v[0] / cmath.rect(p["tap"], p["shift"]) - v[1]) / complex(p["r"], p["x"])
             self.start |= _pair(f"{device.name}.i", i)
         wires = dict(device.connections)
-        if component is ThreePhaseLine:
-            wires |= {f"v_0_{e}": f"{zero_name(bus)}.v" for e, bus in zip("ij", ends, strict=True)}
-            wires["i_0"] = f"{zero_name(device.name)}.i"
         for e, bus in zip("ij", ends, strict=True):
             if kinds[e] in (JUNCTION, DEPENDENT):
                 wires |= {f"d_{part}_{e}": f"{bus}.d_{part}" for part in ("re", "im")}

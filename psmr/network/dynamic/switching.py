@@ -12,8 +12,9 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.poles import CLOSED, DRAWN
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
-from psmr.devices.dynamic_network.shunts import DynamicReactor
+from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import OPEN
 from psmr.integrate.run.trajectory import Change
@@ -55,9 +56,9 @@ def with_switched_currents(system: System, change: Change) -> Change:
     """Return a change with what it does to the states and the zero sequence of what it opens or closes.
 
     The current of an element that opens ends at once, and what was charged between its sections is gone; one
-    that closes starts without current.
+    that closes starts without current. A load with poles that trips as a whole opens at zeros of its current.
     """
-    zero = zero_elements(system)
+    change, zero = _with_poles_of_loads(system, change), zero_elements(system)
     status = [(name, value) for name, parameter, value in change.parameters if parameter == "status"]
     status += [(name, 0.0) for name in change.out] + [(name, 1.0) for name in change.back]
     zeros = [(d, value) for name, value in status for d in zero.get(name, ())]
@@ -74,20 +75,43 @@ def with_switched_currents(system: System, change: Change) -> Change:
     return replace(change, parameters=(*change.parameters, *parameters), states=(*change.states, *states))
 
 
+def _with_poles_of_loads(system: System, change: Change) -> Change:
+    """Return a change in which each load with poles that it takes away trips by these."""
+    parameters = change.parameters
+    loads = {name for name, parameter, _ in parameters if parameter in ("p", "q")}
+    for name in loads:
+        device = system.device(name)
+        if not (issubclass(device.component, DynamicLoad) and device.parameters.keys() >= CLOSED.keys()):
+            continue
+        drawn = {parameter: value for n, parameter, value in parameters if n == name and parameter in DRAWN}
+        others = tuple(entry for entry in parameters if entry[0] != name or entry[1] not in DRAWN)
+        if any(drawn.get(p, system.parameter(name, p)) for p in ("p", "q")):
+            parameters = (*parameters, *((name, p, value) for p, value in CLOSED.items()))
+        else:
+            parameters = (*others, (name, "trip", float(OPEN.index("abc"))))
+    return change if parameters is change.parameters else replace(change, parameters=parameters)
+
+
 def zero_statuses(system: System, out: Collection[str] = ()) -> tuple[tuple[str, str, float], ...]:
     """Return the statuses of zero-sequence elements that are not those of their devices."""
     zero = zero_elements(system)
     found = []
     for device in system.devices if zero else ():
-        switch = "status" in parameters_of(device.component)
-        status = system.parameter(device.name, "status") if switch else 1.0
-        wanted = 0.0 if device.name in out else status
+        wanted = 0.0 if device.name in out else _in_service(system, device)
         found += [
             (d.name, "status", wanted)
             for d in zero.get(device.name, ())
             if system.parameter(d.name, "status") != wanted
         ]
     return tuple(found)
+
+
+def _in_service(system: System, device: Device) -> float:
+    """Return whether a device is in service; a load is while it draws anything."""
+    if "status" in parameters_of(device.component):
+        return system.parameter(device.name, "status")
+    load = issubclass(device.component, DynamicLoad)
+    return float(not load or any(system.parameter(device.name, name) for name in ("p", "q")))
 
 
 def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> None:
@@ -104,7 +128,7 @@ def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> No
     for change in changes:
         for name, parameter, value in change.parameters:
             if name in zero:
-                _refuse_in_zero_sequence(change, name, parameter, zero[name])
+                _refuse_in_zero_sequence(change, system.device(name), parameter, value, zero[name])
             if name in elements:
                 _refuse(system, change, elements[name], parameter, value)
             elif parameter in ("fault", "open_phases") and value > 1:
@@ -195,10 +219,13 @@ def _remedy(bus: str) -> str:
     return f"give {bus} a capacitance (a [[shunt]] with b_mvar > 0)"
 
 
-def _refuse_in_zero_sequence(change: Change, name: str, parameter: str, zero: Sequence[Device]) -> None:
+def _refuse_in_zero_sequence(
+    change: Change, device: Device, parameter: str, value: float, zero: Sequence[Device]
+) -> None:
     """Raise EventError for what the zero sequence of a device cannot do."""
+    name = device.name
     at = f"{change.label or change} at t = {change.t:g} s"
-    if parameter in ("p", "q", "p_rate", "q_rate", "shed"):
+    if parameter in (*DRAWN, "shed") and value != device.parameters[parameter]:
         raise EventError(
             f"{at}: {name} has a grounded neutral, and its zero sequence keeps its size; give it"
             ' connection = "Y" under [[sequence]], or take a shunt and a trip of that'

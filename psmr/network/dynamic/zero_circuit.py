@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from psmr.base.errors import InputError, PsmrWarning
 from psmr.dae.declare.device import Device
@@ -47,18 +47,6 @@ class ZeroCircuit:
     devices: tuple[Device, ...] = ()
     kinds: Mapping[str, int] = field(default_factory=dict)
     start: Mapping[str, float] = field(default_factory=dict)
-
-    def of_line(self, line: str) -> Device | None:
-        """Return the zero sequence of a line, None where it has none."""
-        return next((d for d in self.devices if d.name == zero_name(line)), None)
-
-    def with_poles(self, lines: Collection[str]) -> Iterator[Device]:
-        """Yield its elements, those of some lines with the voltages across the poles of their breakers."""
-        for device in self.devices:
-            line = device.data[PART_OF]
-            poles = {name: f"{line}.{name}" for name in ZeroSequenceBranch.optional}
-            own = line in lines and issubclass(device.component, ZeroSequenceBranch)
-            yield replace(device, connections={**device.connections, **poles}) if own else device
 
 
 def zero_name(device: str) -> str:

@@ -127,7 +127,7 @@ def _of_phases(device: str, component: type[Bus], p: SimpleNamespace) -> dict[st
             f" [[sequence]]; or take a fault between phases, or leave {device} out of the region"
         )
     if p.x_fault > 0:
-        return found  # a device of its own carries its current, see `psmr.network.dynamic.fault_inductors`
+        return found  # a device of its own carries its current, see `psmr.network.dynamic.event_devices`
     if phases == "abc" and with_ground and p.clearing and not p.x_fault:
         return found | dict.fromkeys(TO_GROUND, 1.0 / p.r_fault)  # the same in single phases
     if phases in ("", "abc"):

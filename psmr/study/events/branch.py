@@ -10,10 +10,11 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.keywords import explains_keywords
 from psmr.devices.dynamic_network.branch import DynamicLine
-from psmr.devices.dynamic_network.three_phase_line import CLOSED, ThreePhaseLine
+from psmr.devices.dynamic_network.poles import CLOSED
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.event_devices import can_have_poles, has_poles
 from psmr.network.sequence.equivalents import Values, dependent_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
 from psmr.study.events.event import check_after, check_choice, check_fraction, check_time
@@ -82,11 +83,6 @@ class LineTrip:
         return first, Change(self.reclose, parameters=closing(system, line), label=f"{line} reclosed")
 
 
-def has_poles(system: System, line: str) -> bool:
-    """Return whether each phase of a branch may be open by itself."""
-    return issubclass(system.device(line).component, ThreePhaseLine)
-
-
 def opening(system: System, line: str, at_zero: bool | None, what: str) -> Values:
     """Return the parameters by which a branch opens: each phase at the zero of its current, or all at once.
 
@@ -95,11 +91,11 @@ def opening(system: System, line: str, at_zero: bool | None, what: str) -> Value
     EventError
         Where it is to open at zeros of currents that it does not have.
     """
-    poles = has_poles(system, line)
+    poles = can_have_poles(system, line)
     if at_zero and not poles:
         raise EventError(
-            f"{what}: at_zero = True: {line} has no phases of its own; lines of one section between buses"
-            " with capacitance have them in psmr.Region(..., zero_sequence=True)"
+            f"{what}: at_zero = True: {line} has no phases of its own; branches of one section between buses"
+            " that are no junctions have them in psmr.Region(..., zero_sequence=True)"
         )
     if poles and at_zero is not False:
         return ((line, "trip", float(OPEN.index("abc"))),)
@@ -108,7 +104,7 @@ def opening(system: System, line: str, at_zero: bool | None, what: str) -> Value
 
 def closing(system: System, line: str) -> Values:
     """Return the parameters by which a branch is in service with all its phases."""
-    poles = CLOSED if has_poles(system, line) else {}
+    poles = CLOSED if has_poles(system.device(line)) else {}
     return ((line, "status", 1.0), *((line, name, value) for name, value in poles.items()))
 
 
@@ -216,7 +212,7 @@ class OpenPhases:
         """
         code = float(OPEN.index(self.phases))
         line = find_branch(system, self.line, str(self)).name
-        if has_poles(system, line):
+        if can_have_poles(system, line):
             if self.at is not None:
                 raise EventError(
                     f"{self}: at = {self.at:g}: {line} has its own dynamics and opens at an end; leave at out"
@@ -234,7 +230,7 @@ class OpenPhases:
         stages = [(self.start, f"{words} open", opened)]
         if self.close is not None:
             stages.append((self.close, f"{words} closed", closed))
-        if has_poles(system, line):
+        if can_have_poles(system, line):
             return tuple(Change(t, parameters=values, label=label) for t, label, values in stages)
         return changes_at(system, line, stages)
 
@@ -243,8 +239,8 @@ class OpenPhases:
         component = system.device(branch.name).component
         if issubclass(component, DynamicLine | TravellingWaveLine):
             raise EventError(
-                f"{self}: {branch.name} has its own dynamics and no phases; lines of one section between"
-                " buses with capacitance have them in psmr.Region(..., zero_sequence=True)"
+                f"{self}: {branch.name} has its own dynamics and no phases; branches of one section between"
+                " buses that are no junctions have them in psmr.Region(..., zero_sequence=True)"
             )
         if not issubclass(component, Line):
             raise EventError(

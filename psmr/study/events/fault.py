@@ -13,11 +13,12 @@ from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.zero_crossing import SIGNS
 from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
-from psmr.network.dynamic.fault_inductors import (
+from psmr.network.dynamic.event_devices import (
     carries_fault,
     inductor_name,
     inductor_values,
     with_fault_inductors,
+    with_poles_of,
 )
 from psmr.network.sequence.equivalents import Values
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
@@ -233,6 +234,7 @@ class Fault:
         assert place is not None
         assert trip is not None
         system = with_fault_inductors(system, self.inductors(system))
+        system = with_poles_of(system, trip if self.at_zero is not False else ())
         changes = changes_at(system, place, self._stages(system, place, trip))
         if not (lost := self._plants(system, place)):
             return changes

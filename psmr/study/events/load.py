@@ -30,7 +30,8 @@ class LoadTrip:
     bus
         Bus as ``5`` or ``"bus5"``, ``"area 2"``, ``"zone 7"``, or a pattern: ``"*"`` for all loads.
     start
-        Time of the trip in s.
+        Time of the trip in s. In a region with `zero_sequence` a load with a current as a state, tripped as a
+        whole, opens in each phase at the first zero of its current after it.
     fraction
         Part that is lost, of what is connected at that time: above 0, at most 1. What ramps or follows a
         series goes on doing so with the part that is left.

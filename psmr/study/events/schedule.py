@@ -10,11 +10,25 @@ from dataclasses import dataclass
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
-from psmr.network.dynamic.fault_inductors import with_fault_inductors
+from psmr.network.dynamic.event_devices import with_fault_inductors, with_poles_of
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
-from psmr.study.events import Event, Fault, LoadRamp, SetPoint, TimeSeries, When
+from psmr.study.events import (
+    Event,
+    Fault,
+    LineTrip,
+    LoadRamp,
+    LoadTrip,
+    OpenPhases,
+    SetPoint,
+    ShuntSwitch,
+    TimeSeries,
+    When,
+)
 from psmr.study.events.scaling import resolved
 from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
+
+OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
+"""Events that open elements."""
 
 OPEN_ENDS = ("open_i", "open_j")
 """The parameters of a line that say that it hangs at its other end."""
@@ -48,7 +62,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     """
     entries: list[Entry] = []
     given = list(map(_event, events))
-    system = with_faults(system, given)
+    system = with_event_devices(system, given)
     _refuse_repeated(given)
     timed = [event for event in given if not isinstance(event, When)]
     for event in sorted(timed, key=lambda event: event.start):
@@ -65,11 +79,24 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     return changes
 
 
-def with_faults(system: System, events: Iterable[Event]) -> System:
-    """Return the system with a device for each fault through an inductance whose current is a state."""
+def with_event_devices(system: System, events: Iterable[Event]) -> System:
+    """Return the system with what its events need beside it, see `psmr.network.dynamic.event_devices`."""
     every = [event.event if isinstance(event, When) else event for event in events]
-    faults = [event for event in every if isinstance(event, Fault)]
-    return with_fault_inductors(system, [place for fault in faults for place in fault.inductors(system)])
+    places = [place for event in every if isinstance(event, Fault) for place in event.inductors(system)]
+    opened = [name for event in every for name in _opened(event, system)]
+    return with_poles_of(with_fault_inductors(system, places), opened)
+
+
+def _opened(event: Event, system: System) -> Iterator[str]:
+    """Yield the elements that an event opens at the zeros of their currents, where they can."""
+    try:
+        changes = event.changes(system) if isinstance(event, OPENING) else ()
+    except EventError:
+        return  # said where its changes are checked
+    for change in changes:
+        for name, parameter, value in change.parameters:
+            if parameter == "trip" or (parameter in ("p", "q") and value == 0):
+                yield name
 
 
 def after(system: System, changes: Sequence[Change], t: float | None = None) -> System:

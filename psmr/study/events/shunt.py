@@ -10,6 +10,7 @@ from psmr.base.errors import EventError, nearest, shown
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import shunts
+from psmr.study.events.branch import closing, opening
 from psmr.study.events.event import Lasting, check_time
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class ShuntSwitch(Lasting):
     shunt
         Device name, ``"shunt5"``.
     start
-        Time of the switching in s.
+        Time of the switching in s. In a region with `zero_sequence` each phase of a reactor opens at the
+        first zero of its current after it.
     on
         Whether it is on afterwards. One that the case has out of service (``status = 0``) can be switched on.
 
@@ -68,5 +70,5 @@ class ShuntSwitch(Lasting):
             raise EventError(
                 f"{self}: {self.shunt} is {words} already at t = {self.start:g} s; drop the event"
             )
-        status = ((self.shunt, "status", float(self.on)),)
+        status = closing(system, self.shunt) if self.on else opening(system, self.shunt, None, str(self))
         return (Change(self.start, parameters=status, label=f"{self.shunt} switched {words}"),)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +36,7 @@ from psmr.study.detectors.detection import Detection, Detectors, Monitor
 from psmr.study.detectors.finding import Stop, dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
-from psmr.study.events.schedule import with_faults
+from psmr.study.events.schedule import with_event_devices
 from psmr.study.events.synchronisation import Synchronisation
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
@@ -208,7 +208,7 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
-    before, system = system, with_faults(system, events)
+    before, system = system, with_event_devices(system, events)
     if system is not before:
         scheme, start = _widened(scheme, system), _extended(start, system, before)
     scheduled, conditional, possible = planned(system, events, t_end)
@@ -274,23 +274,27 @@ def set_up(
 
 
 def _widened(scheme: Scheme, system: System) -> Scheme:
-    """Return a scheme for a system with the currents of faults as further states, which are fast."""
+    """Return a scheme for a system with more variables for its events, which are fast."""
     split = getattr(scheme, "split", None)
     if split is None:
         return scheme
-    more = system.names_x[split.n :]
-    fast = np.concatenate([split.fast_x, np.ones(len(more), dtype=bool)])
-    wider = replace(split, fast_x=fast, names_x=(*split.names_x, *more))
-    return replace(scheme, split=wider)  # type: ignore[type-var]  # schemes are dataclasses
+    wider: dict[str, Any] = {}
+    for kind in "xyg":
+        before, names = getattr(split, f"names_{kind}"), getattr(system, f"names_{kind}")
+        fast = dict(zip(before, getattr(split, f"fast_{kind}"), strict=True))
+        wider |= {f"fast_{kind}": np.array([fast.get(n, True) for n in names]), f"names_{kind}": names}
+    return replace(scheme, split=replace(split, **wider))  # type: ignore[type-var]  # schemes are dataclasses
 
 
 def _extended(
     start: tuple[ArrayLike, ArrayLike] | None, system: System, before: System
 ) -> tuple[ArrayLike, ArrayLike] | None:
-    """Return a starting point with the currents of faults, which begin at zero."""
-    if start is None or np.shape(start[0]) != (before.n,):
+    """Return a starting point with more variables for events, which begin at zero."""
+    if start is None or (np.shape(start[0]), np.shape(start[1])) != ((before.n,), (before.m,)):
         return start
-    return np.concatenate([np.asarray(start[0], dtype=float), np.zeros(system.n - before.n)]), start[1]
+    known = dict(zip((*before.names_x, *before.names_y), np.concatenate(start), strict=True))
+    x, y = (np.array([known.get(n, 0.0) for n in names]) for names in (system.names_x, system.names_y))
+    return x, y
 
 
 def _with_zero_sequence(following: Following | None) -> Following:

@@ -1,4 +1,6 @@
-"""Faults through an inductance in a region with dynamics of the network, as a run has them."""
+"""What a run has for its events in a region: currents of faults through an inductance, and poles."""
+
+import dataclasses
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import EventError, PsmrWarning
+from tests.network.phase_equations import FIVE, made
 
 STATES = ["bus5_fault_abc.i_l_re", "bus5_fault_abc.i_l_im"]
 FAULT = psmr.Fault(5, 0.01, 0.03, r=0.01, x=0.05)
@@ -109,3 +112,58 @@ def test_a_bolted_one_that_swings_with_the_capacitance_is_warned_of(full):
 def test_at_zero_needs_phases(full):
     with pytest.raises(EventError, match="bus5 has no phases of its own"):
         psmr.simulate(full, t_end=0.1, events=[psmr.Fault(5, 0.01, 0.03, r=0.01, x=0.05, at_zero=True)])
+
+
+@pytest.fixture(scope="module")
+def phases():
+    grid = {**FIVE, "grounded": (3,)}
+    return psmr.build(made(**grid), dynamic=psmr.Region("all", zero_sequence=True))
+
+
+def test_poles_belong_to_the_run_that_opens_something(phases):
+    assert not any(".u_" in name for name in phases.names_y)
+    trip = psmr.LineTrip("1-2", 0.01)
+    run = psmr.simulate(phases, psmr.VariableStep(1e-5), 0.04, [trip], certify=False)
+    assert {name.partition(".")[0] for name in run.system.names_y if ".u_" in name} == {"line1-2"}
+    at_once = psmr.simulate(
+        phases,
+        psmr.VariableStep(1e-5),
+        0.04,
+        [psmr.LineTrip("1-2", 0.01, at_zero=False)],
+        start=(phases.x0, phases.y0),
+        certify=False,
+    )
+    assert at_once.system.names_y == phases.names_y
+    again = psmr.simulate(
+        phases, psmr.VariableStep(1e-5), 0.04, [trip], start=(phases.x0, phases.y0), certify=False
+    )
+    np.testing.assert_array_equal(again.x, run.x)
+
+
+def test_jacobian_with_open_poles_is_the_difference_of_residuals(phases):
+    opened = [psmr.OpenPhases(name, 0.001, "ab") for name in ("1-2", "2-4")]
+    run = psmr.simulate(phases, psmr.VariableStep(1e-4), 0.02, [*opened, psmr.LoadTrip(3, 0.018, 1.0)])
+    system = dataclasses.replace(run.system, parameters=run.spans[-1].parameters)
+    assert sum("open" in label for _, label in run.instants) > 2
+    w = system.buffer(run.x[-1], run.y[-1], t=0.02)
+    jacobian, step = system.jacobian(w).toarray(), 1e-6
+    for k in range(system.n + system.m):
+        up, down = w.copy(), w.copy()
+        up[k] += step
+        down[k] -= step
+        column = (system.residual(up) - system.residual(down)) / (2 * step)
+        assert np.abs(jacobian[:, k] - column).max() < 1e-6 * max(1.0, np.abs(jacobian).max())
+
+
+def test_a_whole_load_opens_at_zeros_and_comes_back(phases):
+    trip = psmr.LoadTrip(3, 0.01, 1.0, reconnect=0.05)
+    run = psmr.simulate(phases, psmr.VariableStep(1e-6), 0.2, [trip], certify=False)
+    assert [label for _, label in run.instants][1:4] == [
+        "load3: a phase opened at the zero of its current"
+    ] * 3
+    p = run.at(np.array([0.005, 0.04, 0.19]), ["load3.p"]).to_numpy().ravel()
+    assert p[1] == 0
+    assert p[2] == pytest.approx(p[0], rel=1e-3)
+    part = psmr.LoadTrip(2, 0.01, 0.5)
+    half = psmr.simulate(phases, psmr.VariableStep(1e-6), 0.02, [part], certify=False)
+    assert half.instants == ((0.01, "50 % of the load at bus2 trips"),)
