@@ -174,6 +174,7 @@ psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert
 psmr.pencil.modes.spectrum: modes_of multipliers_of
 psmr.pencil.operator.outermost: outermost
+psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module

@@ -126,19 +126,21 @@ def test_reasons_come_in_order_of_severity(good):
         fine, stable=False, growing=(grows,), verdict="Unstable, as the system is: |z| = 2."
     )
     spoilt = dataclasses.replace(fine, stable=False, verdict="Unstable: a spurious mode grows, |z| = 1.5.")
-    assert judge_run(out, fine, None).colour == judge_run(out, fine, fine).colour == "green"
-    assert judge_run(out, fine, hiding).colour == "amber"  # after the events only
+    assert judge_run(out, (fine,)).colour == judge_run(out, (fine, fine)).colour == "green"
+    assert judge_run(out, (fine, hiding)).colour == "amber"  # after the events only
     assert (
-        judge_run(out, fine, hiding).reasons[0].startswith("The scheme hides an instability of the post-dist")
+        judge_run(out, (fine, hiding))
+        .reasons[0]
+        .startswith("The scheme hides an instability of the post-dist")
     )
-    assert judge_run(out, own, None).colour == "amber"
-    assert judge_run(out, spoilt, None).colour == judge_run(out, fine, spoilt).colour == "red"
+    assert judge_run(out, (own,)).colour == "amber"
+    assert judge_run(out, (spoilt,)).colour == judge_run(out, (fine, spoilt)).colour == "red"
     findings = tuple(
         Finding(1.0, "voltage", "bus1", 1.0, 1.0, "pu", colour, f"{colour} outcome.")
         for colour in ("amber", "red")
     )
     seen = dataclasses.replace(out, findings=findings, acted=((1.0, "relay"),))
-    told = judge_run(seen, spoilt, hiding)
+    told = judge_run(seen, (spoilt, hiding))
     starts = (
         "red outcome",
         "The scheme is unstable",
@@ -151,7 +153,7 @@ def test_reasons_come_in_order_of_severity(good):
     ] * 5
     assert told.colour == "red"
     for only, colour in zip(findings, ("amber", "red"), strict=True):
-        assert judge_run(dataclasses.replace(out, findings=(only,)), fine, None).colour == colour
+        assert judge_run(dataclasses.replace(out, findings=(only,)), (fine,)).colour == colour
 
 
 def test_the_voltage_at_the_end_is_judged_by_its_limit(system, good):

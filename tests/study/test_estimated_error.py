@@ -214,7 +214,7 @@ def test_at_rest_nothing_is_off(system):
 
 def test_an_error_that_cannot_be_estimated_is_amber(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.2)
-    found = judge_run(run.outcome, run.certificate, None, "the second run failed.")
+    found = judge_run(run.outcome, (run.certificate,), "the second run failed.")
     assert found.colour == "amber"
     assert found.reasons == ("The error of the run was not estimated: the second run failed.",)
 
@@ -227,9 +227,9 @@ def test_without_a_certificate_there_is_no_second_run(system):
 def test_the_limit_is_met_a_tenth_below_it(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.2)
     error = GlobalError(0.009, "voltage", "bus5.v", 0.1, 0.0045, 0.5, psmr.VariableStep(1e-5), run.scheme)
-    assert judge_run(run.outcome, run.certificate, None, error).colour == "green"
+    assert judge_run(run.outcome, (run.certificate,), error).colour == "green"
     more = dataclasses.replace(error, part=0.00901)
-    assert judge_run(run.outcome, run.certificate, None, more).colour == "amber"
+    assert judge_run(run.outcome, (run.certificate,), more).colour == "amber"
 
 
 def test_at_the_least_tolerance_there_is_no_estimate(oscillator):

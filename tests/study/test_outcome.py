@@ -114,19 +114,19 @@ def test_a_run_stopped_by_a_monitor_is_red(system):
 
 def test_colours(kept):
     out, good = kept.outcome, kept.certificate
-    assert judge_run(out, good, None).colour == "green"
-    assert judge_run(out, None, None).colour == "amber"
+    assert judge_run(out, (good,)).colour == "green"
+    assert judge_run(out, ()).colour == "amber"
     own = dataclasses.replace(good, stable=False, verdict="Unstable, as the system is: |z| = 1.1.")
-    judged = judge_run(out, good, own)
+    judged = judge_run(out, (good, own))
     assert judged.colour == "amber"
     assert judged.reasons == (
         "The pre-disturbance system is itself unstable: Unstable, as the system is: |z| = 1.1.",
     )
     spoilt = dataclasses.replace(good, stable=False, verdict="Unstable: a spurious mode grows, |z| = 1.5.")
-    assert judge_run(out, spoilt, None).colour == "red"
+    assert judge_run(out, (spoilt,)).colour == "red"
     for colour in ("amber", "red"):
         finding = Finding(2.0, "low voltage", "bus5", 3.0, 2.0, "s", colour, "bus5 was low.")
-        judged = judge_run(dataclasses.replace(out, findings=(finding,)), good, None)
+        judged = judge_run(dataclasses.replace(out, findings=(finding,)), (good,))
         assert (judged.colour, judged.reasons) == (colour, ("bus5 was low.",))
 
 
@@ -198,7 +198,7 @@ def test_a_droop_controlled_converter_loses_synchronism_like_a_machine(droop):
     wide = np.ptp(angles - angles[0], axis=1)
     k = int(np.flatnonzero(run.t == lost.t)[-1])
     assert wide[k] > 180 >= wide[:k].max()
-    assert judge_run(run.outcome, None, None).colour == "red"
+    assert judge_run(run.outcome, ()).colour == "red"
     short = psmr.simulate(droop, psmr.VariableStep(), 3.0, [psmr.Fault(7, 1.0, 1.3)], certify=False)
     assert short.outcome.lost is None
 
@@ -256,7 +256,7 @@ def test_a_converter_that_slips_a_turn_against_its_bus_is_red(following, at_once
     assert slip.turns == pytest.approx(-2.0, abs=1e-6)
     assert out.lost is None
     assert out.headline == "Lost synchronism: C1 against bus3 at t = 0.3767 s, -2 turns away at the end."
-    assert judge_run(out, None, None).colour == "red"
+    assert judge_run(out, ()).colour == "red"
 
 
 def test_a_converter_that_slips_in_a_run(wscc9, tmp_path):

@@ -122,6 +122,7 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
         "events_not_done": list(run.unmet),
         "stopped": None if run.stopped is None else asdict(run.stopped),
         "certificate": None if run.certificate is None else run.certificate.record(),
+        "certificate_unequal": None if run.certificate_unequal is None else run.certificate_unequal.record(),
         "certificate_after": None if run.certificate_after is None else run.certificate_after.record(),
         "stats": run.stats.record(),
         "files": [str(path) for path in files],

@@ -17,7 +17,7 @@ from psmr.dae.system.system import System
 from psmr.figures.chart import Drawing
 from psmr.figures.labels import unbroken
 from psmr.network.topology.network import buses
-from psmr.study.certificate.certificate import Certificate
+from psmr.study.certificate.certificate import Certificate, percent, show
 from psmr.study.events.spans import at_start
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 BARS = 6
 SHAPES = 3
 """So many modes, the least damped, are shown with their phasors."""
+
+EXPONENTS = 12
+"""So many exponents of a periodic system, the slowest, are in the table."""
 
 OVERDAMPED = 0.5
 """A pair with a larger damping ratio has no period that anybody sees."""
@@ -56,10 +59,8 @@ def run_text(run: Recorded) -> str:
     parts += [f"  {line}" for line in run.outcome.lines()[1:]]
     parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
     parts += [f"  not done: {event} (its condition did not hold)" for event in run.unmet]
-    for certificate in (run.certificate, run.certificate_after):
-        if certificate is not None:
-            title = heading(certificate)
-            parts += ["", title, *(f"  {line}" for line in certificate.lines())]
+    for certificate in run.certificates:
+        parts += ["", heading(certificate), *(f"  {line}" for line in certificate.lines())]
     if run.judgement.error is not None:
         parts += ["", "Accuracy", f"  {run.judgement.error}"]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
@@ -138,7 +139,7 @@ def run_page(
         events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
         unmet=run.unmet,
-        certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
+        certificates=[_entries(certificate) for certificate in run.certificates],
         unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system, system is own),
         network=network and network_parts(network),
@@ -199,7 +200,28 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
     return {
         "heading": heading(certificate),
         "entries": [("verdict", unbroken(first)), *((key, unbroken(value)) for key, _, value in pairs)],
+        "exponents": _exponents(certificate),
     }
+
+
+def _exponents(certificate: Certificate) -> list[Any]:
+    """Return the slowest exponents of a periodic system as rows of a table, exact and simulated."""
+    from psmr.figures.modes.page import Row
+
+    if certificate.columns is None:
+        return []
+    names = ("real", "imag", "real_numerical", "imag_numerical", "deformation")
+    rows = list(zip(*(certificate.columns[name][:EXPONENTS] for name in names), strict=True))
+    return [
+        Row(
+            (
+                show(complex(re, im)),
+                show(complex(re_h, im_h)) if np.isfinite(re_h) else "not shown",
+                percent(off),
+            )
+        )
+        for re, im, re_h, im_h, off in rows
+    ]
 
 
 def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from psmr.network.dynamic.zero_circuit import PART_OF
 from psmr.network.topology.network import branches, buses
 
 if TYPE_CHECKING:
+    from psmr.base.arrays import Reals
     from psmr.dae.system.system import System
 
 FAULTS = ("g_fault", "b_fault", "status")
@@ -50,6 +51,16 @@ def zero_elements(system: System) -> Mapping[str, tuple[Device, ...]]:
             of = str(d.data[PART_OF])
             found[of] = (*found.get(of, ()), d)
     return found
+
+
+def unequal_phases(system: System, parameters: Sequence[Reals]) -> bool:
+    """Return whether a fault or an open phase makes elements with dynamics periodic."""
+    for group, matrix in zip(system.groups, parameters, strict=True):
+        component = group.compiled.component
+        names = tuple(parameters_of(component))
+        if "storage" in names and matrix[:, [names.index(name) for name in component.ramps]].any():
+            return True
+    return False
 
 
 def with_switched_currents(system: System, change: Change) -> Change:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.solve.partition_sides import Sides, sides_of
+from psmr.integrate.solve.partition_sides import sides_of
 from psmr.integrate.step.program import (
     NOW,
     OLDER,
@@ -28,15 +28,13 @@ from psmr.integrate.step.program import (
     Rate,
     Repeat,
     Restore,
-    Side,
     Stage,
     value,
 )
-from psmr.integrate.step.response_matrix import response_matrix
 from psmr.pencil.operator.equation import KEPT, NEW, NEW_KEPT, STATE, Equation, Taken, Term, merged
 from psmr.pencil.operator.loops import OneSide, closed, uniform
-from psmr.pencil.operator.matrices import implicit, matrices
 from psmr.pencil.operator.past import require_readable, with_past
+from psmr.pencil.operator.side_matrices import SideMatrices
 
 # From so many steps in a row on their power is cheaper than each by itself, as long as the side has not more
 # rows: its powers are dense.
@@ -105,17 +103,29 @@ def step_equations(
     if linear.delays is not None:
         require_readable(linear, scheme)
         closed_up_to = 0  # the closed form of many steps has no inputs
-    program = scheme.steady_program()
-    sides = sides_of(linear, scheme.split)
+    return equations_with(side_matrices(linear, scheme), scheme, closed_up_to, stops)
+
+
+def side_matrices(linear: LinearDae, scheme: Scheme) -> SideMatrices:
+    """Return the matrices of which the step of a scheme on a linear DAE is made."""
+    program, sides = scheme.steady_program(), sides_of(linear, scheme.split)
     remembered = sides.of(program.history_of)[1] if program.history else np.zeros(0, dtype=int)
-    writer = _Writer(linear, sides, scheme.step, remembered, closed_up_to, stops)
+    return SideMatrices(linear, sides, remembered)
+
+
+def equations_with(
+    known: SideMatrices, scheme: Scheme, closed_up_to: int = 0, stops: Sequence[int] = ()
+) -> StepEquations:
+    """Return the `step_equations` of a scheme, of matrices that may change within the step."""
+    linear, program = known.linear, scheme.steady_program()
+    writer = _Writer(known, scheme.step, closed_up_to, stops)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
     successors: tuple[str, ...] = (NEW,)
     if program.history:
-        identity = sp.eye_array(len(remembered), format="csr")
-        taken = sp.eye_array(linear.n + linear.m, format="csr")[remembered]
+        identity = sp.eye_array(len(known.remembered), format="csr")
+        taken = sp.eye_array(linear.n + linear.m, format="csr")[known.remembered]
         history: tuple[Term, ...] = ((STATE, taken), (KEPT[0], identity))
         kept = NEW_KEPT[: program.history]
         equations += [
@@ -126,32 +136,8 @@ def step_equations(
         equations, shifted = with_past(equations, linear, scheme)
         state, successors = (*state, *shifted.state), (*successors, *shifted.successors)
     return StepEquations(
-        tuple(equations), state, successors, remembered, sides.slow if writer.iterated else None
+        tuple(equations), state, successors, known.remembered, known.sides.slow if writer.iterated else None
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """What the equations of a side's stages are made of.
-
-    Attributes
-    ----------
-    own
-        Positions of its rows.
-    others
-        What takes the variables of the other side out of w.
-    mass, rates
-        The side's rows of E and of f, above empty ones for the other side's variables.
-    picked, older
-        `others` below empty rows, on w and on the remembered variables.
-    """
-
-    own: np.ndarray
-    others: sp.csr_array
-    mass: sp.csr_array
-    rates: sp.csr_array
-    picked: sp.csr_array
-    older: sp.csr_array
 
 
 class _Writer:
@@ -167,29 +153,16 @@ class _Writer:
         Whether a prediction is corrected until it agrees with the result.
     """
 
-    def __init__(
-        self,
-        linear: LinearDae,
-        sides: Sides,
-        h: float,
-        remembered: np.ndarray,
-        closed_up_to: int,
-        stops: Sequence[int],
-    ) -> None:
-        self.linear, self.sides, self.h = linear, sides, h
+    def __init__(self, known: SideMatrices, h: float, closed_up_to: int, stops: Sequence[int]) -> None:
+        self.known, self.sides, self.h = known, known.sides, h
         self.closed_up_to, self.stops = closed_up_to, stops
-        self.identity = sp.eye_array(linear.n + linear.m, format="csr")
-        # What takes the remembered variables to their places in w.
-        self.place = self.identity[remembered].T.tocsr()
-        self.matrices = self.mass, self.rates_matrix, _ = matrices(linear)
+        self.identity, self.place = known.identity, known.place
         self.points: dict[str, str] = {NOW: STATE, OLDER[0]: KEPT[0], OLDER[1]: KEPT[1]}
         self.rates: dict[str, str] = {}
         self.times: dict[str, float] = {STATE: 0.0, NEW: 1.0}
         self.present = STATE
         self.iterated = False
         self._equations: list[Equation] = []
-        self._parts: dict[tuple[Side, bool], _Parts] = {}
-        self._left: dict[tuple[str, float], sp.csr_array] = {}  # one object a matrix: it is factorised once
 
     def equations(self) -> list[Equation]:
         """Return the equations, the last point under the name `NEW`."""
@@ -249,13 +222,13 @@ class _Writer:
         loop = uniform(repeat, range(first, end))
         if loop is None or len(self.sides.of(loop.stage.rows)[0]) > self.closed_up_to:
             return False
-        parts = self._parts_of(loop.stage.rows, loop.stage.with_response)
+        parts = self.known.parts_of(loop.stage.rows, loop.stage.with_response)
         if parts.others.shape[0] and not loop.stage.outside:
             return False
         variables = self.sides.of(loop.stage.rows)[1]
-        side = OneSide(parts.own, variables, parts.others, parts.mass, parts.rates)
-        begin = self.present
-        for k, made in enumerate(closed(loop, side, self._left_of(loop.stage, parts), self.h)):
+        side = OneSide(parts.own, variables, parts.others, parts.mass, self.known.rates_of(loop.stage, 0.0))
+        left, begin = self.known.left_of(loop.stage, self.h * loop.stage.gamma, 0.0), self.present
+        for k, made in enumerate(closed(loop, side, left, self.h)):
             terms: list[Term] = [(begin, made.of_start)]
             if made.adds:
                 terms.append((self.points[made.to], self.identity))
@@ -304,54 +277,20 @@ class _Writer:
         self._equations.append(Equation(unknown, self.identity, merged(terms), "sum"))
         self.points[add.to] = unknown
 
-    def _responding(self) -> sp.csr_array:
-        """Return what takes the slow variables out of w, the responding ones less their response."""
-        n, sides = self.linear.n, self.sides
-        jacobian = sp.csr_array(self.linear.jacobian_at_once())
-        read = np.unique(jacobian[sides.fast_rows].indices)
-        read = np.intersect1d(read[read >= n], sides.slow)
-        algebraic_rows, algebraic = sides.of("slow", algebraic_from=n)
-        gains = response_matrix(jacobian[algebraic_rows], algebraic, sides.fast, read)
-        spread = sp.eye_array(sides.slow.size, format="csr")[np.searchsorted(sides.slow, read)]
-        return (self.identity[sides.slow] - spread.T @ gains @ self.identity[sides.fast]).tocsr()
-
-    def _parts_of(self, side: Side, with_response: bool) -> _Parts:
-        """Return what the stages of a side are made of; the same for each of its fast steps."""
-        if (side, with_response) not in self._parts:
-            own = self.sides.of(side)[0]
-            others = self._responding() if with_response else self.identity[self.sides.beyond(side)]
-            size, older = self.mass.shape[1], others @ self.place
-            below = sp.csr_array((others.shape[0], size))
-            self._parts[side, with_response] = _Parts(
-                own,
-                others,
-                mass=_on_top(self.mass[own], below),
-                rates=_on_top(self.rates_matrix[own], below),
-                picked=_on_top(sp.csr_array((len(own), size)), others),
-                older=_on_top(sp.csr_array((len(own), older.shape[1])), older),
-            )
-        return self._parts[side, with_response]
-
-    def _left_of(self, stage: Stage, parts: _Parts) -> sp.csr_array:
-        """Return the matrix of a stage's equation: one object for all with the same."""
-        key = (stage.rows, self.h * stage.gamma)
-        if key not in self._left:
-            left = implicit(self.matrices, self.h * stage.gamma)
-            self._left[key] = _on_top(left[parts.own], parts.others) if parts.others.shape[0] else left
-        return self._left[key]
-
     def _stage(self, stage: Stage, label: str, i: int) -> None:
         side, h = stage.rows, self.h
-        parts = self._parts_of(side, stage.with_response)
+        parts = self.known.parts_of(side, stage.with_response)
         terms: list[Term] = [(self.points[stage.base], parts.mass)]
-        terms += [(self.rates[name], h * weight * parts.rates) for name, weight in stage.rates]
+        for name, weight in stage.rates:
+            block = self.rates[name]
+            terms.append((block, h * weight * self.known.rates_of(stage, self.times[block])))
         outside = [(self.points[name], value(weights, i), name) for name, weights in stage.outside]
         for block, weight, name in outside or [(self.present, 1.0, "")]:
             if parts.others.shape[0] and weight:
                 terms.append((block, weight * (parts.older if name in OLDER else parts.picked)))
         unknown = f"{stage.to}{label}"
         self.times[unknown] = at = value(stage.at, i)
-        states = parts.own < self.linear.n
+        states = parts.own < self.known.linear.n
         inputs = [Taken(unknown, at, parts.own, np.where(states, h * stage.gamma, 1.0))]
         inputs += [
             Taken(point, self.times[point], parts.own, np.where(states, h * weight, 0.0))
@@ -359,16 +298,11 @@ class _Writer:
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
-        self._equations.append(
-            Equation(unknown, self._left_of(stage, parts), merged(terms), words, tuple(inputs))
-        )
+        left = self.known.left_of(stage, h * stage.gamma, at)
+        self._equations.append(Equation(unknown, left, merged(terms), words, tuple(inputs)))
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown
-
-
-def _on_top(above: sp.csr_array, below: sp.csr_array) -> sp.csr_array:
-    return sp.vstack([above, below], format="csr")
 
 
 def _needed(equations: list[Equation], last: str) -> list[Equation]:

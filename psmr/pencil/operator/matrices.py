@@ -9,15 +9,22 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 
+Matrices = tuple[sp.csr_array, sp.csr_array, sp.csr_array]
 
-def matrices(linear: LinearDae) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:
-    """E = diag(I_n, 0), the rates [J_f; 0] and the constraints [0; J_g], each (N, N)."""
-    n, m = linear.n, linear.m
-    mass = sp.diags_array(np.repeat([1.0, 0.0], [n, m]), format="csr")
-    above, below = sp.csr_array((n, n + m)), sp.csr_array((m, n + m))
-    jacobian = sp.csr_array(linear.jacobian_at_once())
-    rates = sp.vstack([jacobian[:n], below], format="csr")
-    constraints = sp.vstack([above, jacobian[n:]], format="csr")
+
+def matrices(linear: LinearDae) -> Matrices:
+    """Return `matrices_of` a linear DAE."""
+    return matrices_of(sp.csr_array(linear.jacobian_at_once()), linear.n)
+
+
+def matrices_of(jacobian: sp.csr_array, n: int) -> Matrices:
+    """E = diag(I_n, 0), the rates [J_f; 0] and the constraints [0; J_g], each (N, N), with n states."""
+    size = jacobian.shape[0]
+    mass = sp.diags_array(np.repeat([1.0, 0.0], [n, size - n]), format="csr")
+    count, (data, columns) = jacobian.indptr[n], (jacobian.data, jacobian.indices)
+    above, below = np.minimum(jacobian.indptr, count), np.maximum(jacobian.indptr, count) - count
+    rates = sp.csr_array((data[:count], columns[:count], above), shape=(size, size))
+    constraints = sp.csr_array((data[count:], columns[count:], below), shape=(size, size))
     return mass, rates, constraints
 
 

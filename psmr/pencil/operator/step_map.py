@@ -12,7 +12,7 @@ from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import NEW
-from psmr.pencil.operator.equations import step_equations
+from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.step_operator import Substitution
 
 # Corrections to convergence stop when one of them changes the slow values by less than this share: above the
@@ -35,7 +35,7 @@ class StepMap:
     history_of
         Positions in w of the variables that are remembered: the slow ones, or all.
     apply
-        Takes (sum(sizes),) real or complex, returns the same.
+        Takes (sum(sizes),) real or complex, or columns of that length, and returns the same.
     """
 
     size: int
@@ -67,7 +67,11 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
     SingularError
         When an equation of the step has no unique solution.
     """
-    step = step_equations(linear, scheme)
+    return mapped(step_equations(linear, scheme))
+
+
+def mapped(step: StepEquations) -> StepMap:
+    """Return the map of the equations of one step; see `step_map` for the errors."""
     substitution = Substitution(step)
     for equation in step.equations:
         substitution.factors(equation)  # a singular one is named here
@@ -79,9 +83,10 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
 
     def apply(state: np.ndarray) -> np.ndarray:
         if np.iscomplexobj(state):
-            both = real(np.column_stack([state.real, state.imag]))
-            return both[:, 0] + 1j * both[:, 1]
-        return real(np.asarray(state, dtype=float).reshape(-1))
+            both = real(np.stack([state.real, state.imag], axis=-1).reshape(len(state), -1))
+            parts = both.reshape(*state.shape, 2)
+            return np.asarray(parts[..., 0] + 1j * parts[..., 1])
+        return real(np.asarray(state, dtype=float))
 
     return StepMap(step.sizes[0], step.sizes, step.history_of, apply)
 

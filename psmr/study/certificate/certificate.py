@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,8 @@ class Certificate:
         that of the median step.
     report
         The deformation of every mode, from which the certificate follows, where it was computed.
+    columns
+        Where the system is periodic, the columns of its exponents: `psmr.periodic_modes`.
     prediction
         A sentence on an explicit prediction that breaks down, also in the `note`; "" where none does.
     """
@@ -111,11 +114,12 @@ class Certificate:
     prediction: str = ""
     growing: tuple[complex, ...] = ()
     hidden: tuple[complex, ...] = ()
+    columns: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def record(self) -> dict[str, Any]:
-        """Return the fields by name, `report` left out."""
-        found = asdict(replace(self, report=None))
-        del found["report"]
+        """Return the fields by name, `report` and `columns` left out."""
+        found = asdict(replace(self, report=None, columns=None))
+        del found["report"], found["columns"]
         return found
 
     @property
@@ -165,9 +169,10 @@ class Certificate:
         these are those of the median step: it takes longer ones where an oscillation has died out, and a step
         that is too long to show one has none to show.
         """
-        if self.report is None:
+        columns = self.columns if self.report is None else self.report.columns
+        if columns is None:
             return ()
-        changed = changed_most(self.report.columns, limit)
+        changed = changed_most(columns, limit)
         return tuple(
             (s, s_hat)
             for s, s_hat in changed

@@ -67,8 +67,7 @@ class Judgement:
 
 def judge_run(
     outcome: Outcome,
-    before: Certificate | None,
-    after: Certificate | None,
+    certificates: Sequence[Certificate],
     error: GlobalError | str | None = None,
     outside: str = "",
 ) -> Judgement:
@@ -78,14 +77,14 @@ def judge_run(
     ----------
     outcome
         What happened, and the criteria by which it is judged.
-    before, after
-        Certificates on the pre-disturbance and on the post-disturbance system; None where there is none.
+    certificates
+        On the pre-disturbance system first, then on what the events make of it; none where none was asked
+        for.
     error
         The estimated error of the run; why there is none, in words; None where it was not asked for.
     outside
         Events outside the region whose network has dynamics, in words; "" without any.
     """
-    certificates = [certificate for certificate in (before, after) if certificate is not None]
     limit = outcome.criteria.damping
     out_of_step = outcome.lost is not None or bool(outcome.slips)
     found = [finding for finding in outcome.findings if finding.what not in HEADLINES]
@@ -104,7 +103,7 @@ def judge_run(
         amber.append(f"{broken.prediction} This is said of {broken.subject}.")
     amber += _on_error(error, outcome.criteria.error)
     amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
-    if before is None:
+    if not certificates:
         amber.append("There is no certificate: none was requested.")
     if outside:
         amber.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")

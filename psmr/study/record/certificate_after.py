@@ -10,10 +10,12 @@ import numpy as np
 from partitioning import Partition, PartitionError
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
+from psmr.network.dynamic.switching import unequal_phases
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.certificate.certify import LARGEST, certify
 from psmr.study.certificate.step_sizes import HELD, judged_steps, reads_time
 from psmr.study.events.spans import altered, system_in
+from psmr.study.record.certificate_over_period import certificate_over_period
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded
 
@@ -26,10 +28,14 @@ def certificate_after(run: Recorded) -> Certificate | None:
     fails too, at the last point. A system that turns as a whole at another than nominal frequency is at rest
     here: its equations are the same at every common angle.
 
+    One that ends with unequal phases in a dynamic region is periodic: `certificate_over_period`.
+
     None where the run has no system, no event altered it, or nothing of it is left.
     """
     if run.system is None or not altered(run.system, run.spans[-1]):
         return None
+    if unequal_phases(run.system, run.spans[-1].parameters):
+        return certificate_over_period(run, run.spans[-1], "the post-disturbance system with unequal phases")
     span, place = run.spans[-1], "at its own equilibrium"
     first, at_end = run.ends
     what = "the post-disturbance system"

@@ -127,6 +127,8 @@ class Recorded(Protocol):
     @property
     def certificate_after(self) -> Certificate | None: ...  # noqa: D102
     @property
+    def certificates(self) -> tuple[Certificate, ...]: ...  # noqa: D102
+    @property
     def outcome(self) -> Outcome: ...  # noqa: D102
     @property
     def judgement(self) -> Judgement: ...  # noqa: D102

@@ -27,6 +27,7 @@ from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.certificate_after import certificate_after
+from psmr.study.record.certificate_over_period import certificate_while_unequal
 from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.comparison import Comparison, compare
@@ -66,6 +67,20 @@ class Run(RunData):
         return None if self.certificate is None else certificate_after(self)
 
     @functools.cached_property
+    def certificate_unequal(self) -> Certificate | None:
+        """The certificate while phases are unequal in a region; None where they never are for a period.
+
+        Of the longest such stretch before the last event; see `psmr.periodic_modes`.
+        """
+        return None if self.certificate is None else certificate_while_unequal(self)
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """The certificates that there are, in order of time."""
+        every = (self.certificate, self.certificate_unequal, self.certificate_after)
+        return tuple(certificate for certificate in every if certificate is not None)
+
+    @functools.cached_property
     def estimated_error(self) -> GlobalError:
         """The error of the run, estimated by a second run with error control.
 
@@ -89,7 +104,7 @@ class Run(RunData):
         A second run estimates the error when it is first asked for, where there is a certificate.
         """
         outside = "" if self.system is None else events_outside(self.system, self.changes)
-        return judge_run(self.outcome, self.certificate, self.certificate_after, self._judged_error, outside)
+        return judge_run(self.outcome, self.certificates, self._judged_error, outside)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
         """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.

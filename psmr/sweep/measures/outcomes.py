@@ -153,7 +153,7 @@ def certified(certificate: Certificate) -> dict[str, Any]:
 
 
 def _judged(run: Run, certificate: Certificate) -> dict[str, Any]:
-    judged = judge_run(run.outcome, certificate, None)
+    judged = judge_run(run.outcome, (certificate,))
     reason = judged.reasons[0] if judged.reasons else None
     headline = run.outcome.out_of_step is not None or run.outcome.stopped is not None
     return {"colour": judged.colour, "reason": judged.headline if headline else reason}

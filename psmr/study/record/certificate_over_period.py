@@ -1,0 +1,133 @@
+"""The certificate of a run's scheme while phases are unequal: over a period, by the product of its steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.base.errors import InputError, PsmrError
+from psmr.network.dynamic.switching import unequal_phases
+from psmr.network.topology.network import nominal_frequency
+from psmr.pencil.modes.damping import damping_ratio
+from psmr.pencil.operator.periodic import DENSE
+from psmr.study.certificate.certificate import Certificate, percent, show
+from psmr.study.events.spans import Span
+from psmr.study.record.modes_over_period import PeriodicModes, longest, modes_over_period
+from psmr.study.record.recorded import Recorded
+
+GROWS = 1e-3
+"""Part by which the largest multiplier of an unstable scheme exceeds 1, and that of the system."""
+
+SLOWEST = 0.1
+"""Exponents below this in 1/s are common angles and speeds, which change by 0.2 % over a period."""
+
+
+def certificate_while_unequal(run: Recorded) -> Certificate | None:
+    """Return the certificate on the longest stretch of a run with unequal phases in a dynamic region.
+
+    None where there is none of a whole period, and for the stretch with which the run ends: that is of
+    `certificate_after`.
+    """
+    if run.system is None:
+        return None
+    frequency = nominal_frequency(run.system)
+    spans = [span for span in run.spans[:-1] if unequal_phases(run.system, span.parameters)]
+    if not spans or frequency is None:
+        return None
+    span = longest(run, spans)
+    first, last = run.t[span.rows][[0, -1]].tolist()
+    if last - first < (1.0 - 1e-6) / frequency:
+        return None
+    return certificate_over_period(run, span, f"the system with unequal phases, t = {first:g} to {last:g} s")
+
+
+def certificate_over_period(run: Recorded, span: Span, subject: str) -> Certificate:
+    """Return the certificate on a stretch of a run with unequal phases, of its last period.
+
+    That the system itself grows there counts where the run ends with the stretch: a fault that is cleared
+    is no place at which it stays.
+    """
+    try:
+        assert run.system is not None
+        if run.system.n > DENSE:
+            raise InputError(
+                f"{run.system.n} states are more than the {DENSE} of which every exponent over a period is"
+                " computed; psmr.periodic_modes(run) searches for the outermost ones"
+            )
+        modes = modes_over_period(run, span)
+    except PsmrError as error:
+        return Certificate(str(run.scheme), _partition(run), note=str(error), subject=subject)
+    columns = modes.columns
+    s = columns["real"] + 1j * columns["imag"]
+    made = columns["real_numerical"] + 1j * columns["imag_numerical"]
+    blamed = modes.spectral_radius > (1.0 + GROWS) * max(1.0, modes.exact_spectral_radius)
+    growing = (s[s.real > SLOWEST] if span is run.spans[-1] else s[:0]).tolist()
+    k = _dominant(s)
+    shown = None if k is None or np.isnan(made[k]) else complex(made[k])
+    return Certificate(
+        str(run.scheme),
+        _partition(run),
+        verdict=_verdict(modes, blamed, bool(growing)),
+        stable=not (blamed or growing),
+        spectral_radius=modes.spectral_radius,
+        mode=None if k is None else complex(s[k]),
+        mode_numerical=shown,
+        deformation=None if k is None or shown is None else float(columns["deformation"][k]),
+        least_stable=complex(made[np.nanargmax(made.real)]) if np.isfinite(made).any() else None,
+        note=_note(modes, s, made, columns["deformation"]),
+        subject=f"{subject}, over the period from {modes.begin:.6g} s",
+        growing=tuple(growing),
+        hidden=tuple(
+            z for z, z_h in zip(s.tolist(), made.tolist(), strict=True) if z in growing and z_h.real <= 0
+        ),
+        columns=columns,
+    )
+
+
+def _partition(run: Recorded) -> str:
+    split = run.scheme.split
+    return "none, one step size for every variable" if split is None else str(split)
+
+
+def _dominant(s: np.ndarray) -> int | None:
+    """Return the place of the least damped oscillation."""
+    swings = np.flatnonzero(s.imag > 1e-9 * np.abs(s))
+    swings = swings[np.abs(s[swings]) > SLOWEST]
+    return int(swings[np.argmin(damping_ratio(s[swings]))]) if swings.size else None
+
+
+def _verdict(modes: PeriodicModes, blamed: bool, growing: bool) -> str:
+    radii = f"{modes.spectral_radius:.5f}, in the system itself {modes.exact_spectral_radius:.5f}"
+    period = f"a period of {1e3 * modes.period:.4g} ms"
+    if blamed:
+        return f"Unstable: over {period} the largest multiplier is {radii}."
+    if growing:
+        return f"Unstable, as the system is: over {period} the largest multiplier is {radii}."
+    return (
+        f"Numerically stable at h = {modes.scheme.step:.6g} s: over {period}, {modes.steps} steps, the"
+        f" largest multiplier is {radii}."
+    )
+
+
+def _note(modes: PeriodicModes, s: np.ndarray, made: np.ndarray, deformation: np.ndarray) -> str:
+    """Return what is covered, and which exponent below the nominal frequency is deformed most."""
+    words = (
+        "Phases are unequal, so that the system is periodic: its modes are exponents over a period, of the"
+        " product of the steps."
+    )
+    if not modes.simulated.complete:
+        words += f" Looked at are the {len(s)} outermost ones."
+    if not np.isclose(modes.scheme.step, modes.asked, rtol=1e-6):
+        words += (
+            f" The run's step of {modes.asked:.6g} s does not divide the period: judged is the nearest that"
+            " does."
+        )
+    known = np.flatnonzero(
+        (np.abs(s) > SLOWEST) & (np.abs(s) * modes.period < 2 * np.pi) & np.isfinite(deformation)
+    )
+    if known.size:
+        worst = known[np.argmax(deformation[known])]
+        words += (
+            f" Deformed most of those below the nominal frequency: {show(complex(s[worst]))} becomes"
+            f" {show(complex(made[worst]))}, {percent(float(deformation[worst]))}."
+        )
+    return words

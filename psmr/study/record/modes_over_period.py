@@ -1,0 +1,225 @@
+"""The modes of a stretch of a run in which the system is periodic: exponents, exact and of the scheme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.interpolate import CubicSpline
+from scipy.optimize import linear_sum_assignment
+
+from psmr.base.errors import InputError, SchemeError
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.network.topology.network import nominal_frequency
+from psmr.pencil.operator.periodic import (
+    MORE,
+    RESOLVED,
+    Monodromy,
+    exact_monodromy,
+    monodromy,
+    product_of_steps,
+)
+from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.events.spans import Span, system_in
+from psmr.study.record.recorded import Recorded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LARGEST = 3000
+"""Variables up to which the steps of a period are made: some 400 factorisations, kept for Arnoldi."""
+
+DECAYED = 1e-12
+"""Size of a multiplier below which a mode is over within a period, and its exponent rounding."""
+
+SHOWN = 10
+"""Exponents in the text; the table has all."""
+
+ROUNDED = 1e-9
+"""Time in s by which an instant of an event may be rounded."""
+
+ALIKE = 0.25
+"""Overlap of two shapes, squared, below which an exponent further away than it is large is another mode's."""
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicModes:
+    """What a period of a run does to small changes: in the exact system, and in the scheme that simulated it.
+
+    Attributes
+    ----------
+    name
+        Scheme and system.
+    begin, period
+        Where the period begins, and its length, in s.
+    scheme, steps, asked
+        The scheme, with a step that divides the period, its steps in it, and the step of the run in s.
+    states
+        Names of the states.
+    exact, simulated
+        What small changes become over the period.
+    """
+
+    name: str
+    begin: float
+    period: float
+    scheme: Scheme
+    steps: int
+    asked: float
+    states: tuple[str, ...]
+    exact: Monodromy
+    simulated: Monodromy
+
+    @property
+    def spectral_radius(self) -> float:
+        """Largest multiplier of the scheme over the period: below 1 changes decay."""
+        return self.simulated.radius
+
+    @property
+    def exact_spectral_radius(self) -> float:
+        """Largest multiplier of the system itself."""
+        return self.exact.radius
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The columns of `table`, of a conjugate pair the exponent with positive imaginary part."""
+        exact, simulated = self.exact.exponents(), self.simulated.exponents()
+        s, s_h = exact.likeliest, simulated.likeliest
+        alike = np.abs(exact.shapes.conj().T @ simulated.shapes) ** 2
+        apart = np.abs(s[:, None] - s_h[None, :]) / (np.abs(s)[:, None] + np.abs(s_h)[None, :])
+        of, partner = linear_sum_assignment(1.0 - alike + apart)
+        made = np.full(len(s), np.nan + 0j)
+        made[of] = simulated.nearest(partner, s[of])
+        another = np.zeros(len(s), bool)
+        another[of] = alike[of, partner] < ALIKE
+        made[another & (np.abs(made - s) > np.abs(s))] = np.nan
+        known = s.real * self.period > np.log(DECAYED)
+        known &= np.abs(s) * self.period < RESOLVED * self.exact.product.steps
+        kept = np.flatnonzero(known & (s.imag >= -ROUNDED * np.abs(s)))
+        kept = kept[np.lexsort((s.imag[kept], -s.real[kept]))]
+        s, made = s[kept], made[kept]
+        return {
+            "real": s.real, "imag": s.imag, "real_numerical": made.real, "imag_numerical": made.imag,
+            "deformation": np.abs(made - s) / np.abs(s),
+        }  # fmt: skip
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each exponent, the slowest first, with its relative deformation.
+
+        Columns real, imag, real_numerical, imag_numerical, deformation; exponents in 1/s and rad/s, of a
+        conjugate pair the one with positive imaginary part; NaN where the scheme has no such exponent. A
+        multiple of 2 pi / period in their imaginary part is that with which the shape of the mode is the
+        steadiest over the period. Modes that are over within a period are left out, and so are those
+        above 256 / period. Beyond 200 states these are the outermost ones.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.columns)
+
+    def __str__(self) -> str:
+        rows = self.table.head(SHOWN).to_numpy()
+        lines = [
+            f"{self.name}, {self.steps} steps over {1e3 * self.period:g} ms from t = {self.begin:g} s",
+            f"largest multiplier: exact {self.exact_spectral_radius:.5f}, scheme {self.spectral_radius:.5f}",
+            "exponents in 1/s, exact and of the scheme:",
+        ]
+        for re, im, re_h, im_h, off in rows:
+            lines.append(f"  {complex(re, im):22.5g}  {complex(re_h, im_h):22.5g}  {100 * off:.3g} %")
+        return "\n".join(lines)
+
+
+def longest(run: Recorded, spans: list[Span]) -> Span:
+    """Return the longest of some stretches of a run."""
+    return max(spans, key=lambda span: run.t[span.rows][-1] - run.t[span.rows][0])
+
+
+def modes_over_period(run: Recorded, span: Span, t: float | None = None) -> PeriodicModes:
+    """Return the modes of a stretch of a run: of the period from t in s, or of its last one.
+
+    See `psmr.periodic_modes`, also for the errors raised.
+    """
+    assert run.system is not None
+    if run.system.delays:
+        raise InputError(
+            f"{run.name}: reads signals with a delay, whose past the product of the steps does not have; take"
+            " the delays as 0 (psmr.with_delays) for the exponents over a period"
+        )
+    frequency = nominal_frequency(run.system)
+    if frequency is None:
+        raise InputError(f"{run.name}: no device has a nominal frequency f_n, so that there is no period")
+    period = 1.0 / frequency
+    begin = _begin(run, span, t, period)
+    scheme = _with_one_step(run, span)
+    asked, steps = scheme.step, round(period / scheme.step)
+    scheme = _dividing(scheme, steps, period)
+    row = int(np.searchsorted(run.t[span.rows], begin - ROUNDED)) + span.rows.start
+    system = system_in(run.system, span, run.x[row], run.y[row], begin)
+    if system.n + system.m > LARGEST:
+        raise InputError(
+            f"{run.name}: {system.n + system.m} variables; the product of the steps is made up to {LARGEST}:"
+            " take a smaller region"
+        )
+    names = (*system.names_x, *system.names_y)
+    places = np.array([run.system.index(name) for name in names], dtype=np.intp)
+    rows = span.rows.start + np.flatnonzero(np.append(True, np.diff(run.t[span.rows]) > 0.0))
+    course = CubicSpline(run.t[rows], np.hstack([run.x, run.y])[rows][:, places])
+
+    def jacobian(at: float) -> sp.csr_array:
+        """Return the Jacobian at the point of the run at a time, between two points on a cubic spline."""
+        w = system.w0.copy()
+        w[: len(places)] = course(at)
+        w[-1] = at
+        return sp.csr_array(system.jacobian(w))
+
+    linear = system.with_start(course(begin)[: system.n], course(begin)[system.n :]).linearise()
+    simulated = product_of_steps(scheme, linear, jacobian, begin, steps)
+    return PeriodicModes(
+        f"{scheme} on {run.name}",
+        begin,
+        period,
+        scheme,
+        steps,
+        asked,
+        system.names_x,
+        exact_monodromy(jacobian, begin, period, system.n),
+        monodromy(simulated, MORE),
+    )
+
+
+def _begin(run: Recorded, span: Span, t: float | None, period: float) -> float:
+    """Return where the period begins; raise InputError where none is whole within the span."""
+    first, last = run.t[span.rows][[0, -1]].tolist()
+    begin = last - period if t is None else max(t, first)
+    if span.moves:
+        raise InputError(f"{run.name}: inputs move after t = {first:g} s, so that nothing is periodic there")
+    if begin < first - ROUNDED or begin + period > last + ROUNDED:
+        raise InputError(
+            f"{run.name}: no whole period of {period:g} s without an event from t = {max(begin, first):g} s;"
+            f" the stretch there is from {first:g} to {last:g} s"
+        )
+    return float(begin)
+
+
+def _with_one_step(run: Recorded, span: Span) -> Scheme:
+    """Return the scheme of a run; of one that chooses its steps that of the median step of a stretch."""
+    if not run.scheme.chooses_steps:
+        return run.scheme
+    found = run.scheme.at_step(judged_steps(run.t[span.rows])["the median step"])
+    if found is None:
+        raise SchemeError(f"{run.scheme}: chooses its own steps and has no step operator")
+    return found
+
+
+def _dividing(scheme: Scheme, steps: int, period: float) -> Scheme:
+    """Return the scheme with so many steps in a period."""
+    scheme.steady_program()
+    if steps < 1:
+        raise InputError(
+            f"run with {scheme}: h = {scheme.step:g} s is longer than the period, {period:g} s; take a step"
+            f" that divides it, such as {period / 4!r}"
+        )
+    return scheme.with_step(period / steps)
