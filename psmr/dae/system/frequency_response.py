@@ -119,7 +119,7 @@ def checked_frequencies(f: ArrayLike | None) -> Reals:
 
 
 def gains(form: Any, s: NDArray[np.complexfloating]) -> Complexes:
-    """Return (K, p, q) gains of a descriptor form E, A, B, C, D, D_rate at (K,) complex frequencies in 1/s.
+    """Return (K, p, q) gains of a descriptor form at (K,) complex frequencies in 1/s; see `Descriptor`.
 
     Raises
     ------
@@ -130,9 +130,12 @@ def gains(form: Any, s: NDArray[np.complexfloating]) -> Complexes:
     direct, with_rate = form.D.toarray(), form.D_rate.toarray()
     found = np.empty((len(s), form.C.shape[0], form.B.shape[1]), dtype=complex)
     for k, at in enumerate(s):
-        matrix = sparse.csc_matrix(at * form.E - form.A)
+        A, C = form.A, form.C
+        if form.delays is not None:
+            A = A + form.delays.at(at)
+            C = C + form.C_late @ sparse.diags_array(np.exp(-at * form.delays.tau)) @ form.delays.c
         where = f"f = {at.imag / (2 * np.pi):g} Hz"
-        found[k] = form.C @ solved(matrix, columns, where) + direct + at * with_rate
+        found[k] = C @ solved(sparse.csc_matrix(at * form.E - A), columns, where) + direct + at * with_rate
     return found
 
 

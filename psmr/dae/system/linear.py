@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, SingularError
+from psmr.dae.system.pade import pade
 
 
 def read_only(array: Any) -> Any:
@@ -110,6 +111,40 @@ class LinearDae:
         fx, fy, gx, gy = map(sparse.csc_matrix, blocks)
         return replace(self, fx=fx, fy=fy, gx=gx, gy=gy, delays=None)
 
+    def with_pade(self, order: int) -> LinearDae:
+        """Return a DAE in which states stand for each delay: its Pade approximant of an order.
+
+        The states of ``AVR2.v_re`` are ``AVR2.v_re.pade1`` and so on, behind those of the DAE. At an order k
+        modes up to some |s| tau = k are right.
+
+        Raises
+        ------
+        InputError
+            For an order that is no whole number from 1 to 10.
+        """
+        form = pade(order)
+        if self.delays is None:
+            return self
+        n, delays = self.n, self.delays
+        once, rates = self.jacobian_at_once(), sparse.diags_array(1.0 / delays.tau)
+        direct = sparse.csc_matrix(once + form.D * (delays.b @ delays.c))
+        late = sparse.csc_matrix(delays.b @ sparse.kron(sparse.eye_array(len(delays.tau)), form.C[None, :]))
+        driven = sparse.csc_matrix(sparse.kron(rates, form.B[:, None]) @ delays.c)
+        names = tuple(f"{name}.pade{k + 1}" for name in delays.names for k in range(order))
+        labels = self.groups.max(initial=0) + 1 + np.arange(len(names))
+        return replace(
+            self,
+            fx=sparse.bmat(
+                [[direct[:n, :n], late[:n]], [driven[:, :n], sparse.kron(rates, form.A)]], format="csc"
+            ),
+            fy=sparse.vstack([direct[:n, n:], driven[:, n:]], format="csc"),
+            gx=sparse.hstack([direct[n:, :n], late[n:]], format="csc"),
+            gy=sparse.csc_matrix(direct[n:, n:]),
+            names_x=(*self.names_x, *names),
+            groups=np.concatenate([self.groups[:n], labels, self.groups[n:]]),
+            delays=None,
+        )
+
     def require_no_delays(self, what: str) -> None:
         """Raise InputError where signals are read with a delay; `what` is what there is not with them."""
         if self.delays is not None:
@@ -117,7 +152,7 @@ class LinearDae:
             raise InputError(
                 f"{count} signal{'s are' if count > 1 else ' is'} read with a delay (the first one by "
                 f"{first}): with delays there is no {what}; the step operator of a scheme has them, "
-                "and linear.without_delays() takes each delay as 0"
+                "linear.with_pade(order) has states for each delay, and linear.without_delays() takes it as 0"
             )
 
     def jacobian(self) -> sparse.csc_matrix:

@@ -4,7 +4,8 @@
 
 with w = (x, y) of the linearised DAE, E = diag(I_n, 0) and sparse matrices; the algebraic variables
 eliminated, x' = A x + B u, y = C x + D u + D_rate u'. `D_rate` is zero except where an output is the
-frequency at a bus whose angle jumps with the input.
+frequency at a bus whose angle jumps with the input. What is read with a delay adds b e^{-s tau} c to J, and
+what outputs have of it to C: exact in the frequency response, states of a Pade form in the matrices.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ from psmr.base.files import atomic, require_suffix
 from psmr.base.optional import optional
 from psmr.dae.system.eigenvalues import Eigen, eigen
 from psmr.dae.system.frequency_response import FrequencyResponse, checked_frequencies, gains
-from psmr.dae.system.linear import LinearDae, read_only
+from psmr.dae.system.linear import Delays, LinearDae, read_only
+from psmr.dae.system.pade import pade
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +39,10 @@ ROUNDING = 1e-13
 
 
 class Descriptor(NamedTuple):
-    """The sparse matrices of E w' = A w + B u, y = C w + D u + D_rate u'."""
+    """The sparse matrices of E w' = A w + B u, y = C w + D u + D_rate u', beside what is read with a delay.
+
+    That adds b e^{-s tau} c of `delays` to A, and C_late e^{-s tau} c to C.
+    """
 
     E: sparse.csc_array
     A: sparse.csc_array
@@ -45,6 +50,8 @@ class Descriptor(NamedTuple):
     C: sparse.csr_array
     D: sparse.csr_array
     D_rate: sparse.csr_array
+    delays: Delays | None
+    C_late: sparse.csr_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +74,8 @@ class StateSpace:
         Units.
     name
         Name of the case.
+    c_late
+        (p, delays) what outputs have of the signals that are read with a delay, sparse; by default nothing.
     """
 
     linear: LinearDae
@@ -79,8 +88,12 @@ class StateSpace:
     input_units: tuple[str, ...]
     output_units: tuple[str, ...]
     name: str = ""
+    c_late: sparse.csr_array = field(default_factory=lambda: sparse.csr_array((0, 0)))
 
     def __post_init__(self) -> None:
+        if self.c_late.shape == (0, 0):
+            late = 0 if self.linear.delays is None else len(self.linear.delays.tau)
+            object.__setattr__(self, "c_late", sparse.csr_array((len(self.outputs), late)))
         for name in ("d", "d_rate"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
@@ -100,9 +113,34 @@ class StateSpace:
         """E, A, B, C, D and D_rate with the algebraic variables kept; sparse, of order n + m."""
         n, m = self.linear.n, self.linear.m
         mass = sparse.diags_array(np.repeat([1.0, 0.0], [n, m]), format="csc")
-        matrix = sparse.csc_array(self.linear.jacobian())
+        matrix = sparse.csc_array(self.linear.jacobian_at_once())
         direct = (sparse.csr_array(self.d), sparse.csr_array(self.d_rate))
-        return Descriptor(mass, matrix, self.b, self.c, *direct)
+        return Descriptor(mass, matrix, self.b, self.c, *direct, self.linear.delays, self.c_late)
+
+    def with_pade(self, order: int) -> StateSpace:
+        """Return the system with states for each delay, of its Pade approximant of an order.
+
+        Its A, B, C, D, residues and exports then are those of the approximant.
+
+        Raises
+        ------
+        InputError
+            For an order that is no whole number from 1 to 10.
+        """
+        form, delays, n = pade(order), self.linear.delays, self.linear.n
+        if delays is None:
+            return self
+        count = order * len(delays.tau)
+        c = sparse.csr_array(self.c + form.D * (self.c_late @ delays.c))
+        late = self.c_late @ sparse.kron(sparse.eye_array(len(delays.tau)), form.C[None, :])
+        none = sparse.csc_array((count, self.b.shape[1]))
+        return replace(
+            self,
+            linear=self.linear.with_pade(order),
+            b=sparse.csc_array(sparse.vstack([self.b[:n], none, self.b[n:]])),
+            c=sparse.csr_array(sparse.hstack([c[:, :n], late, c[:, n:]])),
+            c_late=self.c_late[:, :0],
+        )
 
     @functools.cached_property
     def A(self) -> Reals:
@@ -144,7 +182,7 @@ class StateSpace:
     def response(self, f: ArrayLike | None = None) -> FrequencyResponse:
         """Return the frequency response at (K,) frequencies in Hz; by default 0.01 to 100 Hz.
 
-        A sparse factorisation of j w E - A for each of them.
+        A sparse factorisation of j w E - A for each of them. Delays are exact: e^{-j w tau}.
 
         Raises
         ------
@@ -271,6 +309,7 @@ class StateSpace:
             self,
             b=self.b[:, columns],
             c=self.c[rows],
+            c_late=self.c_late[rows],
             d=self.d[np.ix_(rows, columns)],
             d_rate=self.d_rate[np.ix_(rows, columns)],
             inputs=tuple(wanted[0]),
@@ -285,7 +324,8 @@ class StateSpace:
         Raises
         ------
         InputError
-            Where an output follows the rate of an input, which A, B, C and D cannot say.
+            Where an output follows the rate of an input, which A, B, C and D cannot say, and where signals
+            are read with a delay: `with_pade` has states for them.
         """
         from scipy.signal import StateSpace as Matrices
 

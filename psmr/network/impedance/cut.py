@@ -155,6 +155,7 @@ def _in_dq(system: System, matrices: StateSpace, bus: str, kinds: tuple[str, str
         matrices,
         b=sparse.csc_array(matrices.b @ turn),
         c=sparse.csr_array(sparse.csr_array(turn.T) @ matrices.c),
+        c_late=sparse.csr_array(sparse.csr_array(turn.T) @ matrices.c_late),
         d=turn.T @ matrices.d @ turn,
         d_rate=turn.T @ matrices.d_rate @ turn,
         inputs=given,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
@@ -52,9 +53,16 @@ def state_space(
     for number, k in enumerate(given.parameters):
         direct[:, k] = rows[:, [len(w) + number]].toarray()[:, 0]
     c, with_rate = sparse.csr_array(rows[:, :size]), np.zeros_like(direct)
+    late = sparse.csr_array(rows[:, [delay.input for delay in system.delays]])
 
     turning = [k for k, name in enumerate(names) if signals.computed(name) and _is_frequency(name)]
     if turning:
+        if system.delays:
+            raise InputError(
+                f"outputs: {names[turning[0]]} is the rate of an angle, which with delays has the rates of "
+                "what is read late; take the angle: at f in Hz its gain in rad times j f is that of the "
+                "frequency"
+            )
         slopes = rate_rows(linear, b, c[turning], direct[turning])
         hertz = [part / (2 * np.pi) for part in slopes]
         c = c.tolil()
@@ -65,6 +73,7 @@ def state_space(
         linear=linear,
         b=b,
         c=sparse.csr_array(sparse.csr_array(factors) @ c),
+        c_late=sparse.csr_array(sparse.csr_array(factors) @ late),
         d=factors @ direct,
         d_rate=factors @ with_rate,
         inputs=given.names,

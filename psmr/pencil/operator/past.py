@@ -51,6 +51,12 @@ def read_at(steps: float, degree: int) -> dict[int, float]:
     return {int(age): float(weight) for age, weight in zip(ages, weights, strict=True)}
 
 
+def read_with_delays(delays: Delays, scheme: Scheme, z: complex) -> np.ndarray:
+    """Return (q,) what a run reads at t of signals that grow by z in a step, relative to them at t."""
+    weights = [read_at(tau / scheme.step, scheme.delay_degree) for tau in delays.tau.tolist()]
+    return np.array([sum(weight * z**-age for age, weight in own.items()) for own in weights], dtype=complex)
+
+
 def with_past(
     equations: list[Equation], linear: LinearDae, scheme: Scheme
 ) -> tuple[list[Equation], ShiftStates]:
