@@ -100,7 +100,7 @@ psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.disturbance: Disturbance SO_FAR begin_disturbance disturbance_module
     follow_disturbance size_with turning
 psmr.integrate.control.error_control: error_control_module halts_of
-psmr.integrate.control.time_grid: missed
+psmr.integrate.control.time_grid: times_off_grid
 psmr.integrate.run.changes: autonomous objection>objection_to_change
 psmr.integrate.run.counters: Counters
 psmr.integrate.run.integrate: integrate integrate_module
@@ -115,7 +115,7 @@ psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block
 psmr.integrate.solve.equations: evaluate move_limits project
 psmr.integrate.solve.impasse: impasse
-psmr.integrate.solve.lu: refactor solve suit
+psmr.integrate.solve.lu: pivots_suit refactor solve
 psmr.integrate.solve.newton: renew
 psmr.integrate.solve.ordering: factorise make_lu ordering
 psmr.integrate.solve.pivots: FIRST SECOND first_factors

@@ -14,9 +14,9 @@ from tests.internals import (
     first_factors,
     make_lu,
     ordering,
+    pivots_suit,
     refactor,
     solve,
-    suit,
 )
 
 
@@ -124,7 +124,7 @@ def test_refactor_objects_to_pivots_that_do_not_suit(small):
     values = matrix.data.copy()
     values[0] = small
     assert not refactor(lu, values)
-    assert not suit(lu, search, values)
+    assert not pivots_suit(lu, search, values)
     if np.isfinite(small):  # a new choice of pivots copes
         matrix.data = values
         new = factorise(matrix.indptr, matrix.indices, values, order=np.arange(2))
@@ -160,7 +160,7 @@ def test_pivots_serve_rows_that_have_grown():
     factor = np.where(np.arange(60) % 2, 1.0, 2.0**30)  # as those of states with the step
     values = matrix.data * factor[matrix.indices]
     assert not refactor(lu, values)  # multipliers beyond 1e5
-    assert suit(lu, search, values)
+    assert pivots_suit(lu, search, values)
     np.testing.assert_array_equal(solution(lu, factor * b), expected)
 
 

@@ -11,7 +11,7 @@ from psmr import Component, Parameter, read_study
 from psmr.errors import EventError, StudyError
 from tests import systems
 from tests.conftest import ROOT
-from tests.internals import Change, Course, integrate, missed, read_points, schedule
+from tests.internals import Change, Course, integrate, read_points, schedule, times_off_grid
 
 CASES = ROOT / "cases"
 ROWS = ((0.1, 1.25), (0.3, 1.5), (0.35, 1.4), (0.8, 1.6))
@@ -306,9 +306,9 @@ def test_a_staircase_is_an_event_where_it_jumps(system, tmp_path):
 
 def test_rows_that_no_step_from_the_beginning_meets():
     rows = np.array([0.03, 0.05, 0.08])
-    assert missed(0.01, rows, 0.01).tolist() == []
-    assert missed(0.012, rows, 0.01).tolist() == [0.03]
-    assert missed(0.01, rows, 0.02).tolist() == rows.tolist()
+    assert times_off_grid(0.01, rows, 0.01).tolist() == []
+    assert times_off_grid(0.012, rows, 0.01).tolist() == [0.03]
+    assert times_off_grid(0.01, rows, 0.02).tolist() == rows.tolist()
 
 
 def test_rows_after_the_end_of_the_run_are_left_out(system, tmp_path):

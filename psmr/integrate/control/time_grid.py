@@ -25,7 +25,7 @@ ROOM = 2**25
 DIGITS = 9
 
 
-def missed(a: float, rows: Reals, h: float) -> Reals:
+def times_off_grid(a: float, rows: Reals, h: float) -> Reals:
     """Return those of ascending times in s at which steps of h from a on need to begin anew to meet them all.
 
     They are none, the first one, or all.

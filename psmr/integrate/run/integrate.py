@@ -14,7 +14,7 @@ from psmr.base.errors import InputError, SchemeError, SimulationError, SingularE
 from psmr.dae.compile.cache.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.time_grid import missed
+from psmr.integrate.control.time_grid import times_off_grid
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.integrate.run.counters import Counters
@@ -161,7 +161,7 @@ def integrate(
         if stops is not None:
             rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
         if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
-            rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
+            rows = times_off_grid(float(w[-1]), rows, scheme.step / scheme.ratio)
         integrate_span(engine, algebraic, end, w, rows, recorder, progress, now)
 
     def switch(t: float, changes: list[Change]) -> None:

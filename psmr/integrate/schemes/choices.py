@@ -32,13 +32,13 @@ class DefaultChoice(str):
         return cls(default) if given is None or isinstance(given, cls) else given
 
 
-def choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
+def check_choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise SchemeError for a value that is not among those allowed."""
     if not isinstance(value, str) or value not in allowed:
         raise SchemeError(f"{field} = {shown(value)}: must be one of {', '.join(map(repr, allowed))}")
 
 
-def positive(field: str, value: float, unit: str = "") -> None:
+def check_positive(field: str, value: float, unit: str = "") -> None:
     """Raise SchemeError for a value that is no finite number above zero."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(real(value)) or value <= 0:
@@ -47,9 +47,9 @@ def positive(field: str, value: float, unit: str = "") -> None:
         )
 
 
-def newton_tolerance(value: float) -> None:
+def check_newton_tolerance(value: float) -> None:
     """Raise SchemeError for an error at which Newton stops that is not between 0 and 1."""
-    positive("tolerance", value)
+    check_positive("tolerance", value)
     if value >= 1.0:
         raise SchemeError(
             f"tolerance = {shown(value)}: must be below 1, the error at which Newton stops, relative to "
@@ -57,7 +57,7 @@ def newton_tolerance(value: float) -> None:
         )
 
 
-def whole(field: str, value: object, what: str) -> None:
+def check_whole(field: str, value: object, what: str) -> None:
     """Raise SchemeError for a value that is not a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise SchemeError(f"{field} = {shown(value)}: {what}")
@@ -67,7 +67,7 @@ def whole(field: str, value: object, what: str) -> None:
 MOST_STEPS = 1_000_000
 
 
-def whole_steps(value: object) -> None:
+def check_whole_steps(value: object) -> None:
     """Raise SchemeError where a number of steps is none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise SchemeError(f"most_steps = {value!r}: must be a whole number >= 1")
@@ -101,7 +101,7 @@ def check_fast_steps(ratio: int, passes: int) -> None:
         )
 
 
-def partition(split: object) -> None:
+def check_partition(split: object) -> None:
     """Raise SchemeError for a split that is no partition."""
     if not isinstance(split, Partition):
         raise SchemeError(

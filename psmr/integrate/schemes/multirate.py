@@ -21,12 +21,12 @@ from psmr.integrate.schemes.choices import (
     NEWTONS,
     DefaultChoice,
     Newton,
+    check_choice,
     check_fast_steps,
-    choice,
-    newton_tolerance,
-    partition,
-    positive,
-    whole,
+    check_newton_tolerance,
+    check_partition,
+    check_positive,
+    check_whole,
 )
 from psmr.integrate.schemes.interpolation import HISTORY
 from psmr.integrate.schemes.multirate_program import (
@@ -143,21 +143,21 @@ class Multirate(Scheme):
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
-        partition(self.split)
-        choice("predictor", self.predictor, PREDICTORS)
-        choice("solution", self.solution, SOLUTIONS)
-        choice("interpolation", self.interpolation, tuple(HISTORY))
-        choice("newton", self.newton, NEWTONS)
-        choice("predict", self.predict, PREDICTED)
+        check_partition(self.split)
+        check_choice("predictor", self.predictor, PREDICTORS)
+        check_choice("solution", self.solution, SOLUTIONS)
+        check_choice("interpolation", self.interpolation, tuple(HISTORY))
+        check_choice("newton", self.newton, NEWTONS)
+        check_choice("predict", self.predict, PREDICTED)
         own = self.predictor == EXTRAPOLATION and self.predict == "slow" and not self.corrections
         object.__setattr__(self, "coupling", DefaultChoice.unless(self.coupling, MEAN if own else END))
         object.__setattr__(self, "interface", DefaultChoice.unless(self.interface, SCHUR if own else HELD))
-        choice("coupling", self.coupling, COUPLINGS)
-        choice("interface", self.interface, INTERFACES)
-        positive("h_slow", self.h_slow, "s")
-        positive("epsilon", self.epsilon, "pu")
-        newton_tolerance(self.tolerance)
-        whole("ratio", self.ratio, RATIO)
+        check_choice("coupling", self.coupling, COUPLINGS)
+        check_choice("interface", self.interface, INTERFACES)
+        check_positive("h_slow", self.h_slow, "s")
+        check_positive("epsilon", self.epsilon, "pu")
+        check_newton_tolerance(self.tolerance)
+        check_whole("ratio", self.ratio, RATIO)
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
         if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]
             raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
@@ -177,8 +177,8 @@ class Multirate(Scheme):
         SchemeError
             When h_slow is not a whole multiple of h_fast.
         """
-        positive("h_slow", h_slow, "s")
-        positive("h_fast", h_fast, "s")
+        check_positive("h_slow", h_slow, "s")
+        check_positive("h_fast", h_fast, "s")
         if h_slow > 2 * MOST_FAST_STEPS * h_fast:
             check_fast_steps(2 * MOST_FAST_STEPS, 1)
         ratio = round(h_slow / h_fast)
@@ -257,7 +257,7 @@ class Multirate(Scheme):
 
     def with_ratio(self, ratio: int) -> Multirate:
         """See `Scheme`."""
-        whole("ratio", ratio, RATIO)
+        check_whole("ratio", ratio, RATIO)
         check_fast_steps(ratio, self.passes)
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 

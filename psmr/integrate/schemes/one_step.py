@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
-from psmr.integrate.schemes.choices import NEWTON_WORDS, NEWTONS, Newton, choice, newton_tolerance, positive
+from psmr.integrate.schemes.choices import (
+    NEWTON_WORDS,
+    NEWTONS,
+    Newton,
+    check_choice,
+    check_newton_tolerance,
+    check_positive,
+)
 from psmr.integrate.schemes.scheme import Scheme, require_step_within
 from psmr.integrate.step.program import NEW as NEW
 from psmr.integrate.step.program import NOW as NOW
@@ -30,9 +37,9 @@ class UniformStep(Scheme):
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
-        choice("newton", self.newton, NEWTONS)
-        positive("h", self.h, "s")
-        newton_tolerance(self.tolerance)
+        check_choice("newton", self.newton, NEWTONS)
+        check_positive("h", self.h, "s")
+        check_newton_tolerance(self.tolerance)
 
     @property
     def step(self) -> float:

@@ -11,7 +11,7 @@ from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
     Newton,
-    choice,
+    check_choice,
 )
 from psmr.integrate.schemes.one_step import UniformStep
 from psmr.integrate.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
@@ -54,7 +54,7 @@ class SingleRate(UniformStep):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("method", self.method, ONE_STEP_METHODS)
+        check_choice("method", self.method, ONE_STEP_METHODS)
 
     @property
     def kind(self) -> Hashable:

@@ -12,7 +12,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
-from psmr.integrate.schemes.choices import MOST_STEPS, choice, positive, whole_steps
+from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_positive, check_whole_steps
 from psmr.integrate.schemes.scheme import Scheme, two_digits
 from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
@@ -84,7 +84,7 @@ class VariableStep(Scheme):
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
-        choice("method", self.method, VARIABLE_METHODS)
+        check_choice("method", self.method, VARIABLE_METHODS)
         number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
         if not number or not 0.0 < self.tolerance < 1.0:
             raise SchemeError(
@@ -97,8 +97,8 @@ class VariableStep(Scheme):
                 f"is {self.least_tolerance:.2g}"
             )
         if self.h_max is not None:
-            positive("h_max", self.h_max, "s")
-        whole_steps(self.most_steps)
+            check_positive("h_max", self.h_max, "s")
+        check_whole_steps(self.most_steps)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors. After
 that, `refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, without a search and without
-allocation, and `suit` says when the old pivots do not serve the new values. Columns are ordered once by
+allocation, and `pivots_suit` says when the old ones do not serve the new values. Columns are ordered once by
 minimum degree on A + A^T, which keeps the large diagonal of a network where it is. Two columns whose factors
 have one pattern, as those of both parts of a bus voltage mostly have, are a pair
 (`psmr.integrate.solve.pivots`) and taken together: an index that is read serves four products. Indices are
@@ -90,9 +90,9 @@ class Search(NamedTuple):
 def refactor(lu, values):  # type: ignore[no-untyped-def]
     """Factorise new values of the pattern with the same pivots; return whether these surely suit.
 
-    Where not, a multiplier is too large, or a pivot is zero or not finite: `suit` looks closer. Column k is
-    in the even entries of `work`, its companion in the odd ones. u and v are entries of U of both in row j,
-    and u_2 and v_2 those in the row of the companion of j.
+    Where not, a multiplier is too large, or a pivot is zero or not finite: `pivots_suit` looks closer.
+    Column k is in the even entries of `work`, its companion in the odd ones. u and v are entries of U of both
+    in row j, and u_2 and v_2 those in the row of the companion of j.
     """
     indptr, rows, order, pair, x = lu.indptr, lu.rows, lu.order, lu.pair, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
@@ -192,7 +192,7 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
 
 
 @lean
-def suit(lu, search, values):  # type: ignore[no-untyped-def]
+def pivots_suit(lu, search, values):  # type: ignore[no-untyped-def]
     """Return whether the pivots suit the values that `refactor` has factorised, else the factors are useless.
 
     Rows are compared as when pivots are chosen. A matrix whose rows are multiplied by powers of two has the

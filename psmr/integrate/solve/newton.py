@@ -31,7 +31,7 @@ from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate, hold_defect, hold_matrix, put_onto_limits
-from psmr.integrate.solve.lu import refactor, suit
+from psmr.integrate.solve.lu import pivots_suit, refactor
 from psmr.integrate.solve.lu import solve as solve_factors
 from psmr.integrate.solve.pivots import READY, first_factors
 from psmr.integrate.solve.records import (
@@ -102,7 +102,7 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
     hold_matrix(block)
     state.scalars[SCALE] = np.nan
     state.counts[FACTORISATIONS] += 1
-    if lu.state[READY] == 0 or not (refactor(lu, J) or suit(lu, search, J)):
+    if lu.state[READY] == 0 or not (refactor(lu, J) or pivots_suit(lu, search, J)):
         state.counts[REPIVOTS] += 1
         status = first_factors(lu, search, J)
         if status != DONE:

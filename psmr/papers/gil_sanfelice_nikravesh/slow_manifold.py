@@ -22,7 +22,14 @@ from partitioning import Partition
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
-from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, partition, positive
+from psmr.integrate.schemes.choices import (
+    NEWTONS,
+    Newton,
+    check_choice,
+    check_newton_tolerance,
+    check_partition,
+    check_positive,
+)
 from psmr.integrate.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -76,12 +83,12 @@ class SlowManifold(Scheme):
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
-        partition(self.split)
-        positive("h", self.h, "s")
-        positive("drift", self.drift)
-        newton_tolerance(self.tolerance)
-        choice("jacobian", self.jacobian, JACOBIANS)
-        choice("newton", self.newton, NEWTONS)
+        check_partition(self.split)
+        check_positive("h", self.h, "s")
+        check_positive("drift", self.drift)
+        check_newton_tolerance(self.tolerance)
+        check_choice("jacobian", self.jacobian, JACOBIANS)
+        check_choice("newton", self.newton, NEWTONS)
         if not self.split.fast_x.any():
             raise SchemeError(
                 f"split has no fast state ({self.split}), so the scheme would be Runge-Kutta 4; "

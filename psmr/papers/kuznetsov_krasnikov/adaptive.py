@@ -12,7 +12,14 @@ import numpy as np
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
-from psmr.integrate.schemes.choices import MOST_STEPS, NEWTONS, Newton, choice, positive, whole_steps
+from psmr.integrate.schemes.choices import (
+    MOST_STEPS,
+    NEWTONS,
+    Newton,
+    check_choice,
+    check_positive,
+    check_whole_steps,
+)
 from psmr.integrate.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -66,13 +73,13 @@ class Adaptive(Scheme):
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
-        choice("method", self.method, ADAPTIVE_METHODS)
-        choice("newton", self.newton, NEWTONS)
+        check_choice("method", self.method, ADAPTIVE_METHODS)
+        check_choice("newton", self.newton, NEWTONS)
         for field in ("rtol", "atol", "tolerance"):
-            positive(field, getattr(self, field))
+            check_positive(field, getattr(self, field))
         if self.longest != math.inf:
-            positive("longest", self.longest, "s")
-        whole_steps(self.most_steps)
+            check_positive("longest", self.longest, "s")
+        check_whole_steps(self.most_steps)
         # An increment below the rounding of a number cannot be distinguished from an error.
         if self.rtol < 100 * np.finfo(float).eps:
             raise SchemeError(

@@ -18,10 +18,10 @@ from psmr.integrate.schemes.choices import (
     NEWTONS,
     Newton,
     Weights,
-    choice,
-    newton_tolerance,
-    positive,
-    whole_steps,
+    check_choice,
+    check_newton_tolerance,
+    check_positive,
+    check_whole_steps,
 )
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.single_rate import SingleRate
@@ -94,12 +94,12 @@ class ArcLength(Scheme):
                     "h of ArcLength limits its steps"
                 )
         else:
-            choice("method", self.method, ONE_STEP)
-        positive("h", self.h)
-        positive("weight_t", self.weight_t, "1/s")
-        newton_tolerance(self.tolerance)
-        choice("newton", self.newton, NEWTONS)
-        whole_steps(self.most_steps)
+            check_choice("method", self.method, ONE_STEP)
+        check_positive("h", self.h)
+        check_positive("weight_t", self.weight_t, "1/s")
+        check_newton_tolerance(self.tolerance)
+        check_choice("newton", self.newton, NEWTONS)
+        check_whole_steps(self.most_steps)
         if isinstance(self.weights, Mapping):
             object.__setattr__(self, "weights", Weights({k: plain(v) for k, v in self.weights.items()}))
             for name, weight in self.weights.items():

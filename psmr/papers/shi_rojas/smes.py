@@ -19,7 +19,13 @@ from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
+from psmr.integrate.schemes.choices import (
+    NEWTONS,
+    Newton,
+    check_choice,
+    check_newton_tolerance,
+    check_positive,
+)
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
 from psmr.integrate.tableaux.runge_kutta import EXPLICIT
@@ -89,12 +95,12 @@ class Smes(Scheme):
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
-        positive("h", self.h, "s")
-        positive("delta", self.delta, "s")
-        newton_tolerance(self.tolerance)
-        choice("base", self.base, BASES)
-        choice("newton", self.newton, NEWTONS)
-        choice("nodes", self.nodes, NODES)
+        check_positive("h", self.h, "s")
+        check_positive("delta", self.delta, "s")
+        check_newton_tolerance(self.tolerance)
+        check_choice("base", self.base, BASES)
+        check_choice("newton", self.newton, NEWTONS)
+        check_choice("nodes", self.nodes, NODES)
         if isinstance(self.micro, bool) or not isinstance(self.micro, int | np.integer) or self.micro < 1:
             raise SchemeError(
                 f"micro = {self.micro!r}: the number of micro steps must be a whole number >= 1; "
@@ -152,11 +158,11 @@ class Smes(Scheme):
             costs more than the base method alone with its longest stable step; names mode and damping.
         """
         check_arguments(Smes.for_system, locals(), SchemeError)
-        positive("h", h, "s")
-        choice("base", base, BASES)
-        choice("nodes", nodes, NODES)
+        check_positive("h", h, "s")
+        check_choice("base", base, BASES)
+        check_choice("nodes", nodes, NODES)
         if delta is not None:
-            positive("delta", delta, "s")
+            check_positive("delta", delta, "s")
         if not 0.0 <= margin < 1.0:
             raise SchemeError(
                 f"margin = {margin!r}: must be at least 0 and below 1, a fraction of the eigenvalues"

@@ -46,10 +46,10 @@ class AtStep:
     def __str__(self) -> str:
         words = [] if self.stable is not False else ["unstable"]
         if self.hidden:
-            words.append(f"hides an instability of the system, mode {show(self.hidden[0])}")
+            words.append(f"hides an instability of the system, mode {mode_text(self.hidden[0])}")
         if self.mode_numerical is not None and self.deformation is not None:
             words.append(
-                f"the dominant mode becomes {show(self.mode_numerical)}, deformed by "
+                f"the dominant mode becomes {mode_text(self.mode_numerical)}, deformed by "
                 f"{percent(self.deformation)}"
             )
         elif self.mode is not None:
@@ -138,7 +138,7 @@ class Certificate:
         least = (
             ()
             if self.least_stable is None
-            else (f"slowest-decaying simulated mode: {show(self.least_stable)}",)
+            else (f"slowest-decaying simulated mode: {mode_text(self.least_stable)}",)
         )
         steps = tuple(f"at {step}" for step in self.at_steps)
         lines = (self.verdict, *self._dominant(), *steps, *least, *self._setting())
@@ -154,9 +154,9 @@ class Certificate:
         if self.mode is None:
             return ()
         if self.mode_numerical is None or self.deformation is None:
-            return (f"dominant mode: {show(self.mode)} is not represented at this step size",)
+            return (f"dominant mode: {mode_text(self.mode)} is not represented at this step size",)
         return (
-            f"dominant mode: {show(self.mode)} becomes {show(self.mode_numerical)}, deformed by "
+            f"dominant mode: {mode_text(self.mode)} becomes {mode_text(self.mode_numerical)}, deformed by "
             f"{percent(self.deformation)} (damping ratio {percent(damping(self.mode))} -> "
             f"{percent(damping(self.mode_numerical))})",
         )
@@ -180,7 +180,7 @@ class Certificate:
         )
 
 
-def show(s: complex) -> str:
+def mode_text(s: complex) -> str:
     """Return an eigenvalue, with its conjugate where it has one, as text to six digits."""
     oscillates = abs(s.imag) >= 1e-9
     return f"{s.real:.6g} ± j{abs(s.imag):.6g} 1/s" if oscillates else f"{s.real:.6g} 1/s"

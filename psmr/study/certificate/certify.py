@@ -14,7 +14,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.study.certificate.certificate import AtStep, Certificate, show
+from psmr.study.certificate.certificate import AtStep, Certificate, mode_text
 from psmr.study.certificate.step_sizes import HELD, reads_time
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def _concealed(certificate: Certificate) -> str:
     when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
     return (
         f"the pencil says {when}: the scheme hides an instability of {certificate.subject}, mode "
-        f"{show(certificate.hidden[0])}. Scheme: {certificate.scheme}; take smaller steps, or the method TM"
+        f"{mode_text(certificate.hidden[0])}. Scheme: {certificate.scheme}; take smaller steps, or the "
+        "method TM"
     )
 
 

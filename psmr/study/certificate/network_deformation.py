@@ -17,7 +17,7 @@ from psmr.network.case.region import Region
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.initialise import build
-from psmr.study.certificate.certificate import percent, show
+from psmr.study.certificate.certificate import mode_text, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,8 +84,8 @@ class NetworkDeformation:
         lost = len(self.modes) - len(known)
         more = f"; {lost} could not be followed" if lost else ""
         return (
-            f"{self.name}: dynamics of the network that are left out change {show(self.modes[worst])} most,"
-            f" by {percent(self.by_model[worst])}{more}"
+            f"{self.name}: dynamics of the network that are left out change {mode_text(self.modes[worst])} "
+            f"most, by {percent(self.by_model[worst])}{more}"
         )
 
 

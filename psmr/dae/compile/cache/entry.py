@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 
-from psmr.dae.compile.cache.folder import objection
+from psmr.dae.compile.cache.folder import unsafe_because
 from psmr.dae.compile.notice import say
 
 LOCK_SUFFIX = ".lock"
@@ -27,7 +27,7 @@ def read_entry(path: Path) -> bytes | None:
     try:
         handle = os.open(path, os.O_RDONLY | FLAGS)
         with open(handle, "rb") as file:
-            reason = objection(os.fstat(file.fileno()))
+            reason = unsafe_because(os.fstat(file.fileno()))
             content = file.read() if reason is None else b""
     except FileNotFoundError:
         return None

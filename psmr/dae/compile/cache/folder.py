@@ -21,7 +21,7 @@ import platformdirs
 from psmr.dae.compile.notice import say
 
 
-def objection(status: os.stat_result) -> str | None:
+def unsafe_because(status: os.stat_result) -> str | None:
     """Return why code from a folder or file is not to be run, None where nothing speaks against it."""
     if stat.S_ISLNK(status.st_mode):
         return "it is a symbolic link"
@@ -88,7 +88,7 @@ def _unusable(place: Path) -> str | None:
         return getattr(error, "strerror", None) or str(error)
     if stat.S_ISREG(status.st_mode):
         return "it is a file, no folder"
-    reason = objection(status)
+    reason = unsafe_because(status)
     if reason is None and not os.access(place, os.W_OK | os.X_OK):
         reason = "it cannot be written"
     return reason
