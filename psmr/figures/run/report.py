@@ -17,7 +17,7 @@ from psmr.dae.system.system import System
 from psmr.figures.chart import Drawing
 from psmr.figures.labels import unbroken
 from psmr.network.topology.network import buses
-from psmr.study.certificate.certificate import Certificate, percent, show
+from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events.spans import at_start
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
@@ -215,8 +215,8 @@ def _exponents(certificate: Certificate) -> list[Any]:
     return [
         Row(
             (
-                show(complex(re, im)),
-                show(complex(re_h, im_h)) if np.isfinite(re_h) else "not shown",
+                mode_text(complex(re, im)),
+                mode_text(complex(re_h, im_h)) if np.isfinite(re_h) else "not shown",
                 percent(off),
             )
         )

@@ -9,7 +9,7 @@ from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.modes.damping import damping_ratio
 from psmr.pencil.operator.periodic import DENSE
-from psmr.study.certificate.certificate import Certificate, percent, show
+from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events.spans import Span
 from psmr.study.record.modes_over_period import PeriodicModes, longest, modes_over_period
 from psmr.study.record.recorded import Recorded
@@ -127,7 +127,7 @@ def _note(modes: PeriodicModes, s: np.ndarray, made: np.ndarray, deformation: np
     if known.size:
         worst = known[np.argmax(deformation[known])]
         words += (
-            f" Deformed most of those below the nominal frequency: {show(complex(s[worst]))} becomes"
-            f" {show(complex(made[worst]))}, {percent(float(deformation[worst]))}."
+            f" Deformed most of those below the nominal frequency: {mode_text(complex(s[worst]))} becomes"
+            f" {mode_text(complex(made[worst]))}, {percent(float(deformation[worst]))}."
         )
     return words
