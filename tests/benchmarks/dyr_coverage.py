@@ -2,9 +2,10 @@
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
-has: such records are counted beside the others. A name is covered where `psmr.files.psse.dyr_records.MODELS`,
-`dyr_loads` or `dyr_relays` has it; whether the values of a record are among the options that psmr has is
-counted too, of relays only whether there are any.
+has: such records are counted beside the others. A name is covered where
+`psmr.files.psse.dyr_records.MODELS`, `dyr_loads`, `dyr_relays` or `dyr_static_var` has it; whether the values
+of a record are among the options that psmr has is counted too, of relays and static var systems only whether
+there are any.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from tests.internals import (
     RECORDS,
     LoadRecords,
     RelayRecords,
+    StaticVarRecords,
     as_load,
     component_for,
     entries,
@@ -31,7 +33,7 @@ EVENTS = ("TOGGLE",)
 
 
 LOADS = LoadRecords.models()
-RELAYS = tuple(RelayRecords((), {}).takers())
+RELAYS = (*RelayRecords((), {}).takers(), *StaticVarRecords({}).takers())
 
 
 def known(model: str) -> bool:

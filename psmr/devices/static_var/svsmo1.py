@@ -13,16 +13,20 @@ from psmr.dae.declare.component import (
     Parameter,
     Terms,
     crossed,
-    flag,
     improper,
     nonnegative,
-    positive,
-    whole,
 )
 from psmr.devices.blocks import error_at_rest, lead_lag
 from psmr.devices.machines.textbook import S_BASE
-from psmr.devices.network import in_or_out
-from psmr.devices.static_var.actions import LARGEST_BUS, sets, trip, voltage
+from psmr.devices.static_var.regulator import (
+    measured_and_limited,
+    remembered,
+    sets,
+    slow_part,
+    transient_gain,
+    trip,
+    voltage,
+)
 
 
 def _has_short_rating(p: Any) -> Any:
@@ -41,13 +45,6 @@ def _is_inside(m: Any, v: Any, p: Any) -> Any:
     """Return what is above zero where the slow regulator has taken b back into its band."""
     b = v.b * p.s_base
     return m.where(m.ge(p.side, 1), p.b_scs - p.eps - b, b - p.b_sis - p.eps)
-
-
-def _transient_gain(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
-    """Return the error that the PI regulator reads, and the derivative of x_e."""
-    resting = m.where(m.le(p.vdbd1, 0), 0, 1 - p.free)
-    counted = v.error if getattr(m, "opened", False) else m.where(m.ge(resting, 1), 0, v.error)
-    return lead_lag(m.clip(counted, p.ve_min, p.ve_max), v.x_e, p.t_c2, p.t_b2)
 
 
 class SVSMO1(Component):
@@ -94,8 +91,7 @@ class SVSMO1(Component):
     memory = ("status", "below", "lost", "deep", "short", "free", "side")
 
     s_base = S_BASE
-    bus = Parameter("1", "regulated bus, 0 for its own", whole(0, LARGEST_BUS), default=0.0)
-    slope_flag = Parameter("1", "1 for a slope in three pieces, 0 for one", flag, default=0.0)
+    locals().update(measured_and_limited("slope_flag"))
     uvsb_max = Parameter("pu", "capacitive limit at low voltage")
     uv1 = Parameter("pu", "voltage below which the capacitive limit is uvsb_max")
     uv2 = Parameter("pu", "voltage below which the capacitive limit is b_min")
@@ -111,14 +107,8 @@ class SVSMO1(Component):
     x_c3 = Parameter("pu", "third piece of the slope", default=0.0)
     v_up = Parameter("pu", "voltage from which the first piece holds", default=0.0)
     v_low = Parameter("pu", "voltage below which the third piece holds", default=0.0)
-    t_c1 = Parameter("s", "lead of the measurement", nonnegative)
-    t_b1 = Parameter("s", "lag of the measurement", nonnegative)
-    t_c2 = Parameter("s", "lead of the transient gain reduction", nonnegative)
-    t_b2 = Parameter("s", "lag of the transient gain reduction", nonnegative)
     k_pv = Parameter("pu per pu", "proportional gain", nonnegative)
     k_iv = Parameter("pu per pu s", "integral gain", nonnegative)
-    ve_max = Parameter("pu", "upper limit of the error", positive)
-    ve_min = Parameter("pu", "lower limit of the error")
     t_2 = Parameter("s", "lag of the firing", nonnegative)
     b_shrt = Parameter("pu", "capacitive limit for a short time, none where it is below b_max")
     b_max = Parameter("pu", "capacitive limit")
@@ -137,13 +127,10 @@ class SVSMO1(Component):
     b_sis = Parameter("Mvar", "inductive end of the slow regulator's band", default=0.0)
     v_ref_min = Parameter("pu", "lower limit of the reference", default=0.0)
     v_ref_max = Parameter("pu", "upper limit of the reference", default=10.0)
-    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+    locals().update(remembered())
     below = Parameter("1", "whether the limit is that of low voltage", default=0.0)
     lost = Parameter("1", "whether the phase-locked loop is lost", default=0.0)
     deep = Parameter("1", "whether the voltage is below uv2", default=0.0)
-    short = Parameter("1", "whether the time for b_shrt is over", default=0.0)
-    free = Parameter("1", "whether the error has left its dead band", default=0.0)
-    side = Parameter("1", "side on which b has left the slow regulator's band", default=0.0)
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
@@ -173,12 +160,11 @@ class SVSMO1(Component):
         slope = m.where(m.ge(p.slope_flag, 1), pieces, p.x_c1)
         edge = m.where(m.ge(p.side, 1), p.b_scs - p.eps, p.b_sis + p.eps) / p.s_base
         excess = m.where(m.ge(m.abs(p.side), 1), edge - v.b, 0)
-        # Without slow regulator its limits, which may both be 0, are none that a start is at.
         slow = m.where(m.le(p.k_ps + p.k_is, 0), 0, 1)
-        v_r = m.clip(p.k_ps * excess + v.x_r, slow * p.vr_min + slow - 1, slow * p.vr_max + 1 - slow)
+        v_r = slow_part(m, slow, p.k_ps * excess + v.x_r, p)
         reference = m.clip(v.v_ref + v_r, p.v_ref_min, p.v_ref_max)
         error = reference - measured - slope * v.b * m.sqrt(v.v_re**2 + v.v_im**2)
-        led, d_e = _transient_gain(m, v, p)
+        led, d_e = transient_gain(m, v, p, p.vdbd1)
         order = m.clip(v.asked, p.b_min, v.b_high)
         rated = m.where(m.ge(p.b_max, p.b_shrt), 1, p.short)
         normal = m.where(m.ge(rated, 1), p.b_max, p.b_shrt)

@@ -16,12 +16,18 @@ from psmr.dae.declare.component import (
     improper,
     nonnegative,
     positive,
-    whole,
 )
 from psmr.devices.blocks import error_at_rest, lead_lag
 from psmr.devices.machines.textbook import S_BASE, S_N
-from psmr.devices.network import in_or_out
-from psmr.devices.static_var.actions import LARGEST_BUS, sets, trip, voltage
+from psmr.devices.static_var.regulator import (
+    measured_and_limited,
+    remembered,
+    sets,
+    slow_part,
+    transient_gain,
+    trip,
+    voltage,
+)
 
 V_LEAST = 0.01
 """Voltage in pu below which the current falls with the voltage, whose direction it has."""
@@ -37,13 +43,6 @@ def _has_short_rating(p: Any) -> Any:
 
 def _has_slow_reset(p: Any) -> Any:
     return p.slow_flag > 0
-
-
-def _transient_gain(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
-    """Return the error that the PI regulator reads, and the derivative of x_e."""
-    resting = m.where(m.le(p.dbd, 0), 0, 1 - p.free)
-    counted = v.error if getattr(m, "opened", False) else m.where(m.ge(resting, 1), 0, v.error)
-    return lead_lag(m.clip(counted, p.ve_min, p.ve_max), v.x_e, p.t_c2, p.t_b2)
 
 
 def _part(m: Any, size: Any, p: Any) -> Any:
@@ -98,23 +97,16 @@ class SVSMO3(Component):
     memory = ("status", "short", "free", "side")
 
     s_n, s_base = S_N, S_BASE
-    bus = Parameter("1", "regulated bus, 0 for its own", whole(0, LARGEST_BUS), default=0.0)
+    locals().update(measured_and_limited("droop_flag"))
     slow_flag = Parameter("1", "1 with slow reset, 0 without", flag, default=0.0)
-    droop_flag = Parameter("1", "1 for a slope in three pieces, 0 for one", flag, default=0.0)
     x_c0 = Parameter("pu", "slope", default=0.0)
     x_c1 = Parameter("pu", "first piece of the slope", default=0.0)
     x_c2 = Parameter("pu", "second piece of the slope", default=0.0)
     x_c3 = Parameter("pu", "third piece of the slope", default=0.0)
     v_1 = Parameter("pu", "voltage from which the first piece holds", default=0.0)
     v_2 = Parameter("pu", "voltage below which the third piece holds", default=0.0)
-    t_c1 = Parameter("s", "lead of the measurement", nonnegative)
-    t_b1 = Parameter("s", "lag of the measurement", nonnegative)
-    t_c2 = Parameter("s", "lead of the transient gain reduction", nonnegative)
-    t_b2 = Parameter("s", "lag of the transient gain reduction", nonnegative)
     k_p = Parameter("pu per pu", "proportional gain", nonnegative)
     k_i = Parameter("pu per pu s", "integral gain", nonnegative)
-    ve_max = Parameter("pu", "upper limit of the error", positive)
-    ve_min = Parameter("pu", "lower limit of the error")
     t_o = Parameter("s", "lag of the firing", nonnegative)
     i_max = Parameter("pu", "continuous current", positive)
     i_shrt = Parameter("1", "current for a short time by the continuous one, none at 1 or below", default=0.0)
@@ -133,10 +125,7 @@ class SVSMO3(Component):
     ov2 = Parameter("pu", "voltage above which there is no current")
     v_trip = Parameter("pu", "voltage above which it trips after t_delay2, 0 for none", default=0.0)
     t_delay2 = Parameter("s", "time above v_trip after which it trips", nonnegative, default=0.0)
-    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
-    short = Parameter("1", "whether the time for the short-term rating is over", default=0.0)
-    free = Parameter("1", "whether the error has left its dead band", default=0.0)
-    side = Parameter("1", "side on which i has left the slow reset's band", default=0.0)
+    locals().update(remembered())
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
@@ -160,12 +149,9 @@ class SVSMO3(Component):
         pieces = m.where(m.ge(v.v_m, p.v_1), p.x_c1, m.where(m.ge(v.v_m, p.v_2), p.x_c2, p.x_c3))
         slope = m.where(m.ge(p.droop_flag, 1), pieces, p.x_c0)
         excess = m.where(m.ge(m.abs(p.side), 1), p.side * p.i_dbd - v.i, 0)
-        slow = p.slow_flag
-        asked_r = slow * (p.k_pr * excess + v.x_r)
-        # Without slow reset its limits, which may both be 0, are none that a start is at.
-        v_r = m.clip(asked_r, slow * p.vr_min + slow - 1, slow * p.vr_max + 1 - slow)
+        v_r = slow_part(m, p.slow_flag, p.k_pr * excess + v.x_r, p)
         error = v.v_ref + v_r - measured - slope * v.i
-        led, d_e = _transient_gain(m, v, p)
+        led, d_e = transient_gain(m, v, p, p.dbd)
         order = m.clip(v.asked, v.i_low, v.i_high)
         times = m.where(m.ge(1, p.i_shrt), 1, m.where(m.ge(p.short, 1), 1, p.i_shrt))
         limit = times * p.i_max * _part(m, size, p)
