@@ -70,7 +70,9 @@ class Plants:
         return np.union1d(own, speeds_and_voltages(self.system))
 
 
-def plants_in(name: str, count: int, seed: int = 1, within: int | None = None) -> Plants:
+def plants_in(
+    name: str, count: int, seed: int = 1, within: int | None = None, beyond: tuple[int, ...] = ()
+) -> Plants:
     """Return a case with some of its generators replaced by converters in full.
 
     Parameters
@@ -83,6 +85,8 @@ def plants_in(name: str, count: int, seed: int = 1, within: int | None = None) -
         Of the standard devices.
     within
         Number of branches around the plants up to which the network has its own dynamics; None: nowhere.
+    beyond
+        Buses further away that have them as well, with their machines.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -99,11 +103,16 @@ def plants_in(name: str, count: int, seed: int = 1, within: int | None = None) -
         system = psmr.build(case, loads=None if within is None else "impedance")
         if within is None:
             return Plants(system, plants, buses)
-        region = psmr.Region(buses, within=within)
+        region = psmr.Region(buses, within=within, devices=_at(system, beyond))
         names = region_devices(system, region)
         system = with_dynamics(system, region, case.frequency_hz)
         own = {name.rpartition(".")[0] for name in (*system.names_x, *system.names_y)}
         return Plants(system, plants, buses, tuple(sorted(names & own)))
+
+
+def _at(system: System, buses: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the names of what is dynamic where only these buses are."""
+    return tuple(sorted(region_devices(system, psmr.Region(buses)))) if buses else ()
 
 
 def with_plants(case: Case, count: int) -> tuple[Case, tuple[str, ...], tuple[str, ...]]:

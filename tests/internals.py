@@ -178,6 +178,7 @@ psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module
+psmr.study.certificate.foreseen: foreseen
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detection_module
 psmr.study.detectors.finding: Finding digits_beyond dead_part

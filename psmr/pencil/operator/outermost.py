@@ -72,8 +72,7 @@ class Outermost:
 def outermost(step: StepMap, h: float) -> Outermost:
     """Return the outermost multipliers of a step of h in s."""
     if step.order <= SMALL:
-        matrix = np.column_stack([step.apply(column) for column in np.eye(step.order)])
-        z, vectors = np.linalg.eig(matrix)
+        z, vectors = _every(step)
         return _sorted(z, vectors, np.zeros(len(z)), step.order, True, 0.0)
     count = 0
 
@@ -100,6 +99,23 @@ def outermost(step: StepMap, h: float) -> Outermost:
         return Outermost(*none, count, False, away)
     z, vectors, residuals = zip(*good, strict=True)
     return _sorted(np.array(z), np.column_stack(vectors), np.array(residuals), count, False, away)
+
+
+def fastest_growing(step: StepMap) -> tuple[complex, np.ndarray] | None:
+    """Return the multiplier of largest magnitude and its vector, where one is found outside the circle."""
+    if step.order <= SMALL:
+        vectors = _every(step)[1]
+    else:
+        start = step.apply(np.random.default_rng(0).standard_normal(step.order))
+        vectors = _arnoldi(step.apply, start, LARGEST, BASIS, RESTARTS)[1]
+    pairs = [_verified(step, vector) for vector in vectors.T]
+    good = [(z, vector) for z, vector, residual in pairs if residual <= ACCEPTED and abs(z) > 1.0 + NEAR_ONE]
+    return max(good, key=lambda pair: abs(pair[0]), default=None)
+
+
+def _every(step: StepMap) -> tuple[np.ndarray, np.ndarray]:
+    z, vectors = np.linalg.eig(np.column_stack([step.apply(column) for column in np.eye(step.order)]))
+    return z, vectors
 
 
 def _arnoldi(

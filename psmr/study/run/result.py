@@ -20,6 +20,7 @@ from psmr.network.signals.signals import units_of
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import certify
+from psmr.study.certificate.foreseen import foreseen
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding, names_of
@@ -147,6 +148,8 @@ def explain_failure(setup: Setup, error: PsmrError, certificate: Certificate | N
         constant_power_at_low_voltage(setup.system, reached.x[-1], reached.y[-1]) if len(reached.y) else ""
     )
     more = f"{loads}{_acted(reached.acted)}{_reason(setup.detectors.findings())}"
+    if setup.certify:
+        more += foreseen(setup.system, setup.scheme, certificate)
     error.args = (f"{error}.{more}" if more and not str(error).endswith(".") else f"{error}{more}",)
     error.partial = run_of(setup, reached, certificate, str(error)) if partial else None
 
