@@ -27,7 +27,7 @@ def case_options(
     group = command.add_argument_group("reading a case")
     group.add_argument(
         "--format",
-        choices=("toml", "raw", "rawx", "m"),
+        choices=("toml", "raw", "rawx", "epc", "m"),
         help="format of the case, in place of what its suffix says; standard input is TOML otherwise",
     )
     group.add_argument(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NETTED = ("impedance", "current", "power")
 """What netted generators can become."""
 
-FORMATS = ("toml", "raw", "rawx", "m")
+FORMATS = ("toml", "raw", "rawx", "epc", "m")
 SUFFIXES = tuple(f".{name}" for name in FORMATS)
 
 
@@ -233,7 +233,7 @@ def _read(
         path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
     )
     if sequence is not None:
-        if (format or Path(path).suffix.lower().lstrip(".")) not in ("raw", "rawx"):
+        if (format or Path(path).suffix.lower().lstrip(".")) not in ("raw", "rawx", "epc"):
             raise CaseError(
                 f"{sequence}: a SEQ file belongs to a .raw file; {path} has [[sequence]] of its own"
             )
@@ -270,7 +270,7 @@ def _of_format(
             f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"
             " the file, or say its format"
         )
-    psse = suffix in (".raw", ".rawx")
+    psse = suffix in (".raw", ".rawx", ".epc")
     if dynamics is not None and not psse:
         raise CaseError(f"{dynamics}: dynamic data belong to a .raw file; {path} has its own, or none")
     if frequency_hz is not None and suffix != ".m":
@@ -282,7 +282,7 @@ def _of_format(
 
         return read_raw(
             *(path, dynamics, skip_unknown_models, net_unmodelled is not False, mechanical),
-            *(suffix == ".rawx", own),
+            *(suffix.lstrip("."), own),
         )
     if suffix == ".m":
         from psmr.files.matpower.read import read_matpower

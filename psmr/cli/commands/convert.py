@@ -20,7 +20,7 @@ def add(subparsers: Any) -> None:
         "convert a case between TOML, PSS/E and MATPOWER",
         "psmr convert grid.raw grid.toml --dynamics grid.dyr",
     )
-    case_options(convert, "SOURCE", "case file: .raw, .rawx, .m or .toml", start=False)
+    case_options(convert, "SOURCE", "case file: .raw, .rawx, .epc, .m or .toml", start=False)
     convert.add_argument(
         "target", metavar="TARGET", help="file to write: .toml, .raw (with .dyr beside it) or .m"
     )

@@ -132,7 +132,7 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
 def _study_file(text: str) -> str:
     """Return the path of a study; a case of another program is refused with what makes a study of it."""
     path = input_file(text)
-    if Path(path).suffix.lower() in (".raw", ".rawx", ".m"):
+    if Path(path).suffix.lower() in (".raw", ".rawx", ".epc", ".m"):
         raise argparse.ArgumentTypeError(
             f"{path} is a case, and a study says what happens to it; `psmr new study NAME {path}` writes one"
             " (with --dynamics FILE for a DYR file)"

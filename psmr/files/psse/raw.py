@@ -64,7 +64,7 @@ def read_raw(
     skip_unknown_models: bool = False,
     net_unmodelled: bool = False,
     mechanical: str | None = None,
-    rawx: bool = False,
+    form: str = "raw",
     own: UserComponents = NONE,
 ) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
@@ -81,8 +81,8 @@ def read_raw(
         Leave generators without a machine in the DYR file without devices, for `net_generators`.
     mechanical
         What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
-    rawx
-        Whether the file is RAWX, PSS/E's JSON.
+    form
+        ``"raw"``, ``"rawx"`` (PSS/E's JSON) or ``"epc"`` (PSLF).
     own
         Components of the user's own.
 
@@ -91,7 +91,7 @@ def read_raw(
     CaseError
         For everything the standard forbids and for what psmr cannot model; names file and line.
     """
-    raw = read_sections(path, rawx)
+    raw = read_sections(path, form)
     raw = replace(raw, records=last_of_each(raw.records))
     mistakes = Mistakes()
     tables = _Tables(raw, skip_unknown_models, mistakes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.psse.epc import read_epc
 from psmr.files.psse.facts import MODELLED
 from psmr.files.psse.free_format import split
 from psmr.files.psse.raw_layout import CASE, COUNTED, LAST_ADJUSTED, LINES, VERSIONS, fields, sections
@@ -52,7 +53,7 @@ class RawFile:
     records: Mapping[str, tuple[tuple[PsseRecord, ...], ...]]
 
 
-def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
+def read_sections(path: str | Path, form: str = "raw") -> RawFile:
     """Cut a RAW file into its sections and records.
 
     One that begins with a brace is RAWX, whatever it is called.
@@ -61,8 +62,8 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     ----------
     path
         The file, or ``-`` for standard input.
-    rawx
-        Whether it is declared as RAWX; the error on a file that is none then describes the format.
+    form
+        ``"raw"``, ``"rawx"`` (the error on a file that is none then describes the format) or ``"epc"``.
 
     Raises
     ------
@@ -70,8 +71,8 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
         For a file that is not a text, a version that is not known, a section that is missing or not ended, a
         quotation mark that is not closed; with file and line.
     """
-    if rawx:
-        return RawFile(*read_rawx(path))
+    if form != "raw":
+        return RawFile(*(read_rawx(path) if form == "rawx" else read_epc(path)))
     text = read_text(path, WINDOWS)
     if "".join(text[:10]).lstrip().startswith("{"):
         return RawFile(*read_rawx(path))

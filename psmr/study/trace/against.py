@@ -34,6 +34,8 @@ WORTH = 0.8
 SHOWN = 6
 LAGS, POINTS, CHANNELS, GRID = 100, 400, 20, 1000
 """Shifts in time that are tried, at so many points of so many signals, between so many of the run."""
+TOO_FAR = 1e9
+"""Misfit, in squares of the range, of a shift that leaves less than half of the trace within the run."""
 SMALLEST = 1e-6
 """Shift in s below which there is none."""
 
@@ -228,7 +230,7 @@ def _late(run: Run, t: Reals, theirs: Reals, names: list[str], scale: Reals) -> 
     def misfit(late: float, exact: bool = False) -> float:
         inside = (t - late >= run.t[0]) & (t - late <= run.t[-1])
         if 2 * inside.sum() < len(t):
-            return float("inf")
+            return TOO_FAR
         at = t[inside] - late
         if exact:
             values = run.at(at, names).to_numpy()
