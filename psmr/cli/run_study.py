@@ -42,7 +42,7 @@ from psmr.study.run.simulate import simulate
 
 def prepare(study: Study) -> tuple[System, Recipe]:
     """Return the system of a study and the recipe of its scheme."""
-    return load_system(study.case), study.recipe
+    return load_system(study.case, study.events), study.recipe
 
 
 def run_study(

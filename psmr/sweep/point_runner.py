@@ -13,6 +13,7 @@ import numpy as np
 
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
+from psmr.files.read import CaseFile
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow
@@ -21,6 +22,7 @@ from psmr.pencil.deformation.one_step import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify
 from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.file.phases import with_phases
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.values import values_of
 from psmr.study.run.run import Run
@@ -158,11 +160,16 @@ class PointRunner:
             self._flows[case] = file.solve(self.cases[case])
         base, flow = self.cases[case], self._flows[case]
         if not settings:
-            return build(base, flow, start_at_limits=file.start_at_limits)
+            return self._built(base, flow, file)
         changed, same_flow = altered(base, settings)
         flow = replace(flow, case=changed) if same_flow else file.solve(changed)
-        system = build(changed, flow, start_at_limits=file.start_at_limits)
+        system = self._built(changed, flow, file)
         return _on_tables_of(self.system(case, ()), system)
+
+    def _built(self, case: Case, flow: PowerFlow, file: CaseFile) -> System:
+        system = build(case, flow, start_at_limits=file.start_at_limits)
+        phases = with_phases(case, system, self.sweep.study.events)
+        return system if phases is case else build(phases, flow, start_at_limits=file.start_at_limits)
 
     def start(self, number: int) -> tuple[Start, Variation]:
         """Return what a measure needs at a point, and what varies there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import EventError
@@ -50,6 +51,7 @@ def command(arguments: argparse.Namespace) -> int:
     from psmr.cli.run_study import check_output, default_folder
     from psmr.dae.system.with_delays import with_delays
     from psmr.study.check import check
+    from psmr.study.file.phases import with_phases
     from psmr.study.file.read_study import read_study
     from psmr.study.file.study import Output
 
@@ -59,11 +61,18 @@ def command(arguments: argparse.Namespace) -> int:
         study = read_study(arguments.case)
     file = study.case if study else case_file(arguments)
     case, warned = _read(file)
-    report = check(
-        *(case, file.reactive_limits, arguments.modes or None),
+    looked = partial(
+        check,
+        reactive_limits=file.reactive_limits,
+        modes=arguments.modes or None,
         start_at_limits=file.start_at_limits,
         power_flow_start=file.power_flow_start,
     )
+    report = looked(case)
+    if study is not None and report.system is not None:
+        phases = with_phases(case, report.system, study.events)
+        if phases is not case:
+            report = looked(phases)
     if study is not None and report.system is not None:
         _check_events(study, with_delays(report.system, dict(file.delays)))
         check_output(study, study.output or Output(str(default_folder(study))), report.system, study.record)

@@ -16,6 +16,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.figures.chart import Drawing
 from psmr.figures.labels import unbroken
+from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events.spans import at_start
@@ -133,7 +134,7 @@ def run_page(
         badge=BADGES[judgement.colour],
         headline=unbroken(judgement.headline),
         reasons=[unbroken(reason) for reason in judgement.reasons],
-        facts=[(what, unbroken(words)) for what, words in run.outcome.facts()],
+        facts=[(what, unbroken(words)) for what, words in (*run.outcome.facts(), *_region(run))],
         trajectories=trajectories,
         others=others,
         events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
@@ -222,6 +223,15 @@ def _exponents(certificate: Certificate) -> list[Any]:
         )
         for re, im, re_h, im_h, off in rows
     ]
+
+
+def _region(run: Recorded) -> list[tuple[str, str]]:
+    """Return what part of the network has its own dynamics; nothing of a network of phasors."""
+    if run.system is None or not (elements := dynamic_elements(run.system)):
+        return []
+    count = len(elements.keys() & set(buses(run.system)))
+    phases = ", with their zero sequence" if zero_elements(run.system) else ""
+    return [("dynamics of the network", f"{count} of {len(buses(run.system))} buses{phases}")]
 
 
 def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | None:

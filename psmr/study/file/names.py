@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import NoReturn
 
 from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
@@ -10,14 +11,15 @@ from psmr.dae.system.system import System
 from psmr.files.read import CaseFile
 from psmr.network.signals.signals import Signals
 from psmr.study.events import Event
+from psmr.study.file.phases import with_phases
 from psmr.study.file.study import Study
 
 FAR = 1e-3
 """Distance of voltages in pu, as vectors, from which a solution is another one than the stored one."""
 
 
-def load_system(file: CaseFile) -> System:
-    """Return the system of a case file at its equilibrium.
+def load_system(file: CaseFile, events: Iterable[Event] = ()) -> System:
+    """Return the system of a case file at its equilibrium, with phases in its region where events need them.
 
     Warns
     -----
@@ -35,6 +37,9 @@ def load_system(file: CaseFile) -> System:
         words = f"{case.source or case.name}: the power flow is {stored}"
         warnings.warn(words, PsmrWarning, stacklevel=2)
     system = build(case, flow, start_at_limits=file.start_at_limits)
+    phases = with_phases(case, system, events)
+    if phases is not case:
+        system = build(phases, flow, start_at_limits=file.start_at_limits)
     return with_delays(system, dict(file.delays)) if file.delays else system
 
 
