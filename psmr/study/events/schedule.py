@@ -11,7 +11,11 @@ from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.event_devices import with_fault_inductors, with_poles_of
-from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
+from psmr.network.dynamic.switching import (
+    dynamic_elements,
+    refuse_impossible_switching,
+    with_switched_currents,
+)
 from psmr.study.events import (
     Event,
     Fault,
@@ -81,6 +85,8 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
 
 def with_event_devices(system: System, events: Iterable[Event]) -> System:
     """Return the system with what its events need beside it, see `psmr.network.dynamic.event_devices`."""
+    if not dynamic_elements(system):
+        return system
     every = [event.event if isinstance(event, When) else event for event in events]
     places = [place for event in every if isinstance(event, Fault) for place in event.inductors(system)]
     opened = [name for event in every for name in _opened(event, system)]
