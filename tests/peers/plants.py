@@ -63,6 +63,10 @@ ALSO |= {
     "WT2G1": {"r_max": 0.11},
     "WT2E1": {"out_max": 9.0, "out_min": -9.0},
     "WT12A1": {"y_max": 9.0, "y_min": -9.0},
+    "HYGOV4": {"p_min": 0.0, "u_o": 99.0, "u_c": -99.0},
+    "REPCGFMC1": {
+        **{"ffr_flag": 0.0, "v_fth": 0.0, "dbf_l": 0.0, "dbf_h": 0.0, "dbv_l": 0.0, "dbv_h": 0.0},
+    },
     "OEX12T": {"v_i_max": 9.0, "v_i_min": -9.0},
 }
 TURBINE = ("WTTQA1", "WTPTA1", "WTARA1", "WTDTA1")
@@ -92,6 +96,7 @@ OTHERS = {
     "WT2E1": ("WT2G1", "WTDTA1"),
     "WT2G1": ("WT2E1", "WTDTA1", "WT12A1"),
     "WT12A1": ("WT1G1", "WTDTA1"),
+    "REPCGFMC1": ("REGFMC1",),
 }
 """What a component needs in its plant by its role, and where its name says more by that."""
 
