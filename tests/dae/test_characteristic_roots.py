@@ -1,12 +1,14 @@
 """Modes of systems with delays: roots of the characteristic equation."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import lambertw
 
 import psmr
 from psmr.errors import InputError
-from tests.systems.delayed import integrator, two_delays
+from tests.systems.delayed import Integrator, integrator, two_delays
 
 
 def test_the_modes_of_an_integrator_are_branches_of_the_lambert_function():
@@ -47,3 +49,28 @@ def test_too_many_delayed_signals_are_refused():
         devices.append(psmr.Device(f"I{k}", one.component, {"b": 1.0}, reads, delays={"late": 0.1}))
     with pytest.raises(InputError, match=r"121 delayed signals.*dense eigenvalues of order 3025, above 3000"):
         psmr.modes(psmr.assemble(devices).linearise())
+
+
+class Exchange(psmr.Component):
+    """Two states that come to agree, fast: the eigenvalues 0, by cancellation, and -2 k."""
+
+    states = ("a", "b")
+    k = psmr.Parameter("1/s", "rate")
+
+    @staticmethod
+    def equations(m, v, p):
+        return (p.k * (v.b - v.a), p.k * (v.a - v.b)), (), ()
+
+
+def test_a_root_at_which_the_matrix_is_singular_to_the_last_digit_is_found():
+    """M(s) has 1e6 + s twice, in which s = 1e-12 is lost."""
+    devices = [
+        psmr.Device("E", Exchange, {"k": 1e6}),
+        psmr.Device("I", Integrator, {"b": 2.0}, {"late": "I.x"}, delays={"late": 0.2}),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = psmr.modes(psmr.assemble(devices).linearise())
+    size = np.hypot(found.real, found.imag)
+    assert (size < 1e-8).sum() == 1
+    assert np.abs(found.real[size > 1e-8].max() - psmr.modes(integrator(0.2, 2.0).linearise()).real[0]) < 1e-9

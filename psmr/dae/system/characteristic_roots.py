@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from psmr.base.errors import InputError, SingularError
 from psmr.dae.system.linear import Delays, LinearDae
@@ -34,6 +34,12 @@ CLOSE = 0.05
 
 # Roots closer than this, relative to their size, are one.
 SAME = 1e-9
+
+# Beside a root that is exact to the last digit, relative to its size.
+BESIDE = (0.0, 1e-12, 1e-10, 1e-8)
+
+# Beyond, e^{-s tau} has no square in double precision; no such root is found by collocation.
+LARGEST_EXPONENT = 200.0
 
 # Dense eigenvalues of more unknowns take minutes.
 MOST_UNKNOWNS = 3000
@@ -148,6 +154,22 @@ def _guesses(linear: LinearDae, delays: Delays) -> list[tuple[complex, Complex]]
     return [(complex(s[k]), w @ vectors[:, k]) for k in order]
 
 
+def _factorised(
+    mass: sp.csc_array, jacobian: sp.csc_array, delays: Delays, s: complex
+) -> tuple[complex, sp.csc_matrix, SuperLU]:
+    """Return M(s) and its factors, where it is singular to the last digit beside s: the s that it is of."""
+    for beside in BESIDE:
+        near = s + beside * (abs(s) + 1.0)
+        matrix = sp.csc_matrix(near * mass - jacobian - delays.at(near))
+        try:
+            return near, matrix, splu(matrix)
+        except RuntimeError:
+            continue
+    raise SingularError(
+        f"M(s) is singular wherever s is near {s:.6g} 1/s: the algebraic equations do not determine y here"
+    )
+
+
 def _newton(
     mass: sp.csc_array, jacobian: sp.csc_array, delays: Delays, s: complex, v: Complex
 ) -> tuple[complex, Complex, Complex, float] | None:
@@ -163,15 +185,10 @@ def _newton(
     begin, reach = s, CLOSE * (abs(s) + 1.0 / float(delays.tau.max()))
     with np.errstate(all="ignore"):
         for _ in range(ITERATIONS):
-            if abs(s - begin) > reach or -s.real * float(delays.tau.max()) > 500.0:
+            if abs(s - begin) > reach or -s.real * float(delays.tau.max()) > LARGEST_EXPONENT:
                 return None
-            matrix = sp.csc_matrix(s * mass - jacobian - delays.at(s))
+            s, matrix, lu = _factorised(mass, jacobian, delays, s)
             slope = mass - delays.at(s, 1)
-            try:
-                lu = splu(matrix)
-            except RuntimeError:  # the root itself, to the last digit
-                s += 1e-12 * (abs(s) + 1.0)
-                lu = splu(sp.csc_matrix(s * mass - jacobian - delays.at(s)))
             new = lu.solve(slope @ v)
             step = (along @ v) / (along @ new)
             v = new / np.linalg.norm(new)
