@@ -13,16 +13,14 @@ import numpy as np
 
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
-from psmr.files.read import CaseFile
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.network.start.initialise import build
 from psmr.pencil.deformation.one_step import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify
 from psmr.study.certificate.step_sizes import judged_steps
-from psmr.study.file.phases import with_phases
+from psmr.study.file.names import started
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.values import values_of
 from psmr.study.run.run import Run
@@ -160,16 +158,10 @@ class PointRunner:
             self._flows[case] = file.solve(self.cases[case])
         base, flow = self.cases[case], self._flows[case]
         if not settings:
-            return self._built(base, flow, file)
+            return started(file, base, flow, self.sweep.study.events)
         changed, same_flow = altered(base, settings)
         flow = replace(flow, case=changed) if same_flow else file.solve(changed)
-        system = self._built(changed, flow, file)
-        return _on_tables_of(self.system(case, ()), system)
-
-    def _built(self, case: Case, flow: PowerFlow, file: CaseFile) -> System:
-        system = build(case, flow, start_at_limits=file.start_at_limits)
-        phases = with_phases(case, system, self.sweep.study.events)
-        return system if phases is case else build(phases, flow, start_at_limits=file.start_at_limits)
+        return _on_tables_of(self.system(case, ()), started(file, changed, flow, self.sweep.study.events))
 
     def start(self, number: int) -> tuple[Start, Variation]:
         """Return what a measure needs at a point, and what varies there."""
@@ -197,9 +189,11 @@ class PointRunner:
         small = system.n + system.m <= LARGEST and system.n > 0
         if run is None or not small or not isinstance(scheme.at_step(1.0), SingleRate):
             return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
+        steps = judged_steps(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
+        if system.delays:
+            return certify(system, scheme, warn=False, steps=steps)
         # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
         modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
-        steps = judged_steps(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
         return certify(system, scheme, warn=False, steps=steps, judge=modes)
 
     def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:

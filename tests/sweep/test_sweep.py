@@ -114,3 +114,25 @@ def test_a_terminal_shows_why_points_failed(study, tmp_path):
 def test_the_definition_is_plain(study, faults):
     sweep = psmr.Sweep(study, (faults,), signals=("*.v",))
     assert json.loads(json.dumps(sweep.definition())) == sweep.definition()
+
+
+def test_a_sweep_of_a_study_with_delays_has_them(tmp_path):
+    """Rows are those of runs of the delayed system alone, also for a changed parameter."""
+    path = tmp_path / "late.toml"
+    path.write_text(
+        f'format = "psmr-study"\nversion = 1\ncase = "{CASE}"\n'
+        '[delays]\n"AVR2.v" = 0.03\n"PSS3.omega" = 0.12\n'
+        '[simulation]\nt_end = 1.0\n[scheme]\ntype = "variable"\ntolerance = 1e-4\n'
+        '[[event]]\ntype = "fault"\nbus = 7\nstart = 0.1\nclear = 0.2\n'
+    )
+    found = swept(psmr.read_study(path), [psmr.ParameterAxis("G2", "h", values=(3.0, 6.4))], tmp_path / "s")
+    delays, fault = {"AVR2.v": 0.03, "PSS3.omega": 0.12}, psmr.Fault(7, 0.1, 0.2)
+    system = psmr.with_delays(psmr.build(psmr.read_case(CASE)), delays)
+    run = psmr.simulate(system, psmr.VariableStep(1e-4), 1.0, [fault])
+    plain = psmr.simulate(psmr.build(psmr.read_case(CASE)), psmr.VariableStep(1e-4), 1.0, [fault])
+    light, usual = found.table.to_dict("records")
+    assert usual["lowest_voltage"] == run.outcome.lowest_voltage.value
+    assert usual["angle_spread"] == run.outcome.angle_spread.value != plain.outcome.angle_spread.value
+    assert usual["steps"] == run.stats.counters.steps
+    assert light["angle_spread"] != usual["angle_spread"]
+    assert list(found.table["message"].dropna()) == []

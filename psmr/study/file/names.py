@@ -9,6 +9,8 @@ from typing import NoReturn
 from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
 from psmr.dae.system.system import System
 from psmr.files.read import CaseFile
+from psmr.network.case.case import Case
+from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.signals.signals import Signals
 from psmr.study.events import Event
 from psmr.study.file.phases import with_phases
@@ -27,15 +29,23 @@ def load_system(file: CaseFile, events: Iterable[Event] = ()) -> System:
         Where the power flow is further than `FAR` from the solution that the file stores, with the worst
         buses.
     """
-    from psmr.dae.system.with_delays import with_delays
-    from psmr.network.start.initialise import build
-
     case = file.read()
     flow = file.solve(case)
     stored = flow.stored
     if stored is not None and stored.largest > FAR:
         words = f"{case.source or case.name}: the power flow is {stored}"
         warnings.warn(words, PsmrWarning, stacklevel=2)
+    return started(file, case, flow, events)
+
+
+def started(file: CaseFile, case: Case, flow: PowerFlow, events: Iterable[Event]) -> System:
+    """Return the system of a file's case, or of one made of it, at the equilibrium of a power flow.
+
+    Its region has phases where events need them, and its inputs the delays of the file.
+    """
+    from psmr.dae.system.with_delays import with_delays
+    from psmr.network.start.initialise import build
+
     system = build(case, flow, start_at_limits=file.start_at_limits)
     phases = with_phases(case, system, events)
     if phases is not case:
