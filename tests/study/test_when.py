@@ -180,3 +180,38 @@ def test_a_line_whose_ends_open_one_by_one_is_not_tripped_by_a_condition(system)
     with pytest.raises(EventError, match="may come between them"):
         run(system, waits, psmr.LineTrip("4-6", 0.1))
     run(system, waits)
+
+
+GROUND = psmr.Fault(7, 0.0, 0.5, r=0.01, phases="ag")
+
+
+def test_an_unbalance_on_a_condition_does_not_meet_one_that_is_to_come(system):
+    scheduled = psmr.Fault(5, 0.3, 0.35, r=0.01, phases="ag")
+    early = psmr.When("bus7.v < 5 for 0.1 s", GROUND)
+    found = run(system, scheduled, early)
+    words = "fault at bus7 when bus7.v < 5 for 0.1 s: not done, it would meet ag fault at bus5 at t = 0.3 s"
+    assert happened(found, words) == pytest.approx([0.1])
+    assert happened(found, "ag fault at bus5 cleared") == pytest.approx([0.35])
+    assert found.t[-1] == 0.5
+    # Over before, it happens.
+    short = psmr.When("bus7.v < 5 for 0.1 s", psmr.Fault(7, 0.0, 0.05, r=0.01, phases="ag"))
+    assert happened(run(system, scheduled, short), "ag fault at bus7 cleared") == pytest.approx([0.15])
+    # Of one that waits and another that comes back onto a permanent fault.
+    again = psmr.Fault(
+        9, 0.0, 0.05, r=0.01, phases="ag", trip="8-9", reclose=0.2, permanent=True, clear_again=0.3
+    )
+    first = psmr.When("bus7.v < 5 for 0.02 s", again)
+    both = run(system, first, early)
+    assert happened(both, "not done, it would meet") == pytest.approx([0.1])
+    assert happened(both, "for good") == pytest.approx([0.32])
+
+
+def test_unbalances_that_stay_on_a_condition_and_by_the_clock_are_refused_before_the_run(system):
+    stays = psmr.Fault(5, 0.3, permanent=True, r=0.01, phases="ag")
+    waits = psmr.When("bus7.v < 0.5", psmr.Fault(7, 0.0, permanent=True, r=0.01, phases="bc"))
+    with pytest.raises(
+        EventError, match="whenever its condition holds, it would be unbalanced at bus5 and bus7"
+    ):
+        run(system, stays, waits)
+    balanced = psmr.When("bus7.v < 0.5", psmr.Fault(7, 0.0, permanent=True, r=0.01))
+    assert run(system, stays, balanced).t[-1] == 0.5

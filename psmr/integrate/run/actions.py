@@ -200,7 +200,7 @@ class Actions:
         for timer in self.events:
             if timer.due[0] <= t + self.small:
                 timer.due[0], timer.out[0] = np.inf, True
-                self.ahead += timer.event.changes(w, self.parameters)
+                self.ahead += timer.event.changes(w, self.parameters, self.ahead)
         now = self.changes_due(t)
         self.ahead = [change for change in self.ahead if change not in now]
         return [self.found(change, w, self.parameters, self.out) for change in now]

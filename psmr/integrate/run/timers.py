@@ -57,8 +57,11 @@ class ConditionalEvent(Protocol):
     def condition(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
         """Return (K,) values at (K, n + m + k + 1) rows, without the devices in `out`; above 0 it holds."""
 
-    def changes(self, w: Reals, parameters: Sequence[Reals]) -> tuple[Change, ...]:
-        """Return what happens from the point w on, in order of time."""
+    def changes(self, w: Reals, parameters: Sequence[Reals], ahead: Sequence[Change]) -> tuple[Change, ...]:
+        """Return what happens from the point w on, in order of time.
+
+        `ahead` are changes of other conditional events that are still to be made.
+        """
 
 
 class Timers:

@@ -38,16 +38,20 @@ def unbalance(system: System, out: Collection[str] = ()) -> tuple[Place, Sequenc
     EventError
         For two places at once, whose networks are joined with each other.
     """
+    place = unbalanced_place(system)
+    return None if place is None else (place, sequence_networks(system, place, out))
+
+
+def unbalanced_place(system: System) -> Place | None:
+    """Return where a system is unbalanced, None where it is balanced; raise EventError for two places."""
     places = place_of(system)
-    if not places:
-        return None
     if len(places) > 1:
         names = " and ".join(place.device for place in places)
         raise EventError(
             f"unbalanced at {names} at one time: each is an admittance of its own only while the rest is "
             "balanced; let one end before the other begins, or make one of them balanced"
         )
-    return places[0], sequence_networks(system, places[0], out)
+    return places[0] if places else None
 
 
 def dependent_admittances(

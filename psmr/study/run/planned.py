@@ -13,11 +13,12 @@ from psmr.base.errors import EventError, InputError
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
-from psmr.network.dynamic.switching import with_switched_currents
+from psmr.network.dynamic.switching import dynamic_elements, with_switched_currents
+from psmr.network.sequence.equivalents import unbalanced_place
 from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
 from psmr.study.events.scaling import resolved
-from psmr.study.events.schedule import refuse_conditional_trips, schedule
+from psmr.study.events.schedule import refuse_conditional_trips, schedule, with_event_devices
 from psmr.study.events.spans import Span
 from psmr.study.events.synchronisation import refuse_impossible
 from psmr.study.events.when import When
@@ -31,6 +32,7 @@ class Waiting:
     system: System
     when: When
     signals: Signals
+    scheduled: tuple[Change, ...] = ()
 
     @property
     def delay(self) -> float:
@@ -42,7 +44,7 @@ class Waiting:
         beyond = self._signal(rows, parameters, out) - self.when.value
         return -beyond if self.when.below else beyond
 
-    def changes(self, w: Reals, parameters: Sequence[Reals]) -> tuple[Change, ...]:
+    def changes(self, w: Reals, parameters: Sequence[Reals], ahead: Sequence[Change]) -> tuple[Change, ...]:
         """See `ConditionalEvent`; an event that is not possible any more is a change with words alone."""
         t = float(w[-1])
         matrices = tuple(matrix.copy() for matrix in parameters)
@@ -50,6 +52,7 @@ class Waiting:
             now = replace(self.system, parameters=matrices, w0=w.copy())
             plain = resolved(now, ((change, self.when) for change in self.when.at(t).changes(now)))
             found = tuple(with_switched_currents(now, change) for change in plain)
+            _refuse_second_unbalance(now, found, [c for c in (*self.scheduled, *ahead) if c.t > t])
         except EventError as error:
             return (self.when.not_done(t, error),)
         return self.when.named(found[0]), *found[1:]
@@ -76,6 +79,46 @@ class Waiting:
             system, self.signals, [span], [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
         )
         return np.asarray(found[0])
+
+
+def _refuse_second_unbalance(system: System, found: Sequence[Change], others: Sequence[Change]) -> None:
+    """Raise EventError where a conditional event would meet an unbalance that is still to come.
+
+    `system` is as the event finds it, `found` what it changes, `others` the changes that are known to come.
+    """
+    if not any(unbalances(system, change) for change in found):
+        return
+    for change in sorted((*found, *others), key=lambda change: change.t):
+        system = system.with_values(change.parameters)
+        try:
+            unbalanced_place(system)
+        except EventError as error:
+            raise EventError(f"it would meet {change.label} at t = {change.t:g} s: {error}") from error
+
+
+def _refuse_lasting_unbalances(
+    system: System, scheduled: Sequence[Change], possible: Sequence[tuple[When, Change]]
+) -> None:
+    """Refuse a conditional event that stays unbalanced beside a scheduled one that does: they always meet."""
+    if not any(unbalances(system, change) for _, change in possible):
+        return
+    system = system.with_values(value for change in scheduled for value in change.parameters)
+    for when in dict.fromkeys(when for when, _ in possible):
+        own = [value for other, change in possible if other is when for value in change.parameters]
+        try:
+            unbalanced_place(system.with_values(own))
+        except EventError as error:
+            refusal = EventError(f"{when}: whenever its condition holds, it would be {error}")
+            refusal.event = when
+            raise refusal from error
+
+
+def unbalances(system: System, change: Change) -> bool:
+    """Return whether a change makes a network of phasors unbalanced."""
+    return any(
+        name in ("fault", "open_phases") and value > 1 and device not in dynamic_elements(system)
+        for device, name, value in change.parameters
+    )
 
 
 def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
@@ -140,7 +183,10 @@ def planned(system: System, events: Sequence[Event], t_end: float) -> Planned:
     EventError
         For an event that cannot be, with the event.
     """
+    system = with_event_devices(system, events)
     conditional, scheduled = waiting(system, events), schedule(system, events, t_end)
     possible = [(each.when, change) for each in conditional for change in each.when.at(0.0).changes(system)]
     refuse_conditional_trips(scheduled, possible)
+    _refuse_lasting_unbalances(system, scheduled, possible)
+    conditional = [replace(each, scheduled=scheduled) for each in conditional]
     return Planned(scheduled, conditional, [change for _, change in possible])

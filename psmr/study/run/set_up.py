@@ -21,7 +21,6 @@ from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
 from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
-    dynamic_elements,
     events_outside,
     unbalance_beside_phasors,
     zero_elements,
@@ -42,7 +41,7 @@ from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
-from psmr.study.run.planned import planned
+from psmr.study.run.planned import planned, unbalances
 from psmr.study.run.synchronism_check import SynchronismCheck
 
 Following = Callable[[System, Collection[str]], Values]
@@ -234,7 +233,7 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    unbalanced = any(_unbalances(system, change) for change in (*changes, *possible))
+    unbalanced = any(unbalances(system, change) for change in (*changes, *possible))
     if unbalanced:
         warn_of_assumptions(system)
     opening = any(group.compiled.component.acts_on == "branch" for group in system.groups)
@@ -309,14 +308,6 @@ def _with_zero_sequence(following: Following | None) -> Following:
 def _lost_with(system: System, name: str) -> tuple[str, ...]:
     """Return the devices of the plant that a device is part of; the device alone where it is of none."""
     return next((plant.devices for plant in plants(system).values() if name in plant.devices), (name,))
-
-
-def _unbalances(system: System, change: Change) -> bool:
-    """Return whether a change makes a network of phasors unbalanced."""
-    return any(
-        name in ("fault", "open_phases") and value > 1 and device not in dynamic_elements(system)
-        for device, name, value in change.parameters
-    )
 
 
 def _refuse_stop_at_start(stop: Stop | None) -> None:
