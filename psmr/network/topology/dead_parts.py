@@ -14,7 +14,8 @@ nothing, and blocks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,8 +119,11 @@ class DeadParts:
     def __init__(self, system: System) -> None:
         self.system = system
         self._sources = [plant for plant in plants(system).values() if plant.holds]
-        self._by_others = frozenset[str]()
-        self._by_others = self._unsupplied(system.parameters, frozenset())
+
+    @functools.cached_property
+    def _by_others(self) -> frozenset[str]:
+        """The buses that nothing of psmr supplies at the start."""
+        return frozenset().union(*self._without_source(self.system.parameters, frozenset()))
 
     def after(self, parameters: Sequence[Reals], gone: frozenset[str]) -> OutOfService:
         """See `Service`."""
@@ -178,17 +182,20 @@ class DeadParts:
 
     def _unsupplied(self, parameters: Sequence[Reals], gone: frozenset[str]) -> frozenset[str]:
         """Return the buses of the parts that nothing supplies."""
+        parts = self._without_source(parameters, gone)
+        return frozenset().union(*(part for part in parts if not part & self._by_others))
+
+    def _without_source(self, parameters: Sequence[Reals], gone: frozenset[str]) -> Iterator[frozenset[str]]:
+        """Yield the parts of the network that no source of psmr's supplies."""
         out = gone | out_of_service(self.system, parameters)
         sources = [plant for plant in self._sources if plant.name not in out]
         machines = {plant.bus for plant in sources if plant.machine}
         converters = {plant.bus for plant in sources} - machines
-        found = frozenset[str]()
         for part in islands(self.system, out):
-            if part & machines or part & self._by_others or self._charged(part):
+            if part & machines or self._charged(part):
                 continue
             if not part & converters or undetermined(self.system, parameters, part, gone):
-                found |= part
-        return found
+                yield part
 
 
 @cached_by_devices
