@@ -1,0 +1,277 @@
+"""Networks of PowSyBl as cases: CGMES, UCTE-DEF, IIDM and whatever else pypowsybl imports.
+
+The case is built from the network's own tables, in ohms and kV, and not through another format:
+
+- the buses are those of PowSyBl's bus view, in its order, with the solution that the file stores (of CGMES
+  the SV profile) where it has one; a transformer of three windings and a boundary line have one more each;
+- taps are where the stored solution has them; a line between two nominal voltages is a transformer;
+- what a boundary line carries is a load at its boundary;
+- generators hold the voltage of the bus that they regulate, or their power, and so do static var
+  compensators; the slack is the generator whose stored power is farthest from its target, else the largest.
+
+Direct current is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from psmr.base.errors import CaseError
+from psmr.files.energised import energised
+from psmr.network.case.case import Case
+from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+
+BASE_MVA = 100.0
+POWER = (0.0, 0.0, 1.0)
+DIRECT_CURRENT = ("hvdc_lines", "vsc_converter_stations", "lcc_converter_stations")
+MISSED = 1e-3
+"""Stored less target power in MW that tells a slack."""
+EVEN = 1e-9
+"""By how much the two ends of a line may differ, relatively, and be taken for equal."""
+
+
+def from_powsybl(network: Any, frequency_hz: float = 50.0) -> Case:
+    """Return a PowSyBl network as a case, without dynamic devices.
+
+    Parameters
+    ----------
+    network
+        A ``pypowsybl.network.Network``, not in per unit.
+    frequency_hz
+        Nominal frequency, which the network does not say.
+
+    Raises
+    ------
+    CaseError
+        For something that is no network, for one in per unit, for direct current, for a network without a
+        generator that regulates a voltage, and everything that `Case` objects to.
+    """
+    if not hasattr(network, "get_buses") or not hasattr(network, "get_2_windings_transformers"):
+        raise CaseError(f"from_powsybl: {type(network).__name__}: must be a pypowsybl network")
+    if getattr(network, "per_unit", False):
+        raise CaseError("from_powsybl: the network is in per unit; set network.per_unit = False")
+    with _solved_taps(network):
+        return _Network(network).case(float(frequency_hz))
+
+
+@contextmanager
+def _solved_taps(network: Any) -> Iterator[None]:
+    """Move the taps to where the stored solution has them, in a variant of the network that goes again."""
+    moved = []
+    for kind in ("ratio", "phase"):
+        taps = getattr(network, f"get_{kind}_tap_changers")(all_attributes=True)
+        if len(taps) and "solved_tap_position" in taps:
+            solved = taps.solved_tap_position
+            other = taps[solved.notna() & (solved != taps.tap)]
+            sided = other.side != ""
+            position = other.solved_tap_position.astype(int)
+            found = (
+                other[[]].assign(tap=position)[~sided],
+                other[["side"]].assign(tap=position)[sided],
+            )
+            moved += [(kind, rows) for rows in found if len(rows)]
+    if not moved:
+        yield
+        return
+    working, own = network.get_working_variant_id(), "psmr solved taps"
+    network.clone_variant(working, own)
+    try:
+        network.set_working_variant(own)
+        for kind, taps in moved:
+            getattr(network, f"update_{kind}_tap_changers")(taps)
+        yield
+    finally:
+        network.set_working_variant(working)
+        network.remove_variant(own)
+
+
+class _Network:
+    """The rows of a case, filled table by table."""
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
+        for name in DIRECT_CURRENT:
+            if len(rows := self.table(name)):
+                raise CaseError(f"from_powsybl: {rows.index[0]}: direct current is not read")
+        levels = self.table("voltage_levels")
+        self.nominal: dict[int, float] = {}
+        self.number: dict[str, int] = {}
+        self.buses: list[BusRow] = []
+        self.lines: list[LineRow] = []
+        self.transformers: list[TransformerRow] = []
+        self.shunts: list[ShuntRow] = []
+        self.loads: list[LoadRow] = []
+        for bus, row in self.table("buses").iterrows():
+            nominal = float(levels.nominal_v[row.voltage_level_id])
+            self.number[str(bus)] = self.bus(nominal, row.v_mag, row.v_angle)
+        self.branches()
+        self.boundaries()
+        self.static()
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table with all its columns; empty where the network's version of PowSyBl has none."""
+        get = getattr(self.network, f"get_{name}", None)
+        return pd.DataFrame() if get is None else get(all_attributes=True)
+
+    def bus(self, nominal: float, kv: float = math.nan, angle: float = math.nan) -> int:
+        """Add a bus with the voltage that is stored for it, and return its number."""
+        number = len(self.buses) + 1
+        v, at = (None, None) if math.isnan(kv) else (kv / nominal, float(angle))
+        self.buses.append(BusRow(number, nominal, v=v, angle_deg=at))
+        self.nominal[number] = nominal
+        return number
+
+    def at(self, row: Any, end: str = "") -> int:
+        """Return the bus of a terminal, 0 where it is open."""
+        return self.number.get(str(row[f"bus{end}_id"]), 0) if row[f"connected{end}"] else 0
+
+    def branches(self) -> None:
+        """Add lines and transformers; one that is open at an end is left out."""
+        for name, row in self.table("lines").iterrows():
+            ends = self.at(row, "1"), self.at(row, "2")
+            shunts = complex(row.g1, row.b1), complex(row.g2, row.b2)
+            self.join(str(name), ends, complex(row.r, row.x), shunts)
+        for name, row in self.table("2_windings_transformers").iterrows():
+            ends = self.at(row, "1"), self.at(row, "2")
+            self.winding(str(name), ends, row, "")
+        for name, row in self.table("3_windings_transformers").iterrows():
+            star = self.bus(float(row.rated_u0))
+            for end in "123":
+                self.winding(f"{name}-{end}", (self.at(row, end), star), row, end)
+
+    def winding(self, name: str, ends: tuple[int, int], row: Any, end: str) -> None:
+        """Add a winding: a ratio, behind it the admittance to ground and the impedance to the second bus."""
+        r, x, g, b = (float(row[f"{k}{end}_at_current_tap"]) for k in "rxgb")
+        ratio = float(row[f"rho{end}"])
+        self.join(name, ends, complex(r, x), (complex(g, b), 0j), ratio, float(row[f"alpha{end}"]))
+
+    def join(
+        self,
+        name: str,
+        ends: tuple[int, int],
+        z: complex,
+        shunts: tuple[complex, complex],
+        ratio: float = 1.0,
+        angle: float = 0.0,
+    ) -> None:
+        """Add a branch of an impedance in ohms and admittances at its ends in siemens.
+
+        The first end has the voltage times `ratio`, turned by `angle` degrees.
+        """
+        if not all(ends):
+            return
+        first, second = (self.nominal[end] for end in ends)
+        scale = BASE_MVA / second**2
+        tap = second / (first * ratio)
+        to_ground = [shunts[0] * second**2 / tap**2, shunts[1] * second**2]
+        r, x = z.real * scale, z.imag * scale
+        even = abs(to_ground[0] - to_ground[1]) <= EVEN * abs(to_ground[0])
+        if math.isclose(tap, 1.0, abs_tol=1e-12) and angle == 0 and even:
+            both = 2 * to_ground[0] / BASE_MVA
+            self.lines.append(LineRow(*ends, x, r, both.imag, both.real, name=name))
+            return
+        self.transformers.append(TransformerRow(*ends, x, r, tap=tap, shift_deg=-angle, name=name))
+        for end, mva in zip(ends, to_ground, strict=True):
+            self.shunt(end, mva, f"{name}-{end}")
+
+    def shunt(self, bus: int, mva: complex, name: str) -> None:
+        """Add what an admittance draws at 1 pu."""
+        if mva:
+            self.shunts.append(ShuntRow(bus, mva.real, mva.imag, name=name))
+
+    def boundaries(self) -> None:
+        """Add the lines to a boundary and what they carry there."""
+        table = self.table("boundary_lines")
+        for name, row in (table if len(table) else self.table("dangling_lines")).iterrows():
+            if (bus := self.at(row)) and not row.get("paired", False):
+                nominal = self.nominal[bus]
+                boundary = self.bus(nominal, row.boundary_v_mag, row.boundary_v_angle)
+                shunts = complex(row.g, row.b), 0j
+                self.join(str(name), (bus, boundary), complex(row.r, row.x), shunts)
+                self.load(boundary, row.p0, row.q0, f"{name}-boundary")
+
+    def load(self, bus: int, p: float, q: float, name: str) -> None:
+        """Add a load of constant power."""
+        self.loads.append(LoadRow(bus, float(p), float(q), POWER, POWER, name=name))
+
+    def static(self) -> None:
+        """Add loads, batteries and shunts."""
+        for name, row in self.table("loads").iterrows():
+            if bus := self.at(row):
+                self.load(bus, row.p0, row.q0, str(name))
+        for name, row in self.table("batteries").iterrows():
+            if bus := self.at(row):
+                self.load(bus, -row.target_p, -row.target_q, str(name))
+        for name, row in self.table("shunt_compensators").iterrows():
+            if bus := self.at(row):
+                self.shunt(bus, complex(row.g, row.b) * self.nominal[bus] ** 2, str(name))
+
+    def sources(self) -> Iterator[GeneratorRow]:
+        """Yield generators and static var compensators."""
+        for name, row in self.table("generators").iterrows():
+            if bus := self.at(row):
+                held = self.number.get(str(row.regulated_bus_id), bus)
+                yield GeneratorRow(
+                    *(str(name), bus, "pv" if row.voltage_regulator_on else "pq"),
+                    p_mw=float(row.target_p),
+                    q_mvar=0.0 if math.isnan(row.target_q) else float(row.target_q),
+                    v=float(row.target_v) / self.nominal[held] if row.voltage_regulator_on else 1.0,
+                    q_min_mvar=float(row.min_q_at_target_p),
+                    q_max_mvar=float(row.max_q_at_target_p),
+                    rating_mva=abs(float(row.max_p if math.isnan(row.rated_s) else row.rated_s)),
+                    control_bus=held if row.voltage_regulator_on else 0,
+                )
+        for name, row in self.table("static_var_compensators").iterrows():
+            if (bus := self.at(row)) and str(row.regulation_mode) != "OFF":
+                nominal = self.nominal[bus]
+                holds = str(row.regulation_mode) == "VOLTAGE"
+                yield GeneratorRow(
+                    *(str(name), bus, "pv" if holds else "pq"),
+                    q_mvar=0.0 if holds else -float(row.target_q),
+                    v=float(row.target_v) / nominal if holds else 1.0,
+                    q_min_mvar=float(row.b_min) * nominal**2,
+                    q_max_mvar=float(row.b_max) * nominal**2,
+                )
+
+    def case(self, frequency_hz: float) -> Case:
+        """Return the case."""
+        generators = list(self.sources())
+        slack = self.slack(generators)
+        rows: dict[str, list[Any]] = {
+            "buses": self.buses,
+            "lines": self.lines,
+            "transformers": self.transformers,
+            "shunts": self.shunts,
+            "loads": self.loads,
+            "generators": [replace(row, control="slack") if row is slack else row for row in generators],
+            "relays": [],
+        }
+        name = str(getattr(self.network, "id", "") or "PowSyBl network")
+        rows = energised(rows, name)
+        tables = {name: tuple(table) for name, table in rows.items()}
+        return Case(
+            name=name,
+            base_mva=BASE_MVA,
+            frequency_hz=frequency_hz,
+            source=name,
+            **tables,  # type: ignore[arg-type]  # by name
+        )
+
+    def slack(self, generators: list[GeneratorRow]) -> GeneratorRow:
+        """Return the generator that is the slack, with the stored angle of its bus."""
+        holding = [row for row in generators if row.control == "pv" and not row.control_bus]
+        if not holding:
+            raise CaseError("from_powsybl: no generator regulates the voltage of its bus")
+        table = self.table("generators")
+
+        def off(row: GeneratorRow) -> float:
+            return abs(float(table.p[row.name]) + row.p_mw) if row.name in table.index else 0.0
+
+        missed = [row for row in holding if off(row) > MISSED]
+        return max(missed or holding, key=off if missed else lambda row: row.rating_mva)
