@@ -93,7 +93,7 @@ def can_have_poles(system: System, name: str) -> bool:
     if has_poles(device):
         return True
     p, component = device.parameters, device.component
-    if not _has_phases(system) or not issubclass(component, _OPENING):
+    if not has_phases(system) or not issubclass(component, _OPENING):
         return False
     if "v_re" in component.inputs and (
         "d_re" in component.outputs
@@ -108,7 +108,8 @@ def can_have_poles(system: System, name: str) -> bool:
 
 
 @cached_by_devices
-def _has_phases(system: System) -> bool:
+def has_phases(system: System) -> bool:
+    """Return whether a system has a region with a zero sequence."""
     return any(issubclass(device.component, ZeroSequenceBus) for device in system.devices)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
-from psmr.network.dynamic.event_devices import with_fault_inductors, with_poles_of
+from psmr.network.dynamic.event_devices import has_phases, with_fault_inductors, with_poles_of
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     refuse_impossible_switching,
@@ -89,8 +89,10 @@ def with_event_devices(system: System, events: Iterable[Event]) -> System:
         return system
     every = [event.event if isinstance(event, When) else event for event in events]
     places = [place for event in every if isinstance(event, Fault) for place in event.inductors(system)]
-    opened = [name for event in every for name in _opened(event, system)]
-    return with_poles_of(with_fault_inductors(system, places), opened)
+    system = with_fault_inductors(system, places)
+    if not has_phases(system):
+        return system
+    return with_poles_of(system, [name for event in every for name in _opened(event, system)])
 
 
 def _opened(event: Event, system: System) -> Iterator[str]:
