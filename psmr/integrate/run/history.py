@@ -192,7 +192,8 @@ class History:
             first = min(first, len(self._t) - 2)
             until = max(first + 1, int(np.searchsorted(self._t, end - tau - self._same, side="left")))
             k = np.arange(first, min(until, len(self._t) - 1))
-            k = k[~np.isin(k + 1, begins)] if k.size > 1 else k
+            if k.size > 1 and begins[-1] > first:
+                k = k[~np.isin(k + 1, begins)]
             times, coefficients = self._t[k] + tau, self._coefficients(k, own, begins)
             newest = float(self._t[-1])
             if self._unsolved and newest + tau < end - self._same:
@@ -211,16 +212,15 @@ class History:
         self, intervals: NDArray[np.intp], own: NDArray[np.intp], begins: NDArray[np.intp]
     ) -> Reals:
         """Return the (K, 4, q) coefficients in some intervals of the signals that some inputs read."""
+        found = np.zeros((len(intervals), 4, len(own)))
         part = np.searchsorted(begins, intervals, side="right") - 1
         ends = np.append(begins[1:], len(self._t))[part] - 1
         firsts = begins[part]
         if self._points == 2 and (intervals < ends).all():
-            width = np.diff(self._t)[intervals][:, None]
-            lines = np.zeros((len(intervals), 4, len(own)))
-            lines[:, 0] = self._values[intervals][:, own]
-            lines[:, 1] = (self._values[intervals + 1][:, own] - lines[:, 0]) / width
-            return lines
-        found = np.zeros((len(intervals), 4, len(own)))
+            width = self._t[intervals + 1] - self._t[intervals]
+            found[:, 0] = self._values[intervals][:, own]
+            found[:, 1] = (self._values[intervals + 1][:, own] - found[:, 0]) / width[:, None]
+            return found
         counts = np.minimum(self._points, ends - firsts + 1)
         for count in np.unique(counts).tolist():
             which = np.flatnonzero(counts == count)

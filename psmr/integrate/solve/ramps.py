@@ -106,7 +106,7 @@ class Delayed:
             rows[:, : self.rows.shape[1]] = self.rows
             self.rows = rows
         self.rows[own, :count, 0] = t
-        self.rows[own, :count, 1:] = np.moveaxis(coefficients, 2, 0)
+        self.rows[own, :count, 1:] = coefficients.transpose(2, 0, 1)
         self.rows[own, count:, 0] = np.inf
         self._cursor[own] = self._first[own]
         return wide
