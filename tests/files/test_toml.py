@@ -349,7 +349,8 @@ def test_binary_file(tmp_path):
 
 def test_unknown_suffix(tmp_path):
     with pytest.raises(
-        CaseError, match=r"case\.xlsx: psmr reads \.toml, \.raw, \.rawx, \.m and knows no format '\.xlsx'"
+        CaseError,
+        match=r"case\.xlsx: psmr reads \.toml, \.raw, \.rawx, \.epc, \.m and knows no format '\.xlsx'",
     ):
         read_case(tmp_path / "case.xlsx")
 
