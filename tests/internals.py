@@ -76,6 +76,7 @@ psmr.figures.svg.frame: Plane
 psmr.figures.svg.writer: svg
 psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: draw_on to_matplotlib
+psmr.files.powsybl: from_powsybl
 psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_loads: LoadRecords
 psmr.files.psse.dyr_records: ALIASES MODELS component_for names_of parameters

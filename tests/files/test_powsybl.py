@@ -1,8 +1,8 @@
 """PowSyBl networks as cases: its equations of branches, and its own load flow where it is installed.
 
-Measured with pypowsybl 1.16: against its own load flow 1.3e-5 pu (SmallGrid of the CGMES conformity files, 115
-buses), 3.8e-5 (MicroGrid BE), 3e-9 to 1.2e-6 (its IEEE 9, 14, 30, 57); against the stored SV profile 1.3e-4
-(MicroGrid BE) and 3.2e-4 pu (MicroGrid NL).
+Measured with pypowsybl 1.16: against its own load flow 1.3e-5 pu (SmallGrid of the CGMES conformity files),
+3.8e-5 (MicroGrid BE), 3e-9 to 1.2e-6 (its IEEE 9, 14, 30, 57); against the stored SV profile 1.3e-4 pu
+(MicroGrid BE) and 3.2e-4 pu (NL).
 """
 
 import math
@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files.powsybl import from_powsybl
-from tests.internals import power_flow
+from tests.internals import from_powsybl, power_flow
 
 NAN = math.nan
+PLACES = ("aA", "bA", "cB")
 V1, V2 = 400.0, 110.0
 Z, SHUNT = 0.9 + 15.0j, 2e-4 - 3e-4j
 RHO, ALPHA = 0.28, 4.0
@@ -34,7 +34,7 @@ class Network:
         self.tables = {
             "voltage_levels": table({"id": "A", "nominal_v": V1}, {"id": "B", "nominal_v": V2}),
             "buses": table(
-                *({"id": b, "voltage_level_id": v, "v_mag": NAN, "v_angle": NAN} for b, v in ("aA", "bA", "cB"))
+                *({"id": b, "voltage_level_id": v, "v_mag": NAN, "v_angle": NAN} for b, v in PLACES)
             ),
             "lines": table(
                 {"id": "line", "bus1_id": "a", "bus2_id": "b", "r": 2.0, "x": 30.0, **ends}
@@ -54,10 +54,11 @@ class Network:
             "shunt_compensators": table({"id": "S", "bus_id": "c", "connected": True, "g": 0.0, "b": 1e-3}),
             "generators": table(
                 {"id": "G", "bus_id": "a", "regulated_bus_id": "a", "connected": True}
-                | {"voltage_regulator_on": True, "target_p": 50.0, "target_q": NAN, "target_v": 404.0, "p": NAN}
+                | {"voltage_regulator_on": True, "target_p": 50.0, "target_q": NAN, "target_v": 404.0}
                 | {"min_q_at_target_p": -99.0, "max_q_at_target_p": 99.0, "rated_s": 300.0, "max_p": 200.0}
+                | {"p": NAN}
             ),
-        } | changed  # fmt: skip
+        } | changed
 
     def __getattr__(self, name):
         if not name.startswith("get_"):
