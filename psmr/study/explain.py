@@ -18,6 +18,7 @@ from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.step.description import words
 from psmr.integrate.step.program import Side
 from psmr.integrate.step.work import matrices
+from psmr.network.dynamic.switching import dynamic_elements
 
 WIDTH = 110
 
@@ -71,6 +72,8 @@ def explain(system: System, scheme: Scheme) -> Explanation:
         For a partition of another system, or a scheme whose step is no program of stages.
     """
     check_arguments(explain, locals())
+    if dynamic_elements(system):
+        scheme = scheme.damped_after_events()
     split, n, m = scheme.split, system.n, system.m
     sizes: dict[Side, tuple[int, int]] = {"all": (n, m)}
     program = scheme.steady_program()
@@ -93,6 +96,11 @@ def explain(system: System, scheme: Scheme) -> Explanation:
         else (heading, lines)
         for heading, lines in words(program, scheme.step, sizes, scheme.newton)
     ]
+    if (first := scheme.program_after_event(scheme.step)) is not None:
+        steps += [
+            (f"First step after an event: {heading[0].lower()}{heading[1:]}", lines)
+            for heading, lines in words(first, scheme.step, sizes, scheme.newton)
+        ]
     name = "macro step" if scheme.has_ratio else "step"
     sized = f"{system.name or 'the system'}, {n} states and {m} algebraic variables"
     title = f"One {name} of {scheme.step:g} s on {sized}: {scheme}."

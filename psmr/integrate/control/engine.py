@@ -23,7 +23,14 @@ from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.ramps import Place
 from psmr.integrate.solve.status import DONE, SPENT, STALE, VANISHED
 from psmr.integrate.step.program import Program
-from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform
+from psmr.integrate.step.stepper import (
+    NO_POINTS,
+    NewtonSettings,
+    ProgramAfterEvent,
+    Programs,
+    Stepper,
+    uniform,
+)
 from psmr.integrate.tableaux.implicit_pairs import ImplicitPair
 
 Reals = NDArray[np.float64]
@@ -34,7 +41,7 @@ class FixedSteps:
 
     Parameters
     ----------
-    system, programs, step, choices, split, parameters, w
+    system, programs, after_event, step, choices, split, parameters, w
         See `Stepper`.
     within
         Returns the times in s of the points within a step of h in s.
@@ -48,6 +55,7 @@ class FixedSteps:
         self,
         system: System,
         programs: Programs,
+        after_event: ProgramAfterEvent,
         step: float,
         choices: NewtonSettings,
         split: Partition | None,
@@ -56,10 +64,11 @@ class FixedSteps:
         within: Callable[[float], Reals],
         every: bool,
     ) -> None:
-        self.stepper = Stepper(system, programs, step, choices, split, parameters, w, every)
+        self.stepper = Stepper(system, programs, step, choices, split, parameters, w, every, after_event)
         self.blocks, self.every = self.stepper.blocks, every
         self._grid = GridSteps(step, within, every, system.n + system.m)
         self._before: tuple[float, ...] = ()
+        self._after_event = False
         none = np.zeros(1, np.int64)  # the loop is compiled, or loaded, before the clock of a run begins
         empty = np.zeros((1, system.n + system.m))
         advance(self.stepper.interpreter, None, 1.0, np.zeros(1), none, 0, 0, w, empty)
@@ -88,10 +97,13 @@ class FixedSteps:
             if self._before == uniform(h, history):
                 same = np.flatnonzero(grid.steps[first:last] != h)
                 stop = first + int(same[0]) if same.size else last
+            if self._after_event:
+                stop = first + 1
             inner = int(ends[first + 1] - ends[first])
             points = np.empty((inner, record.shape[1])) if self.every else NO_POINTS
-            interpreter = stepper.at(h, self._before)._replace(inner_points=points)
+            interpreter = stepper.at(h, self._before, self._after_event)._replace(inner_points=points)
             done, status = advance(interpreter, None, h, grid.times, ends, first, stop, w, record)
+            self._after_event = self._after_event and done == first
             for _ in range(min(done - first, history)):
                 self._before = (h, *(h + back for back in self._before))[:history]
             first = done
@@ -103,7 +115,7 @@ class FixedSteps:
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
-        self._before = ()
+        self._before, self._after_event = (), self.stepper.restarts
         self.stepper.forget(autonomous)
 
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:

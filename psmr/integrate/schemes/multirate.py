@@ -206,6 +206,11 @@ class Multirate(Scheme):
         """See `Scheme`."""
         cls._of(**choices)
 
+    @property
+    def leaves_swinging(self) -> bool:
+        """See `Scheme`."""
+        return self.solution == "TM"
+
     @classmethod
     def _of(cls, split: Partition, h_fast: float | None = None, **choices: Any) -> Multirate:
         if (h_fast is None) == ("ratio" not in choices):

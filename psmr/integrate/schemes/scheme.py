@@ -148,6 +148,19 @@ class Scheme:
             " only a dense operator, of every mode of at most 2000 variables (leave out modes=)"
         )
 
+    @property
+    def leaves_swinging(self) -> bool:
+        """Whether it leaves what decays within a fraction of a step swinging from step to step."""
+        return False
+
+    def damped_after_events(self) -> Scheme:
+        """Return the scheme with what swings after events damped, where that is not chosen and it can be."""
+        return self
+
+    def program_after_event(self, h: float) -> Program | None:
+        """Return the program of the first step after an event, of h in s; None: that of any other."""
+        return None
+
     def steady_program(self) -> Program:
         """Return the program of a usual step with all the history that it uses.
 
@@ -190,7 +203,16 @@ class Scheme:
 
         choices = NewtonSettings(self.newton, self.tolerance)
         return FixedSteps(
-            system, self.program, self.step, choices, self.split, parameters, w, self.point_times, every
+            system,
+            self.program,
+            self.program_after_event,
+            self.step,
+            choices,
+            self.split,
+            parameters,
+            w,
+            self.point_times,
+            every,
         )
 
     def operator(self, linear: LinearDae) -> Reals | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from psmr.base.errors import SchemeError
@@ -40,6 +40,11 @@ class SingleRate(UniformStep):
         ``"very dishonest"`` when the convergence rate asks for it.
     tolerance
         Newton stops when the estimated error of w = (x, y), relative to max(1, \|w\|), is below this.
+    damped
+        Whether the first step after an event is two half steps of backward Euler, which end what the
+        trapezoidal rule leaves swinging (critical damping adjustment: Marti and Lin, Suppression of numerical
+        oscillations in the EMTP, IEEE Transactions on Power Systems 4, 1989). For ``"TM"``; None: where
+        elements of the network have dynamics.
 
     Raises
     ------
@@ -51,10 +56,13 @@ class SingleRate(UniformStep):
     h: float
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
+    damped: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("method", self.method, ONE_STEP_METHODS)
+        if self.damped and self.method != "TM":
+            raise SchemeError(f"damped = True: is for method = 'TM'; leave it out with {self.method}")
 
     @property
     def kind(self) -> Hashable:
@@ -76,8 +84,25 @@ class SingleRate(UniformStep):
         """See `Scheme`: a stage for each row of the tableau, and one that puts the step together."""
         return tableau_program(TABLEAUX[self.method])
 
+    @property
+    def leaves_swinging(self) -> bool:
+        """See `Scheme`."""
+        return self.method == "TM" and not self.damped
+
+    def damped_after_events(self) -> SingleRate:
+        """See `Scheme`."""
+        return replace(self, damped=True) if self.method == "TM" and self.damped is None else self
+
+    def program_after_event(self, h: float) -> Program | None:
+        """See `Scheme`: its two stages have the matrix of the trapezoidal rule."""
+        if not self.damped:
+            return None
+        half = Stage("step", "all", "half", NOW, gamma=0.5, at=(0.5,), guess=NOW)
+        return Program((half, Stage("step", "all", NEW, "half", gamma=0.5, matrix="kept", guess="half")))
+
     def __str__(self) -> str:
-        return f"single rate {self.method}, h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"
+        damped = ", damped after events" if self.damped else ""
+        return f"single rate {self.method}, h = {self.h:g} s{damped}, {NEWTON_WORDS[self.newton]}"
 
 
 def tableau_program(

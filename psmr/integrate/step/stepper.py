@@ -49,6 +49,9 @@ Reals = NDArray[np.float64]
 Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""
 
+ProgramAfterEvent = Callable[[float], Program | None]
+"""The program of the first step of h in s after an event; None: that of any other."""
+
 NO_POINTS = np.zeros((0, 0))
 
 UNCHANGED = 1e-9
@@ -94,6 +97,13 @@ class Stepper:
         Parameter matrices, and the buffer at the start.
     every
         Whether the points within a step are recorded.
+    after_event
+        Yields the program of the first step after an event.
+
+    Attributes
+    ----------
+    restarts
+        Whether that is another one.
     """
 
     def __init__(
@@ -106,8 +116,10 @@ class Stepper:
         parameters: Sequence[Reals],
         w: Reals,
         every: bool,
+        after_event: ProgramAfterEvent = lambda h: None,
     ) -> None:
-        self.programs, self.every = programs, every
+        self.programs, self.every, self._first_program = programs, every, after_event
+        self.restarts = after_event(step) is not None
         self._size = system.n + system.m
         program = programs(step, ())
         steady = programs(step, uniform(step, program.history))
@@ -129,11 +141,12 @@ class Stepper:
         if self.with_response:
             self._form_response(w)
         self.history = program.history
-        self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
+        self._encoded: dict[tuple[float, tuple[float, ...], bool], Encoded] = {}
         part, usual = self._program(step, ()), self._program(step, uniform(step, self.history))
-        self.encoded = part
-        self._depths = np.zeros(max(part.depths.size, usual.depths.size), np.int64)
-        for encoded in (part, usual):
+        first = self._program(step, (), True)
+        self.encoded, every_program = part, (part, usual, first)
+        self._depths = np.zeros(max(encoded.depths.size for encoded in every_program), np.int64)
+        for encoded in every_program:
             depths = self._depths[: encoded.depths.size]
             np.maximum(depths, encoded.depths, out=depths)
         self._state[HAS_HISTORY] = int(self.history > 0)
@@ -144,9 +157,9 @@ class Stepper:
             part_code=part.code,
             part_numbers=part.numbers,
             blocks=np.zeros(len(self.blocks), np.int64),
-            points=np.zeros((max(part.points, usual.points), w.size)),
-            rates=np.zeros((max(1, part.rates, usual.rates), system.n)),
-            loops=np.zeros((max(1, part.loops, usual.loops), 2), np.int64),
+            points=np.zeros((max(encoded.points for encoded in every_program), w.size)),
+            rates=np.zeros((max(1, *(encoded.rates for encoded in every_program)), system.n)),
+            loops=np.zeros((max(1, *(encoded.loops for encoded in every_program)), 2), np.int64),
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
@@ -169,10 +182,11 @@ class Stepper:
         sizes = np.array([block.records.work.update.size for block in self.blocks.values()])
         return no_stage_history(self._depths, sizes[np.arange(self._depths.size) % sizes.size])
 
-    def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
-        key = (h, before)
+    def _program(self, h: float, before: tuple[float, ...], first: bool = False) -> Encoded:
+        key = (h, before, first)
         if key not in self._encoded:
-            self._encoded[key] = encode(self.programs(h, before), tuple(self.places.items()))
+            program = self._first_program(h) if first else None
+            self._encoded[key] = encode(program or self.programs(h, before), tuple(self.places.items()))
         return self._encoded[key]
 
     def _wanted(self) -> NDArray[Any]:
@@ -292,9 +306,12 @@ class Stepper:
         self.interpreter.blocks[:] = [block.address for block in self.blocks.values()]
         return self.interpreter
 
-    def at(self, h: float, before: tuple[float, ...]) -> Interpreter:
-        """Return the interpreter for steps of h in s, `before` being the distances in s to earlier points."""
-        encoded, plain = self._program(h, before), self._program(h, ())
+    def at(self, h: float, before: tuple[float, ...], first: bool = False) -> Interpreter:
+        """Return the interpreter for steps of h in s, `before` being the distances in s to earlier points.
+
+        With `first` for the first one after an event.
+        """
+        encoded, plain = self._program(h, before, first), self._program(h, (), first)
         return self.interpreter._replace(
             code=encoded.code, numbers=encoded.numbers, part_code=plain.code, part_numbers=plain.numbers
         )

@@ -16,9 +16,11 @@ from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.switching import events_outside
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+    from psmr.integrate.schemes.scheme import Scheme
 
 CONDUCTANCES = ("g_fault", *PAIRS, *TO_GROUND)
 
@@ -66,8 +68,18 @@ def ringing_faults(system: System, changes: Sequence[Change], h: float) -> str:
         f"{change.label or change} (t = {change.t:g} s): its resistance and the capacitance of {name} have a"
         f" time constant of {tau:.2g} s, and TM with h = {h:g} s leaves the voltage there swinging from step"
         f" to step for {1e3 * lasts:.2g} ms, not near zero; take h = {longest:.1g} s, a larger resistance,"
-        " SDIRK2, or psmr.VariableStep"
+        " a single rate with damped = true, SDIRK2, or psmr.VariableStep"
     )
+
+
+def doubts_on(system: System, changes: Sequence[Change], scheme: Scheme) -> tuple[str, ...]:
+    """Return sentences on events that a region of the network or a scheme does not show as they are."""
+    found = []
+    if outside := events_outside(system, changes):
+        found.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")
+    if scheme.leaves_swinging and (swinging := ringing_faults(system, changes, scheme.h_fast)):
+        found.append(f"{swinging}.")
+    return tuple(found)
 
 
 def oscillating_faults(system: System, changes: Sequence[Change]) -> str:

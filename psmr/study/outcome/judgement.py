@@ -43,7 +43,8 @@ class Judgement:
     or after the last one, changes the damping ratio of an oscillation by more than a limit in either
     direction, or has an explicit prediction that breaks down; the estimated error of the run is larger than a
     limit; the system itself is unstable; there is no certificate; an event lies outside the region whose
-    network has dynamics; a finding is amber; protection acted; a part of the network was dead.
+    network has dynamics, or leaves a voltage there swinging from step to step; a finding is amber; protection
+    acted; a part of the network was dead.
     Limits are those of `psmr.Criteria`. Green otherwise.
 
     Attributes
@@ -69,7 +70,7 @@ def judge_run(
     outcome: Outcome,
     certificates: Sequence[Certificate],
     error: GlobalError | str | None = None,
-    outside: str = "",
+    doubts: Sequence[str] = (),
 ) -> Judgement:
     """Return colour and reasons for a run.
 
@@ -82,8 +83,8 @@ def judge_run(
         for.
     error
         The estimated error of the run; why there is none, in words; None where it was not asked for.
-    outside
-        Events outside the region whose network has dynamics, in words; "" without any.
+    doubts
+        What else of the run is not right, a sentence each.
     """
     limit = outcome.criteria.damping
     out_of_step = outcome.lost is not None or bool(outcome.slips)
@@ -105,8 +106,7 @@ def judge_run(
     amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
     if not certificates:
         amber.append("There is no certificate: none was requested.")
-    if outside:
-        amber.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")
+    amber += doubts
     amber += [finding.sentence for finding in found if finding.colour == "amber"]
     amber += [f"A part of the network lost its supply: {part}." for part in outcome.interruptions[:3]]
     if outcome.acted:

@@ -20,7 +20,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.modes import modes
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
-from psmr.network.dynamic.switching import events_outside
+from psmr.network.dynamic.ringing import doubts_on
 from psmr.network.signals.state_space import state_space
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.outcome.global_error import GlobalError
@@ -103,8 +103,8 @@ class Run(RunData):
 
         A second run estimates the error when it is first asked for, where there is a certificate.
         """
-        outside = "" if self.system is None else events_outside(self.system, self.changes)
-        return judge_run(self.outcome, self.certificates, self._judged_error, outside)
+        doubts = () if self.system is None else doubts_on(self.system, self.changes, self.scheme)
+        return judge_run(self.outcome, self.certificates, self._judged_error, doubts)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
         """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.

@@ -224,10 +224,9 @@ def set_up(
             PsmrWarning,
             stacklevel=3,
         )
-    rule = getattr(scheme, "method", getattr(scheme, "solution", ""))
     if swinging := oscillating_faults(system, changes):
         warnings.warn(swinging, PsmrWarning, stacklevel=3)
-    if rule == "TM" and (ringing := ringing_faults(system, changes, scheme.h_fast)):
+    if scheme.leaves_swinging and (ringing := ringing_faults(system, changes, scheme.h_fast)):
         warnings.warn(ringing, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
     if islanding and (cut_off := dead_part(system, changes)) is not None:

@@ -13,6 +13,7 @@ from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.variable_step import VariableStep
+from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.certificate.certify import certify as _certify
@@ -113,6 +114,8 @@ def simulate(
     refuse_number_as_scheme(scheme, t_end)
     scheme = VariableStep() if scheme is None else scheme
     check_arguments(simulate, locals(), leaving=("t_end",))
+    if dynamic_elements(system):
+        scheme = scheme.damped_after_events()
     setup = set_up(system, scheme, t_end, events, start, monitors, record, every, criteria, certify)
     if not large:
         check_size(setup.system, setup.scheme, setup.t_end, setup.record, all)
