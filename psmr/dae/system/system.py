@@ -382,7 +382,7 @@ class System:
         InputError
             For a device, parameter or held input that is not there, and a value that is no number.
         """
-        parameters, w0 = [matrix.copy() for matrix in self.parameters], self.w0.copy()
+        parameters, w0 = list(self.parameters), self.w0.copy()
         places = variable_places(self)
         for device, name, value in values:
             if np.isnan(value):
@@ -392,5 +392,7 @@ class System:
                 w0[place] = value
             else:
                 group, row, column = self.parameter_place(device, name)
+                if parameters[group] is self.parameters[group]:
+                    parameters[group] = parameters[group].copy()
                 parameters[group][row, column] = value
         return replace(self, parameters=tuple(parameters), w0=w0)
