@@ -13,7 +13,7 @@ NEXT = str.maketrans("abc", "bca")
 
 
 def renamed(phases):
-    """Return the phases each of which is the next one, in the order in which faults and openings name them."""
+    """Return the phases each of which is the next one, in the order of faults and openings."""
     return phases.translate(NEXT)
 
 

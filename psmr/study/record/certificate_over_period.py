@@ -18,7 +18,7 @@ GROWS = 1e-3
 """Part by which the largest multiplier of an unstable scheme exceeds 1, and that of the system."""
 
 SLOWEST = 0.1
-"""Exponents below this in 1/s are common angles and speeds, which change by 0.2 % over a period."""
+"""Exponents up to this in 1/s, left out, are common angles and speeds: they change by 0.2 % over a period."""
 
 
 def certificate_while_unequal(run: Recorded) -> Certificate | None:
@@ -56,7 +56,8 @@ def certificate_over_period(run: Recorded, span: Span, subject: str) -> Certific
         modes = modes_over_period(run, span)
     except PsmrError as error:
         return Certificate(str(run.scheme), _partition(run), note=str(error), subject=subject)
-    columns = modes.columns
+    kept = np.hypot(modes.columns["real"], modes.columns["imag"]) > SLOWEST
+    columns = {name: values[kept] for name, values in modes.columns.items()}
     s = columns["real"] + 1j * columns["imag"]
     made = columns["real_numerical"] + 1j * columns["imag_numerical"]
     blamed = modes.spectral_radius > (1.0 + GROWS) * max(1.0, modes.exact_spectral_radius)
@@ -91,7 +92,6 @@ def _partition(run: Recorded) -> str:
 def _dominant(s: np.ndarray) -> int | None:
     """Return the place of the least damped oscillation."""
     swings = np.flatnonzero(s.imag > 1e-9 * np.abs(s))
-    swings = swings[np.abs(s[swings]) > SLOWEST]
     return int(swings[np.argmin(damping_ratio(s[swings]))]) if swings.size else None
 
 
@@ -121,9 +121,7 @@ def _note(modes: PeriodicModes, s: np.ndarray, made: np.ndarray, deformation: np
             f" The run's step of {modes.asked:.6g} s does not divide the period: judged is the nearest that"
             " does."
         )
-    known = np.flatnonzero(
-        (np.abs(s) > SLOWEST) & (np.abs(s) * modes.period < 2 * np.pi) & np.isfinite(deformation)
-    )
+    known = np.flatnonzero((np.abs(s) * modes.period < 2 * np.pi) & np.isfinite(deformation))
     if known.size:
         worst = known[np.argmax(deformation[known])]
         words += (
