@@ -22,6 +22,9 @@ NEAR = 0.1
 """Distance, relative to a mode of a hybrid, within which the mode of its pencil is the same one: stators of
 phasors have no speed voltages, those of the pencil may."""
 
+AGREES = 0.1
+"""Relative difference up to which a prediction agrees with what is measured."""
+
 REAL = 1e-9
 """Imaginary part, relative to a mode, that is rounding."""
 
@@ -77,10 +80,20 @@ class DeformationChoice:
     def __str__(self) -> str:
         worst = max(self.measured)
         count = len(self.devices)
-        return (
+        words = (
             f"{count} of {count + len(self.phasors)} elements with their own dynamics,"
             f" modes deformed by at most {100 * worst:.3g} %"
         )
+        pairs = zip(self.modes, self.predicted, self.measured, strict=True)
+        aside = [pair for pair in pairs if abs(pair[1] - pair[2]) > AGREES * pair[2]]
+        if aside:
+            s, predicted, measured = max(aside, key=lambda pair: pair[2])
+            words += (
+                f" as measured; the participation factors predict {100 * predicted:.3g} % in place of"
+                f" {100 * measured:.3g} % for the mode {s.real:.4g}{s.imag:+.4g}j 1/s, as they may"
+                " where modes lie close to one another or are fast"
+            )
+        return words
 
 
 def by_deformation(

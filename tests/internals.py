@@ -170,6 +170,7 @@ psmr.pencil.deformation.one_step: OneStepModes stability_function
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
 psmr.pencil.modes.damping: DampingLimit damping_ratio
 psmr.pencil.modes.matching: match unwrapped_logarithm
+psmr.pencil.deformation.step_judge: StepJudge
 psmr.pencil.modes.search: find
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert

@@ -80,6 +80,14 @@ def test_fast_modes_are_searched_by_measured_eigenvalues(full):
     assert "modes deformed by at most" in str(found)
 
 
+def test_a_prediction_that_is_off_is_said_to_be(full):
+    """The power measurement has 2.97 % predicted and 2.75 measured, the current control 19 and 29."""
+    near = partitioning.measured_deformation(full, MEASUREMENT, ())
+    off = partitioning.measured_deformation(full, CURRENT, with_loads(full, ("bus3", "bus9")))
+    assert "as measured" not in str(near)
+    assert f"predict {100 * off.predicted[0]:.3g} % in place of {100 * off.measured[0]:.3g} %" in str(off)
+
+
 def test_a_mode_that_has_become_another_one_is_no_measurement(full):
     """Step by step the current control's mode became that of line 6-9 near by, with a set of one element."""
     found = partitioning.by_deformation(full, CURRENT, 0.185)

@@ -11,7 +11,7 @@ import psmr
 from psmr import Multirate, SingleRate, SlowManifold, critical_step
 from psmr.errors import InputError, SchemeError
 from psmr.pencil import spectral_radius
-from tests.internals import integrate, modes_of
+from tests.internals import StepJudge, integrate, modes_of
 from tests.pencil.oracle import ode
 
 
@@ -78,6 +78,17 @@ def test_the_simulation_agrees_on_both_sides(system, factor, grows):
     early, late = np.abs(speed[50:100]).max(), np.abs(speed[200:250]).max()
     assert (late > 1.5 * early) == grows
     assert (late < early) == (not grows)
+
+
+def test_every_ratio_up_to_176_is_tried_and_then_each_three_per_cent(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    linear = system.linearise()
+    scheme = Multirate.from_steps(partitioning.by_participation(linear, delta=20.0), 0.02, 0.005)
+    judge = StepJudge(linear, modes_of(linear), scheme, "ratio")
+    tried = np.array([judge.upward(1.0, k) for k in range(235)])
+    assert tried[:176].tolist() == list(range(1, 177))
+    assert tried[-1] >= 1000
+    assert (tried[1:] <= np.maximum(tried[:-1] + 1, 1.03 * tried[:-1] + 1)).all()
 
 
 def test_at_a_given_fast_step_the_ratio_is_searched(wscc9):

@@ -92,7 +92,8 @@ def critical_step(
     """Return the largest step for which a scheme stays stable, by bracketing on the multipliers.
 
     The step grows by 15 % at a time from `first` until a multiplier leaves the unit circle, then the bracket
-    is halved to 1e-6 of the step; a ratio grows likewise, by one at least, and is found exactly.
+    is halved to 1e-6 of the step. A ratio grows by 3 %, by one at least, and is found exactly. A window of
+    instability narrower than that can be missed: of ratios none up to 176 where `first` is left out.
 
     Parameters
     ----------

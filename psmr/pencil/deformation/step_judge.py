@@ -18,9 +18,9 @@ from psmr.pencil.operator.outermost import Outermost, outermost
 from psmr.pencil.operator.step_map import step_map
 from psmr.pencil.operator.step_operator import correction_rate, step_operator
 
-# The search goes up by this factor until it meets an unstable step; a window of instability narrower than
-# that, below the step it returns, can be missed.
-FACTOR = 1.15
+# The search goes up by these factors until it meets an unstable step or ratio, by one at least of a ratio,
+# which leaves out none up to 176; a narrower window of instability, below what it returns, can be missed.
+FACTOR, RATIO_FACTOR = 1.15, 1.03
 
 # Width of the final bracket relative to the step.
 RELATIVE = 1e-6
@@ -67,7 +67,7 @@ class StepJudge:
         As in `psmr.critical_step`.
     """
 
-    factor, relative = FACTOR, RELATIVE
+    factor, ratio_factor, relative = FACTOR, RATIO_FACTOR, RELATIVE
 
     def __init__(self, linear: LinearDae, modes: Modes, scheme: Scheme, vary: str) -> None:
         self.linear, self.modes, self.scheme, self.vary = linear, modes, scheme, vary
@@ -81,8 +81,9 @@ class StepJudge:
 
     def upward(self, first: float, k: int) -> float:
         """Return the k-th step that is tried on the way up; a ratio is a whole number."""
-        step = first * self.factor**k
-        return max(first + k, math.floor(step)) if self.vary == "ratio" else step
+        if self.vary == "ratio":
+            return max(first + k, math.floor(first * self.ratio_factor**k))
+        return first * self.factor**k
 
     def between(self, good: float, bad: float) -> float | None:
         """Return the step that halves a bracket; None where that is narrow enough."""
@@ -147,7 +148,7 @@ class StepJudge:
 class StepJudgeAtSize(StepJudge):
     """The same where not every multiplier is computed, from the outermost multipliers of the step map."""
 
-    factor, relative = 1.5, 1e-3
+    factor, ratio_factor, relative = 1.5, 1.5, 1e-3
 
     def __init__(self, linear: LinearDae, scheme: Scheme, vary: str) -> None:
         self.linear, self.scheme, self.vary = linear, scheme, vary
