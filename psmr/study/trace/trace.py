@@ -138,6 +138,8 @@ def _mapped(
             numbers = [real_in(part) for part in parts[2:]]
         except ValueError as error:
             raise InputError(f"{where}: scale and offset: {error}") from error
+        if numbers[0] == 0.0:
+            raise InputError(f"{where}: scale = 0: must not be 0")
         yield place, Column(every[place].column, signal, numbers[0], numbers[1] if len(numbers) > 1 else 0.0)
 
 

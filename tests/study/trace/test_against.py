@@ -124,6 +124,7 @@ def test_a_map_that_cannot_be_is_refused(tmp_path, capsys):
     trace, columns = tmp_path / "trace.csv", tmp_path / "map.csv"
     trace.write_text("t,a\n0.1,1.0\n0.2,1.0\n")
     for text, words in (
+        ("a,G2.omega,0,1\n", "scale = 0: must not be 0"),
         ("a,G2.omega,2,x\n", "scale and offset: not a number: 'x'"),
         ("a\n", "must be column,signal and, where it needs them, a unit"),
         ("b,G2.omega\n", "there is no column 'b'"),
