@@ -136,3 +136,18 @@ def test_a_sweep_of_a_study_with_delays_has_them(tmp_path):
     assert usual["steps"] == run.stats.counters.steps
     assert light["angle_spread"] != usual["angle_spread"]
     assert list(found.table["message"].dropna()) == []
+
+
+def test_a_sweep_of_a_study_with_a_region_has_its_doubts(tmp_path):
+    """A bolted fault that the scheme leaves swinging is amber in a row, as in the run alone."""
+    path = tmp_path / "region.toml"
+    path.write_text(
+        f'format = "psmr-study"\nversion = 1\ncase = "{CASE}"\nloads = "impedance"\n'
+        '[dynamic]\nbuses = "all"\n[simulation]\nt_end = 0.1\n'
+        '[scheme]\ntype = "single"\nmethod = "TM"\nh = 1e-4\ndamped = false\n'
+        '[[event]]\ntype = "fault"\nbus = 5\nstart = 0.02\nclear = 0.07\nr = 0.001\nx = 0.0\n'
+    )
+    found = swept(psmr.read_study(path), [psmr.ParameterAxis("G2", "h", values=(6.4,))], tmp_path / "s")
+    (row,) = found.table.to_dict("records")
+    assert row["colour"] == "amber"
+    assert "leaves the voltage there swinging" in row["reason"]

@@ -72,8 +72,10 @@ def ringing_faults(system: System, changes: Sequence[Change], h: float) -> str:
     )
 
 
-def doubts_on(system: System, changes: Sequence[Change], scheme: Scheme) -> tuple[str, ...]:
+def doubts_on(system: System | None, changes: Sequence[Change], scheme: Scheme) -> tuple[str, ...]:
     """Return sentences on events that a region of the network or a scheme does not show as they are."""
+    if system is None:
+        return ()
     found = []
     if outside := events_outside(system, changes):
         found.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")

@@ -103,7 +103,7 @@ class Run(RunData):
 
         A second run estimates the error when it is first asked for, where there is a certificate.
         """
-        doubts = () if self.system is None else doubts_on(self.system, self.changes, self.scheme)
+        doubts = doubts_on(self.system, self.changes, self.scheme)
         return judge_run(self.outcome, self.certificates, self._judged_error, doubts)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from psmr.network.dynamic.ringing import doubts_on
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.finding import Extreme
@@ -153,7 +154,8 @@ def certified(certificate: Certificate) -> dict[str, Any]:
 
 
 def _judged(run: Run, certificate: Certificate) -> dict[str, Any]:
-    judged = judge_run(run.outcome, (certificate,))
+    doubts = doubts_on(run.system, run.changes, run.scheme)
+    judged = judge_run(run.outcome, (certificate,), doubts=doubts)
     reason = judged.reasons[0] if judged.reasons else None
     headline = run.outcome.out_of_step is not None or run.outcome.stopped is not None
     return {"colour": judged.colour, "reason": judged.headline if headline else reason}
