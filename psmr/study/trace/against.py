@@ -224,6 +224,7 @@ def _late(run: Run, t: Reals, theirs: Reals, names: list[str], scale: Reals) -> 
     few = np.linspace(0, len(t) - 1, min(len(t), POINTS)).astype(int)
     most = np.argsort(-_rms(theirs - np.nanmean(theirs, axis=0)), kind="stable")[:CHANNELS]
     t, theirs, names = t[few], theirs[np.ix_(few, most)], [names[k] for k in most]
+    alone = (theirs - np.nanmean(theirs, axis=0)) ** 2  # of points that a shift takes out of the run
     grid = np.linspace(run.t[0], run.t[-1], GRID)
     ours = run.at(grid, names).to_numpy()
 
@@ -236,7 +237,9 @@ def _late(run: Run, t: Reals, theirs: Reals, names: list[str], scale: Reals) -> 
             values = run.at(at, names).to_numpy()
         else:
             values = np.column_stack([np.interp(at, grid, column) for column in ours.T])
-        return float(np.nanmean((theirs[inside] - values / scale[most]) ** 2))
+        off = alone.copy()
+        off[inside] = (theirs[inside] - values / scale[most]) ** 2
+        return float(np.nanmean(off))
 
     step = (t[-1] - t[0]) / LAGS
     best = min((step * k for k in range(-LAGS // 2, LAGS // 2 + 1)), key=misfit)

@@ -138,6 +138,20 @@ def test_a_trace_of_another_beginning_is_shifted(run, values, tmp_path):
     compared(run, tmp_path / "trace.csv", shift=-0.35)
 
 
+def test_a_shift_that_takes_points_out_of_the_run_explains_nothing_of_them(tmp_path):
+    """Few points of another model, 0.2 s late: a shift by seconds would compare what has settled alone."""
+    machine = psmr.case("wscc9").edit({"G3.h": 1.2 * 3.01})
+    other = psmr.simulate(psmr.build(machine), psmr.VariableStep(1e-6), 8.0, EVENTS)
+    times = np.concatenate([np.linspace(0.5, 2.0, 16), np.linspace(2.5, 7.5, 12)])
+    (tmp_path / "trace.csv").write_text(
+        "t,G2.omega,G3.omega\n"
+        + lines(other.at(times, ["G2.omega", "G3.omega"]).to_numpy(), times=times + 0.2)
+    )
+    run = psmr.simulate(psmr.build(psmr.case("wscc9")), psmr.VariableStep(1e-6), 8.0, EVENTS)
+    found = psmr.compare_trace(run, psmr.read_trace(tmp_path / "trace.csv"))
+    assert found.shift == pytest.approx(0.2, abs=0.03)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
