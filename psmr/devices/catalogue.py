@@ -22,6 +22,7 @@ from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceAdmittance,
     ZeroSequenceBranch,
     ZeroSequenceBus,
+    ZeroSequenceWave,
 )
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
@@ -128,6 +129,7 @@ DYNAMIC: tuple[type[Component], ...] = (
     TravellingWaveLine,
     *(DynamicCapacitor, DynamicReactor, DynamicLoad, FaultInductor),
     *(ThreePhaseBus, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
+    ZeroSequenceWave,
 )
 """Components that the tables of a case stand for in a region with dynamics of the network."""
 

@@ -1,5 +1,7 @@
 """A line whose waves travel, against the exact solution of the wave equation and against its pi."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import psmr
 from psmr.errors import InputError, SchemeError
 from tests.components import Bus, TravellingWaveLine
 from tests.internals import Change, integrate, own_waves, wave_values
+from tests.network.phase_equations import THREE, made
 
 W0 = 2 * np.pi * 60
 # A line of 300 km: travel time at 294,000 km/s, 1.02 ms, on the base of its characteristic impedance.
@@ -129,5 +132,59 @@ def test_wscc9_has_the_same_equilibrium_and_fault_with_travelling_waves():
 def test_lines_that_are_not_in_the_region_are_refused():
     with pytest.raises(InputError, match=r"travelling_waves: 'line5-8' is no line in the region.*line"):
         psmr.build(psmr.case("wscc9"), dynamic=psmr.Region("all", travelling_waves=("line5-8",)))
-    with pytest.raises(InputError, match="a travelling wave has no zero sequence here"):
-        psmr.Region("all", travelling_waves=("line5-7",), zero_sequence=True)
+
+
+SYMMETRIC = {
+    "buses": (1, 2, 3),
+    "lines": [(1, 2, 0.02, 0.2, 0.1), (2, 3, 0.02, 0.25, 0.15), (1, 3, 0.03, 0.25, 0.12)],
+    "loads": [(2, 80.0, 30.0), (3, 60.0, 20.0)],
+    "grounded": (2, 3),
+    "sources": [(1, 1.03, 0.0, 0.005, 0.1)],
+}
+
+
+def test_phases_without_coupling_do_not_see_each_other_behind_waves():
+    """With equal zero and positive sequence each phase is a circuit of its own, with d'Alembert's waves.
+
+    A fault of phase a leaves the others at rest, and phase a is that of a fault of all three.
+    """
+    lines = SYMMETRIC["lines"]
+    case = made(**SYMMETRIC)
+    rows = [
+        dataclasses.replace(row, r0=r, x0=x, b0=c)
+        for row, (_, _, r, x, c) in zip(case.sequence, lines, strict=False)
+    ]
+    source = dataclasses.replace(case.sequence[len(rows)], x0=0.1, r0=0.005)
+    case = dataclasses.replace(case, sequence=(*rows, source, *case.sequence[len(rows) + 1 :]))
+    region = psmr.Region("all", travelling_waves=("line2-3",), zero_sequence=True)
+    system, t = psmr.build(case, dynamic=region), np.arange(1, 100) * 2e-4
+    names = [f"bus{bus}.v_{k}" for bus in (1, 2, 3) for k in "abc"]
+    fault = psmr.Fault(2, 0.004, 0.012, r=0.5, x=0.0, at_zero=False)
+    errors = []
+    for h in (2e-5, 1e-5, 5e-6):
+        one, all_three, none = (
+            psmr.simulate(system, psmr.SingleRate("TM", h=h), 0.02, events, certify=False)
+            .at(t, names).to_numpy().reshape(-1, 3, 3)
+            for events in ([dataclasses.replace(fault, phases="ag")], [fault], [])
+        )  # fmt: skip
+        assert np.abs(one[..., 0] - none[..., 0]).max() > 0.1
+        own, others = np.abs(one[..., 0] - all_three[..., 0]), np.abs(one[..., 1:] - none[..., 1:])
+        errors.append(max(own.max(), others.max()))
+    # TM has the frame turn and the zero sequence not: halving the step divides what is left by 3.6 and 4.6.
+    assert errors[0] < 5e-3
+    assert errors[0] / errors[1] > 3
+    assert errors[1] / errors[2] > 3
+
+
+def test_waves_of_the_zero_sequence_have_a_speed_of_their_own():
+    region = psmr.Region("all", travelling_waves=("line2-3",), zero_sequence=True)
+    system = psmr.build(made(**THREE), dynamic=region)
+    own, zero = (system.device(name).parameters for name in ("line2-3", "line2-3_zero"))
+    # Without losses z_c = sqrt(x / b) and tau = sqrt(x b) / w0: x0 = 3 x, b0 = 0.6 b.
+    assert zero["z_c"] / own["z_c"] == pytest.approx(np.sqrt(3 / 0.6), rel=1e-2)
+    assert zero["tau"] / own["tau"] == pytest.approx(np.sqrt(3 * 0.6), rel=1e-2)
+    assert system.f(system.x0, system.y0) == pytest.approx(0.0, abs=1e-9)
+    trip = psmr.LineTrip("2-3", 0.01)
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=5e-5), 0.03, [trip], certify=False)
+    assert np.abs(run["line2-3.i_0"].to_numpy()[run.t > 0.01]).max() < 1e-9
+    assert np.abs(run["line2-3.i_a"].to_numpy()[run.t < 0.01]).max() > 0.05

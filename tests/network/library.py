@@ -61,6 +61,7 @@ PARAMETERS = {
     models.ZeroSequenceBus: {"f_n": 60.0},
     models.ZeroSequenceBranch: {**BRANCH, "f_n": 60.0, "tap": 0.95, "end_i": 1.0, "end_j": 1.0},
     models.ZeroSequenceAdmittance: {"g": 0.1, "b": 0.5},
+    models.ZeroSequenceWave: {"z_c": 0.4, "tau": 1e-3, "r": 0.05, "g": 0.01},
     models.TravellingWaveLine: {"f_n": 60.0, "z_c": 0.7, "tau": 1e-3, "r": 0.03, "g": 0.01},
     models.DynamicCapacitor: {"g": 0.1, "b": 0.5},
     models.DynamicReactor: {"f_n": 60.0, "g": 0.1, "b": -0.5},

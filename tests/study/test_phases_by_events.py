@@ -4,7 +4,7 @@ import pytest
 
 import psmr
 from psmr.cli import main
-from psmr.errors import EventError, PsmrWarning
+from psmr.errors import PsmrWarning
 from tests.internals import load_system
 
 STUDY = """
@@ -15,7 +15,6 @@ loads = "impedance"
 
 [dynamic]
 buses = {buses}
-{more}
 
 [simulation]
 t_end = 0.05
@@ -32,9 +31,9 @@ WHEN = OPEN.replace("start = 0.01", 'when = "line5-7.i_from > 5"').replace("clos
 
 @pytest.fixture
 def study(tmp_path):
-    def write(event, buses='"all"', more=""):
+    def write(event, buses='"all"'):
         path = tmp_path / "study.toml"
-        path.write_text(STUDY.format(buses=buses, more=more, event=event))
+        path.write_text(STUDY.format(buses=buses, event=event))
         return path
 
     return write
@@ -64,9 +63,3 @@ def test_the_report_says_so_and_check_agrees(study, tmp_path, capsys):
     text = (tmp_path / "out" / "report.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert "9 of 9 buses, with their zero sequence" in text
     assert main(["check", str(path)]) == 0
-
-
-def test_a_region_that_can_have_no_zero_sequence_is_refused_by_the_event(study):
-    read = psmr.read_study(study(GROUND, more='travelling_waves = ["line4-5"]'))
-    with pytest.raises(EventError, match="fault at bus5: the region needs zero_sequence = true"):
-        load_system(read.case, read.events)

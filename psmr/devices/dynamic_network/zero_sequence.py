@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, nonzero, positive, whole
+from psmr.dae.declare.component import (
+    Component,
+    Parameter,
+    Terms,
+    nonnegative,
+    nonzero,
+    positive,
+    whole,
+)
 from psmr.devices.dynamic_network.branch import CHARGED, DEPENDENT, JUNCTION
 from psmr.devices.machines.textbook import F_N
 from psmr.devices.network import in_or_out
@@ -147,6 +155,44 @@ class ZeroSequenceAdmittance(Component):
             return (), (), (-p.status * p.g * v.v,)
 
         return {"outputs": ("i",), "equations": staticmethod(equations)}
+
+
+class ZeroSequenceWave(Component):
+    """A line whose zero sequence is waves that travel without distortion, its resistance lumped.
+
+    i_k = v_k / Z - ((1 + H) / 2 b_m(t - tau) + (1 - H) / 2 b_k(t - tau))     (into the line at end k)
+    b_k = v_k / Z + H i_k,   Z = z_c + r / 4,   H = (z_c - r / 4) / (z_c + r / 4)
+
+    m is the other end, as in a `TravellingWaveLine`; the zero sequence does not turn.
+    """
+
+    algebraic = ("current_i", "current_j", "b_i", "b_j")
+    inputs = ("v_i", "v_j", "b_i_late", "b_j_late")
+    outputs = ("i_i", "i_j")
+    delays = {"b_i_late": "tau", "b_j_late": "tau"}
+
+    z_c = Parameter("pu", "characteristic impedance", positive)
+    tau = Parameter("s", "travel time", positive)
+    r = Parameter("pu", "series resistance, lumped", nonnegative, default=0.0)
+    g = Parameter("pu", "shunt conductance", default=0.0)
+    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of currents and waves, and the currents into both buses."""
+        z, h = p.z_c + p.r / 4, (p.z_c - p.r / 4) / (p.z_c + p.r / 4)
+        currents: list[Any] = []
+        waves: list[Any] = []
+        injections: list[Any] = []
+        for v_k, i_k, b_k, near, far in (
+            (v.v_i, v.current_i, v.b_i, v.b_i_late, v.b_j_late),
+            (v.v_j, v.current_j, v.b_j, v.b_j_late, v.b_i_late),
+        ):
+            arrives = (1 + h) / 2 * far + (1 - h) / 2 * near
+            currents.append(i_k - p.status * (v_k / z - arrives))
+            waves.append(b_k - p.status * (v_k / z + h * i_k))
+            injections.append(-i_k - p.status * p.g / 2 * v_k)
+        return (), (*currents, *waves), tuple(injections)
 
 
 def _branch(v: Any, p: Any, end_i: int, end_j: int) -> tuple[Terms, Terms, Terms]:

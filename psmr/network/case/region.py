@@ -87,10 +87,6 @@ class Region:
             raise InputError(
                 'a region names no bus and no device; write psmr.Region(5) or psmr.Region("all")'
             )
-        if self.zero_sequence and self.travelling_waves:
-            raise InputError(
-                "Region: zero_sequence and travelling_waves: a travelling wave has no zero sequence here"
-            )
         if self.within < 0:
             raise InputError(f"Region: within = {self.within}: must be >= 0, a number of branches")
         if not 1 <= self.sections <= MOST_SECTIONS:

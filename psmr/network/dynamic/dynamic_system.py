@@ -146,7 +146,7 @@ class _Conversion:
         self.dependent = self._dependent_ends()
         self.zero = ZeroCircuit()
         if region.zero_sequence:
-            self.zero = zero_circuit(system, self.charged, frequency)
+            self.zero = zero_circuit(system, self.charged, frequency, region.travelling_waves)
 
     def _dependent_ends(self) -> dict[str, str]:
         """Return the branch whose current follows at each junction.

@@ -14,11 +14,13 @@ from psmr.base.errors import InputError, PsmrWarning
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.branch import CHARGED, DEPENDENT, JUNCTION, PHASOR
+from psmr.devices.dynamic_network.travelling_wave import wave_values
 from psmr.devices.dynamic_network.zero_sequence import (
     GROUND,
     ZeroSequenceAdmittance,
     ZeroSequenceBranch,
     ZeroSequenceBus,
+    ZeroSequenceWave,
 )
 from psmr.network.dynamic.junctions import dependent_ends
 from psmr.network.sequence.assumptions import assumed_words
@@ -54,7 +56,9 @@ def zero_name(device: str) -> str:
     return f"{device}_zero"
 
 
-def zero_circuit(system: System, region: Collection[str], frequency: float) -> ZeroCircuit:
+def zero_circuit(
+    system: System, region: Collection[str], frequency: float, waves: Collection[str] = ()
+) -> ZeroCircuit:
     """Return the zero sequence that the buses of a region, `region`, are part of; `frequency` in Hz.
 
     Warns (PsmrWarning) of sequence data that are taken by usual ratios.
@@ -75,13 +79,18 @@ def zero_circuit(system: System, region: Collection[str], frequency: float) -> Z
             continue
         status = getattr(impedances.parameters(device), "status", 1.0)
         kept.append((device, part, status))
+        if device.name in waves:
+            # Their characteristic admittance leaves the voltage to the sum of the currents.
+            for bus in ends:
+                conductance[bus] += 1.0
+            continue
         for bus, y in part.admittances:
             charge[bus] += status * y.imag
             conductance[bus] += status * y.real
     kinds = {bus: CHARGED if charge[bus] > 0 else PHASOR if conductance[bus] else JUNCTION for bus in reached}
     joined = [
         Branch(_path_name(device, k), (path.first, path.second))
-        for device, part, status in kept if status
+        for device, part, status in kept if status and device.name not in waves
         for k, path in enumerate(part.paths)
     ]  # fmt: skip
     dependent = dependent_ends(sorted(bus for bus in reached if kinds[bus] == JUNCTION), joined)
@@ -95,6 +104,9 @@ def zero_circuit(system: System, region: Collection[str], frequency: float) -> Z
         warnings.warn(assumed_words(assumed), PsmrWarning, stacklevel=5)
     found = [_bus(bus, kinds[bus], frequency) for bus in buses(system) if bus in reached]
     for device, part, status in kept:
+        if device.name in waves:
+            found.append(_wave(device, part, status, frequency))
+            continue
         found += _elements(device, part, status, kinds, dependent, frequency)
     start = {f"{d.name}.{n}": 0.0 for d in found for n in (*d.component.states, *d.component.algebraic)}
     start |= {f"{zero_name(bus)}.b": b for bus, b in charge.items() if kinds[bus] == CHARGED}
@@ -167,6 +179,23 @@ def _elements(
         wires |= {"b": f"{node}.b"} if kinds[bus] == CHARGED else {}
         values = {"g": y.real, "b": y.imag, "status": status, "kind": float(kinds[bus])}
         yield Device(name, ZeroSequenceAdmittance, values, wires, data=data)
+
+
+def _wave(device: Device, part: ZeroSequence, status: float, frequency: float) -> Device:
+    """Return the zero sequence of a line on which waves travel: with z_c and tau of its own.
+
+    Raises
+    ------
+    InputError
+        Where r0, x0 and b0 are of no such line.
+    """
+    (path,), name = part.paths, zero_name(device.name)
+    y = 2 * dict(part.admittances).get(path.first, 0j)
+    values = wave_values(name, path.z.real, path.z.imag, y.imag, y.real, frequency)
+    wires = {f"b_{e}_late": f"{name}.b_{e}" for e in "ij"}
+    for e, bus in (("i", path.first), ("j", path.second)):
+        wires |= {f"v_{e}": f"{zero_name(bus)}.v", f"i_{e}": f"{zero_name(bus)}.i"}
+    return Device(name, ZeroSequenceWave, values | {"status": status}, wires, data={PART_OF: device.name})
 
 
 def _kind(name: str, bus: str, kinds: Mapping[str, int], dependent: Mapping[str, str]) -> int:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 
-from psmr.base.errors import EventError, InputError, PsmrWarning, placed
+from psmr.base.errors import EventError, PsmrWarning
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.dynamic.switching import dynamic_elements
@@ -18,11 +18,6 @@ def with_phases(case: Case, system: System, events: Iterable[Event]) -> Case:
     """Return a case whose region has its phases where events need them in it, the same case otherwise.
 
     `system` is the case's. Warns (PsmrWarning) of what it does and by which event.
-
-    Raises
-    ------
-    EventError
-        Where the region can have none, with the event.
     """
     region = case.dynamic
     if region is None or region.zero_sequence:
@@ -30,18 +25,13 @@ def with_phases(case: Case, system: System, events: Iterable[Event]) -> Case:
     for event in events:
         if not _needs_phases(event.event if isinstance(event, When) else event, system):
             continue
-        try:
-            found = replace(case, dynamic=replace(region, zero_sequence=True))
-        except InputError as error:
-            words = f"{event}: the region needs zero_sequence = true"
-            raise placed(error, EventError, words) from error
         warnings.warn(
             f"{event}: phases are unequal, or open at zeros of their currents, in the region with dynamics"
             " of the network: its zero sequence is simulated (zero_sequence = true)",
             PsmrWarning,
             stacklevel=3,
         )
-        return found
+        return replace(case, dynamic=replace(region, zero_sequence=True))
     return case
 
 
