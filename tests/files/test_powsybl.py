@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_refused(network, words):
 @pytest.mark.peers
 @pytest.mark.parametrize("name", ["ieee9", "ieee14", "ieee30", "ieee57"])
 def test_its_own_load_flow_is_met(name):
-    network = pytest.importorskip("pypowsybl.network", reason="pip install 'psmr[cgmes]'")
+    network = pytest.importorskip("pypowsybl.network")
     loadflow = pytest.importorskip("pypowsybl.loadflow")
     grid = getattr(network, f"create_{name}")()
     loadflow.run_ac(grid, loadflow.Parameters(distributed_slack=False, use_reactive_limits=False))
