@@ -163,17 +163,17 @@ def test_phases_without_coupling_do_not_see_each_other_behind_waves():
     errors = []
     for h in (2e-5, 1e-5, 5e-6):
         one, all_three, none = (
-            psmr.simulate(system, psmr.SingleRate("TM", h=h), 0.02, events, certify=False)
+            psmr.simulate(system, psmr.SingleRate("TM", h=h, damped=False), 0.02, events, certify=False)
             .at(t, names).to_numpy().reshape(-1, 3, 3)
             for events in ([dataclasses.replace(fault, phases="ag")], [fault], [])
         )  # fmt: skip
         assert np.abs(one[..., 0] - none[..., 0]).max() > 0.1
         own, others = np.abs(one[..., 0] - all_three[..., 0]), np.abs(one[..., 1:] - none[..., 1:])
         errors.append(max(own.max(), others.max()))
-    # TM has the frame turn and the zero sequence not: halving the step divides what is left by 3.6 and 4.6.
+    # TM has the frame turn and the zero sequence not: halving the step divides what is left by about 4.
     assert errors[0] < 5e-3
-    assert errors[0] / errors[1] > 3
-    assert errors[1] / errors[2] > 3
+    assert errors[0] / errors[1] > 3.6
+    assert errors[1] / errors[2] > 3.6
 
 
 def test_waves_of_the_zero_sequence_have_a_speed_of_their_own():
