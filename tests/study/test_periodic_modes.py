@@ -99,6 +99,12 @@ def test_macro_steps_of_two_rates_are_what_the_run_does(system, choices):
     assert np.abs(after - wanted).max() < 1e-9 * max(1.0, np.abs(after).max())
 
 
+def test_a_period_may_be_a_single_step(system):
+    found = psmr.periodic_modes(faulted(system, psmr.SingleRate("BEM", h=PERIOD)))
+    assert found.steps == 1
+    assert 0.0 < found.spectral_radius < found.exact_spectral_radius
+
+
 def test_exponents_are_unfolded_by_the_shape_of_their_modes(system):
     found = psmr.periodic_modes(faulted(system, psmr.SingleRate("TM", h=PERIOD / 167))).table
     fastest = found.loc[found["imag"].idxmax()]

@@ -232,10 +232,8 @@ def product_of_steps(
     consistent = _consistent(jacobian(begin), n)
 
     def on_states(k: int) -> Columns:
-        step = made(k)
-        if k == 0:
-            return lambda x: step(consistent(x))
-        return step if k < steps - 1 else lambda w: step(w)[:n]
+        step, kept = made(k), slice(n if k == steps - 1 else None)
+        return lambda w: step(consistent(w) if k == 0 else w)[kept]
 
     return Product(_kept(on_states, n), steps, steps * h, n, n)
 
