@@ -237,6 +237,14 @@ SLOW = {
         "9 buses, abg",
         "9 buses, bc",
     ),
+    "3 buses, ca through an inductance",
+    "3 buses, cag through an inductance to the zeros",
+    "3 buses, abc through an inductance to the zeros",
+    "9 buses, ag through an inductance to the zero",
+    "9 buses, abg through an inductance at once",
+    "5 buses, a reactor with its neutral grounded",
+    "5 buses, a reactor without",
+    "5 buses, loads",
     *("9 buses, bc", "9 buses, opening at the zeros", "9 buses, phases c and a open", "9 buses, abc"),
 }
 
