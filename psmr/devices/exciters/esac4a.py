@@ -13,7 +13,7 @@ from psmr.devices.exciters.compensator import regulated_voltage
 
 
 class ESAC4A(Component):
-    """Alternator with controlled rectifier, IEEE types AC4 (1981) and AC4A (1992).
+    """Alternator with controlled rectifier, IEEE types AC4 (1981), AC4A (1992) and AC4C (2016).
 
     ::
 
@@ -21,14 +21,16 @@ class ESAC4A(Component):
         v_ref + v_s - v_m -> limits [v_i_min, v_i_max] -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
         limits [v_r_min, v_r_max - k_c i_f] -> v_f
 
-    The limits hold without windup; i_f is the field current of the machine. The gate of an underexcitation
-    limiter is left out. Source: IEEE Std 421.5-2005, type AC4A; PSS/E, Model Library, ESAC4A, EXAC4; the
-    order of the values is that of a record of PSS/E 36 in InterPSS' public test data.
+    The limits hold without windup; i_f is the field current of the machine. The gates of limiters are left
+    out: OEL and UEL, the first two numbers of AC4C, which place them, change nothing. Source: IEEE Std
+    421.5-2005, type AC4A; IEEE Std 421.5-2016, type AC4C; PSS/E, Model Library, ESAC4A, EXAC4; the orders of
+    the values are those of records of PSS/E 36 in InterPSS' public test data.
     """
 
     role = "exciter"
     records = tuple(
-        f"{model} t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c" for model in ("ESAC4A", "EXAC4")
+        f"{model} t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c"
+        for model in ("AC4C -oel -uel", "ESAC4A", "EXAC4")
     )
     states = ("v_m", "x_l", "v_r")
     algebraic = ("v_f", "v_r_high")

@@ -18,11 +18,12 @@ class ESAC5A(DirectCurrent):
 
         |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> k_a/(1 + s t_a),
         limits [v_r_min, v_r_max] -> v_r      v_r -> 1/(k_e + S_E(v_f) + s t_e), at least 0 -> v_f
-        v_f -> s k_f/(1 + s t_f) (1 + s t_f3)/(1 + s t_f2) -> feedback
+        v_r -> s k_f/(1 + s t_f) (1 + s t_f3)/(1 + s t_f2) -> feedback
 
-    With k_e = 0 the constant of the exciter is the one with which v_r is 0 at the start. Source: IEEE Std
-    421.5-2005, type AC5A; PSS/E, Model Library, ESAC5A, whose TF1 is t_f; the order of the values is that of
-    a record of PSS/E 36 in InterPSS' public test data.
+    The exciter has no brushes, so the feedback is of what drives it. With k_e = 0 the constant of the exciter
+    is the one with which v_r is 0 at the start. Source: IEEE Std 421.5-2005, type AC5A; PSS/E, Model Library,
+    ESAC5A, whose TF1 is t_f; the place of the feedback is that of InterPSS and ANDES, the order of the values
+    that of a record of PSS/E 36 in InterPSS' public test data.
     """
 
     role = "exciter"
@@ -45,7 +46,7 @@ class ESAC5A(DirectCurrent):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, regulator, exciter and both parts of the feedback."""
-        washed, d_f = washout(v.v_f, v.x_f, p.t_f)
+        washed, d_f = washout(v.v_r, v.x_f, p.t_f)
         feedback, d_f2 = lead_lag(p.k_f / p.t_f * washed, v.x_f2, p.t_f3, p.t_f2)
         regulated = lag(p.k_a * (v.v_ref + v.v_s - v.v_m - feedback), v.v_r, p.t_a)
         measured = lag(regulated_voltage(m, v), v.v_m, p.t_r)
@@ -54,4 +55,5 @@ class ESAC5A(DirectCurrent):
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        return guess_direct_current(terminal, p)
+        found = guess_direct_current(terminal, p)
+        return found | {"x_f": found["v_r"]}

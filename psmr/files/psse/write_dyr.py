@@ -57,9 +57,17 @@ def _record(device: DeviceRow) -> tuple[str, list[float]]:
     """Return a device's model and the values of its record."""
     if device.type == InfiniteBus.__name__:
         return "GENCLS", [0.0, 0.0]
-    model = _MODEL_OF.get(device.type)
-    if model is None:
-        raise CaseError(f"{device.place}: PSS/E has no model of {device.type}")
+    wrong = f"{device.place}: PSS/E has no model of {device.type}"
+    for model in _MODELS_OF.get(device.type, ()):
+        try:
+            return model, _values(device, model)
+        except CaseError as error:
+            wrong = str(error)
+    raise CaseError(wrong)
+
+
+def _values(device: DeviceRow, model: str) -> list[float]:
+    """Return the values of a device's record; a CaseError says what has no place in it."""
     component = component_for(model)[1]  # type: ignore[index]
     own = _full(component, device.parameters)
     values: dict[str, float] = {}
@@ -79,7 +87,7 @@ def _record(device: DeviceRow) -> tuple[str, list[float]]:
             raise CaseError(
                 f"{device.place}: {name} = {value:g}: a record of {model} makes it {back[name]:g}"
             )
-    return model, written
+    return written
 
 
 def _value(name: str, own: Mapping[str, float]) -> float:
@@ -97,4 +105,8 @@ def _full(component: type, given: Mapping[str, float]) -> dict[str, float]:
     return defaults | dict(given)
 
 
-_MODEL_OF = {found[1].__name__: model for model in MODELS if (found := component_for(model))}
+_MODELS_OF: dict[str, list[str]] = {}
+"""The models of each component, those declared last first."""
+for _model in reversed(tuple(MODELS)):
+    if _found := component_for(_model):
+        _MODELS_OF.setdefault(_found[1].__name__, []).append(_model)
