@@ -175,6 +175,7 @@ psmr.pencil.modes.search: find
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert
 psmr.pencil.modes.spectrum: modes_of multipliers_of
+psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.outermost: outermost
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers

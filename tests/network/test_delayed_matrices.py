@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
+from partitioning import by_hand
 from psmr.errors import InputError
 from tests.systems.delayed import integrator, two_delays
 
@@ -98,3 +99,13 @@ def test_the_impedance_of_a_delayed_system_from_a_bus(delayed):
     assert np.abs(scan.whole / psmr.impedance_scan(direct, bus=7, f=F).whole - 1.0).max() > 1e-4
     with pytest.raises(InputError, match="delay"):
         psmr.impedance_scan(delayed, bus=2, f=F)
+
+
+def test_outputs_of_two_rates_that_read_fast_signals_late():
+    """All fast: the response to a sampled input is that of one rate with the fast step."""
+    late = psmr.with_delays(psmr.build(psmr.case("wscc9")), {"AVR2.v": 0.031, "load5.v": 0.05})
+    matrices = late.state_space("AVR2.v_ref", ["load5.p", "G2.p"])
+    split = by_hand(late.linearise().without_delays(), [*late.names_x, *late.names_y])
+    two = psmr.simulated_response(matrices, psmr.Multirate(split, 0.02, 4), F, input="sampled")
+    one = psmr.simulated_response(matrices, psmr.SingleRate("TM", 0.005), F, input="sampled")
+    assert two.values == pytest.approx(one.values, rel=1e-9)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.errors import InputError, SchemeError, SimulationError, SingularError
+from psmr.base.errors import InputError, SimulationError, SingularError
 from psmr.dae.compile.cache.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
@@ -98,7 +98,7 @@ def integrate(
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     if stops is not None and not scheme.chooses_steps:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
-    scheme = able_to_read_delays(scheme, system, every)
+    scheme = able_to_read_delays(scheme, system)
     parameters = [matrix.copy() for matrix in system.parameters]
     same = TUNED.least_tolerance * (t_end - t_start)
     if not scheme.chooses_steps:
@@ -107,7 +107,8 @@ def integrate(
     algebraic = algebraic_block(system, parameters, w)
     algebraic_solve(algebraic, w, "start")
     _require_within_limits(system, w)
-    engine: Engine = scheme.engine(system, parameters, w, every)
+    inner = scheme.read_within_steps([delay.source for delay in system.delays])
+    engine: Engine = scheme.engine(system, parameters, w, every or bool(inner.any()))
     blocks = [*engine.blocks.values(), algebraic]
     began, compiling = time.perf_counter(), seconds_compiling()
     now = Now() if service is None else Now(service, service.after(parameters, frozenset()))
@@ -119,13 +120,14 @@ def integrate(
             system.delays,
             scheme.delay_degree,
             scheme.step,
+            inner,
             scheme.reads_unsolved_step,
             same,
             10.0 * scheme.tolerance,
             t_start,
             w,
         )
-        followers, following = (*followers, now.history), now.following()
+        following = now.following()
         for block in blocks:
             block.follow(following)
     engine.forget(autonomous(system, parameters) and not now.moves)
@@ -139,7 +141,15 @@ def integrate(
         acting.start(parameters, same)
         acting.without(now.devices.out)
     recorder = Recorder(
-        system.n, system.n + system.m, followers, keep, expected, acting, (*system.names_x, *system.names_y)
+        system.n,
+        system.n + system.m,
+        followers,
+        keep,
+        expected,
+        acting,
+        (*system.names_x, *system.names_y),
+        now.history,
+        every,
     )
     recorder.begin(t_start, w)
 
@@ -225,7 +235,7 @@ def integrate(
     return trajectory()
 
 
-def able_to_read_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
+def able_to_read_delays(scheme: Scheme, system: System) -> Scheme:
     """Return the scheme with steps no longer than what the system's delays allow.
 
     Raises
@@ -233,13 +243,6 @@ def able_to_read_delays(scheme: Scheme, system: System, every: bool) -> Scheme:
     SchemeError
         Where it cannot read signals with such delays.
     """
-    if not system.delays:
-        return scheme
-    if every and scheme.ratio > 1:
-        raise SchemeError(
-            f"{scheme}: a run that reads signals with a delay has the ends of macro steps alone; leave "
-            "out every"
-        )
     names = (*system.names_x, *system.names_y, *system.names_u)
     for delay in system.delays:
         scheme = scheme.reading(names[delay.input], names[delay.source], delay.source, delay.tau)

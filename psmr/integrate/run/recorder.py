@@ -12,6 +12,7 @@ from psmr.base.errors import SimulationError
 from psmr.integrate.control.time_grid import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.history import History
 from psmr.integrate.run.table import Table
 from psmr.integrate.run.trajectory import Change, Follower, Trajectory
 
@@ -38,6 +39,10 @@ class Recorder:
         The devices that act by themselves; None where none does.
     names
         Of the variables, for messages.
+    history
+        What is read with a delay, which sees all points; None where nothing is.
+    inner
+        Whether followers and table have the points within a step.
 
     Attributes
     ----------
@@ -56,6 +61,8 @@ class Recorder:
         expected: int = 0,
         acting: Actions | None = None,
         names: Sequence[str] = (),
+        history: History | None = None,
+        inner: bool = False,
     ) -> None:
         self.states, self.size = states, size
         self.steps = self.macro_steps = 0
@@ -68,6 +75,7 @@ class Recorder:
         self._table = Table(size, expected=expected if keep else 1)
         self._acting = acting
         self._names = names
+        self._history, self._inner = history, inner
         self._last: tuple[float, Reals] = (math.nan, np.empty(0))
         self._until = math.nan
 
@@ -102,6 +110,8 @@ class Recorder:
         """Take the point in w at which a span begins."""
         for follower in self._followers:
             follower.begin(t)
+        if self._history is not None:
+            self._history.begin(t)
         if self._acting is not None:
             self._acting.begin(t, w)
         times, rows = np.array([t]), w[None, : self.size]
@@ -160,6 +170,12 @@ class Recorder:
     def _follow(self, times: Reals, rows: Reals, complete: NDArray[np.int64]) -> int:
         if not len(times):
             return 0
+        if self._history is not None:
+            accepted = np.diff(complete, prepend=0) > 0
+            accepted[-1] = True  # the end of a step, or the begin of a span
+            self._history.points(times, rows, accepted)
+            if not self._inner:
+                times, rows, complete = times[accepted], rows[accepted], complete[accepted]
         for follower in self._followers:
             last = follower.points(times, rows)
             if last is not None:

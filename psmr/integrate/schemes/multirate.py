@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -246,15 +246,14 @@ class Multirate(Scheme):
         return TABLEAUX[self.solution].order
 
     def reading(self, reader: str, source: str, place: int, tau: float) -> Multirate:
-        """See `Scheme`: the past has the ends of macro steps, between which fast signals are not lines."""
-        require_step_within(self, reader, source, tau, "the ends of macro steps alone are its past")
-        if bool(np.concatenate([self.split.fast_x, self.split.fast_y])[place]):
-            raise SchemeError(
-                f"{self}: {reader} reads {source}, a fast variable, with a delay, and the past of a run "
-                "with two rates has the ends of macro steps alone; keep it on the slow side, or take "
-                "SingleRate or VariableStep"
-            )
+        """See `Scheme`: of a macro step itself nothing is read."""
+        why = "a macro step reads none of its own points"
+        require_step_within(self, reader, source, tau, why)
         return self
+
+    def read_within_steps(self, places: Sequence[int]) -> NDArray[np.bool_]:
+        """See `Scheme`: of the fast ones."""
+        return np.asarray(np.concatenate([self.split.fast_x, self.split.fast_y])[places])
 
     def with_step(self, h: float) -> Multirate:
         """See `Scheme`: the ratio stays."""

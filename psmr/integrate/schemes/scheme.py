@@ -255,6 +255,10 @@ class Scheme:
             "VariableStep"
         )
 
+    def read_within_steps(self, places: Sequence[int]) -> NDArray[np.bool_]:
+        """Return of which variables (positions in w) the past has the points within a step too."""
+        return np.zeros(len(places), bool)
+
     @property
     def operator_step(self) -> float:
         """Time in s that one application of the step operator spans."""

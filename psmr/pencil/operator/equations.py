@@ -133,7 +133,7 @@ def equations_with(
         ]
         state, successors = (STATE, *KEPT[: program.history]), (NEW, *kept)
     if linear.delays is not None:
-        equations, shifted = with_past(equations, linear, scheme)
+        equations, shifted = with_past(equations, linear, scheme, writer.within())
         state, successors = (*state, *shifted.state), (*successors, *shifted.successors)
     return StepEquations(
         tuple(equations), state, successors, known.remembered, known.sides.slow if writer.iterated else None
@@ -162,6 +162,7 @@ class _Writer:
         self.times: dict[str, float] = {STATE: 0.0, NEW: 1.0}
         self.present = STATE
         self.iterated = False
+        self._shown: dict[int, str] = {}
         self._equations: list[Equation] = []
 
     def equations(self) -> list[Equation]:
@@ -180,6 +181,10 @@ class _Writer:
             )
             for e in self._equations
         ]
+
+    def within(self) -> tuple[str, ...]:
+        """Return the names of the points within the step, of the last pass, without its end."""
+        return tuple(self._shown[i] for i in sorted(self._shown))[:-1]
 
     def write(self, instructions: tuple[Instruction, ...], label: str, i: int) -> None:
         """Follow instructions; `label` tells points of one name apart, i counts the times round."""
@@ -303,6 +308,8 @@ class _Writer:
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown
+        if stage.shown:
+            self._shown[i] = unknown
 
 
 def _needed(equations: list[Equation], last: str) -> list[Equation]:

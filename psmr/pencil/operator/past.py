@@ -1,14 +1,16 @@
 """What a step reads with a delay, as shift states: the signals at the ends of earlier steps.
 
 With the delay tau = (m + theta) h the value at t + c h - tau is a polynomial in those at the ends of the
-steps around it, of the degree with which a run reads its past (`psmr.integrate.run.history`), so that the
+steps around it, of the degree with which a run reads its past (`psmr.integrate.run.past`), so that the
 equations of a step are exact whether or not tau is a multiple of h. What a step longer than tau reads of
-itself is on the line from its start to the stage.
+itself is on the line from its start to the stage. Signals of the fast side are known at the fast points, and
+their shift states are those at the fast points of earlier steps.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +18,10 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import Delays, LinearDae
 from psmr.integrate.constants import TUNED
-from psmr.integrate.run.history import first_node
+from psmr.integrate.run.past import first_node
 from psmr.integrate.schemes.interpolation import lagrange_weights
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equation import STATE, Equation, Term, merged
+from psmr.pencil.operator.equation import NEW, STATE, Equation, Term, merged
 
 
 class ShiftStates(NamedTuple):
@@ -51,21 +53,98 @@ def read_at(steps: float, degree: int) -> dict[int, float]:
     return {int(age): float(weight) for age, weight in zip(ages, weights, strict=True)}
 
 
-def read_with_delays(delays: Delays, scheme: Scheme, z: complex) -> np.ndarray:
-    """Return (q,) what a run reads at t of signals that grow by z in a step, relative to them at t."""
-    weights = [read_at(tau / scheme.step, scheme.delay_degree) for tau in delays.tau.tolist()]
-    return np.array([sum(weight * z**-age for age, weight in own.items()) for own in weights], dtype=complex)
+class Register(NamedTuple):
+    """Past values of some signals, at points a part of a step apart.
+
+    Attributes
+    ----------
+    sources
+        Positions in w of the signals.
+    of
+        (q,) the place in `sources` of what each delay reads; -1 for what is not in it.
+    within
+        Names of the points within a step, in order of time, without its end.
+    """
+
+    sources: np.ndarray
+    of: np.ndarray
+    within: tuple[str, ...]
+
+    @property
+    def points(self) -> int:
+        """How many points a step has."""
+        return len(self.within) + 1
+
+    def name(self, age: int) -> str:
+        """Return the name of the block of values so many points ago; they are part of the state."""
+        part = "" if self.points == 1 else f"/{self.points}"
+        return f"read(t-{age}h{part})"
+
+    def successor(self, age: int) -> str:
+        """Return the name of the block that is this one at the end of the step."""
+        return f"next {self.name(age)}"
+
+
+def _registers(delays: Delays, scheme: Scheme, within: tuple[str, ...]) -> list[Register]:
+    """Return the past that a step reads: of what has points within a step, and of the rest."""
+    places = _sources(delays)
+    inner, found = scheme.read_within_steps(places.tolist()), []
+    for fast in np.unique(inner).tolist():
+        sources = np.unique(places[inner == fast])
+        of = np.where(inner == fast, np.searchsorted(sources, places), -1)
+        found.append(Register(sources, of, within if fast else ()))
+    return found
+
+
+def read_at_end(
+    linear: LinearDae, scheme: Scheme, z: complex, blocks: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return (q, k) what a run reads with delays at the end of a step, where all grows by z in a step.
+
+    `blocks` has the (size, k) values of each block by its name.
+    """
+    assert linear.delays is not None
+    inner = scheme.point_times(scheme.step).size - 1
+    found = np.zeros((len(linear.delays.tau), blocks[NEW].shape[1]), dtype=complex)
+    for register in _registers(linear.delays, scheme, ("",) * inner):
+        values = [blocks[NEW][register.sources]]
+        values += [blocks[register.successor(age)] for age in range(1, register.points)]
+        for k in np.flatnonzero(register.of >= 0).tolist():
+            steps = float(linear.delays.tau[k]) / scheme.step * register.points
+            for age, weight in read_at(steps, scheme.delay_degree).items():
+                whole, part = divmod(age, register.points)
+                found[k] += weight * values[part][register.of[k]] * z**-whole
+    return found
 
 
 def with_past(
-    equations: list[Equation], linear: LinearDae, scheme: Scheme
+    equations: list[Equation], linear: LinearDae, scheme: Scheme, within: tuple[str, ...]
 ) -> tuple[list[Equation], ShiftStates]:
-    """Return the equations of a step with what they read with a delay, and the shift states of that."""
-    delays, h = linear.delays, scheme.step
+    """Return the equations of a step with what they read with a delay, and the shift states of that.
+
+    `within` names the fast points within the step.
+    """
+    assert linear.delays is not None
+    state: list[str] = []
+    shifts: list[Equation] = []
+    for register in _registers(linear.delays, scheme, within):
+        equations, oldest = _reading(equations, linear, scheme, register)
+        shifts += _shifts(linear, register, oldest)
+        state += map(register.name, range(1, oldest + 1))
+    return equations + shifts, ShiftStates(tuple(state), tuple(shift.unknown for shift in shifts))
+
+
+def _picked(linear: LinearDae, register: Register) -> sp.csr_array:
+    return sp.eye_array(linear.n + linear.m, format="csr")[register.sources]
+
+
+def _reading(
+    equations: list[Equation], linear: LinearDae, scheme: Scheme, register: Register
+) -> tuple[list[Equation], int]:
+    """Return the equations with what they read of a register, and how many points back that goes."""
+    delays, h, points = linear.delays, scheme.step, register.points
     assert delays is not None
-    sources, which = np.unique(_sources(delays), return_inverse=True)
-    picked = sp.eye_array(linear.n + linear.m, format="csr")[sources]
-    by_row, oldest = sp.csr_array(delays.b), 0
+    picked, by_row, oldest = _picked(linear, register), sp.csr_array(delays.b), 0
     found: list[Equation] = []
     for equation in equations:
         terms, matrix = list(equation.terms), equation.matrix
@@ -73,11 +152,11 @@ def with_past(
             below = sp.csr_array((equation.matrix.shape[0] - len(rows), len(delays.tau)))
             taken = sp.vstack([sp.diags_array(weights) @ by_row[rows], below], format="csc")
             read: dict[int, sp.sparray] = {}
-            for k, tau in enumerate(delays.tau.tolist()):
-                column = sp.csr_array(taken[:, [k]])
+            for k in np.flatnonzero(register.of >= 0).tolist():
+                column, tau = sp.csr_array(taken[:, [k]]), float(delays.tau[k])
                 if not column.nnz:
                     continue
-                row = sp.csr_array(([1.0], ([0], [which[k]])), shape=(1, len(sources)))
+                row = sp.csr_array(([1.0], ([0], [register.of[k]])), shape=(1, len(register.sources)))
                 part = 1.0 - tau / (h * at) if at and scheme.reads_unsolved_step else 0.0
                 if part > TUNED.rounding:  # of the line to the point that is being solved
                     to_point, to_start = part * (column @ row @ picked), (1.0 - part) * (column @ row)
@@ -87,21 +166,26 @@ def with_past(
                     else:
                         terms.append((point, to_point))
                     continue
-                for age, weight in read_at(tau / h - at, scheme.delay_degree).items():
+                for age, weight in read_at((tau / h - at) * points, scheme.delay_degree).items():
                     part = weight * (column @ row)
                     read[age] = read[age] + part if age in read else part
             terms += [
-                (STATE, term @ picked) if age == 0 else (_name(age), term) for age, term in read.items()
+                (STATE, term @ picked) if age == 0 else (register.name(age), term)
+                for age, term in read.items()
             ]
             oldest = max([oldest, *read])
         found.append(Equation(equation.unknown, matrix, merged(terms), equation.what, equation.inputs))
-    identity = sp.eye_array(len(sources), format="csr")
-    ages = range(1, oldest + 1)
-    for age in ages:
-        term: Term = (STATE, picked) if age == 1 else (_name(age - 1), identity)
-        found.append(Equation(f"next {_name(age)}", identity, (term,), "past signals"))
-    return found, ShiftStates(tuple(map(_name, ages)), tuple(f"next {_name(age)}" for age in ages))
+    return found, max(oldest, len(register.within))
 
 
-def _name(age: int) -> str:
-    return f"read(t-{age}h)"
+def _shifts(linear: LinearDae, register: Register, oldest: int) -> list[Equation]:
+    """Return the equations of what a register has at the end of the step, up to the `oldest` points ago."""
+    picked, identity = _picked(linear, register), sp.eye_array(len(register.sources), format="csr")
+    found = []
+    for age in range(1, oldest + 1):
+        before = age - register.points  # points ago at the start of the step
+        term: Term = (register.name(before), identity)
+        if before <= 0:
+            term = (STATE if before == 0 else register.within[-age], picked)
+        found.append(Equation(register.successor(age), identity, (term,), "past signals"))
+    return found

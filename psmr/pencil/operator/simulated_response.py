@@ -29,7 +29,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import STATE, Equation, Taken
 from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.matrices import matrices
-from psmr.pencil.operator.past import read_with_delays
+from psmr.pencil.operator.past import read_at_end
 from psmr.pencil.operator.step_operator import stacked
 
 SAMPLED, LINEAR, HELD = "sampled", "linear", "held"
@@ -91,19 +91,19 @@ def simulated_response(
     ordered, left, right = stacked(step)
     first = np.concatenate([[0], np.cumsum([e.matrix.shape[0] for e in ordered])])
     shown = ANEW if input == HELD else step.successors[0]
-    begin = first[next(k for k, e in enumerate(ordered) if e.unknown == shown)]
-    rows = slice(begin, begin + state_space.linear.n + state_space.linear.m)
-    drives, delays = _drives(ordered, state_space), state_space.linear.delays
+    place = {e.unknown: slice(*first[k : k + 2]) for k, e in enumerate(ordered)}
+    drives = _drives(ordered, state_space)
     values = np.empty((len(hertz), len(state_space.outputs), len(state_space.inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * hertz):
         z = np.exp(s * h)
         driven = sum(_seen(input, at, z) * drive for at, drive in drives.items())
         matrix = sp.csc_matrix(left - right / z)
-        found = solved(matrix, np.asarray(driven, dtype=complex), f"f = {hertz[k]:g} Hz")[rows]
-        seen = state_space.c
-        if delays is not None:
-            seen = seen + state_space.c_late @ sp.diags_array(read_with_delays(delays, scheme, z)) @ delays.c
-        gain = seen @ (found if input == HELD else found / z)
+        found = solved(matrix, np.asarray(driven, dtype=complex), f"f = {hertz[k]:g} Hz")
+        seen = state_space.c @ found[place[shown]]
+        if state_space.linear.delays is not None:
+            blocks = {name: found[rows] for name, rows in place.items()}
+            seen = seen + state_space.c_late @ read_at_end(state_space.linear, scheme, z, blocks)
+        gain = seen if input == HELD else seen / z
         values[k] = gain + state_space.d + s * state_space.d_rate
     names = (state_space.inputs, state_space.outputs, state_space.input_units, state_space.output_units)
     return FrequencyResponse(hertz, values, *names, name=state_space.name, scheme=str(scheme))
