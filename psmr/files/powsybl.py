@@ -5,7 +5,8 @@ The case is built from the network's own tables, in ohms and kV, and not through
 - the buses are those of PowSyBl's bus view, in its order, with the solution that the file stores (of CGMES
   the SV profile) where it has one; a transformer of three windings and a boundary line have one more each;
 - taps are where the stored solution has them; a line between two nominal voltages is a transformer;
-- what a boundary line carries is a load at its boundary;
+- of a branch that is open at one end its admittances stay at the other;
+- what a boundary line carries is a load at its boundary; the two of a tie line meet there;
 - generators hold the voltage of the bus that they regulate, or their power, and so do static var
   compensators; the slack is the generator whose stored power is farthest from its target, else the largest.
 
@@ -29,7 +30,7 @@ from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, Shu
 
 BASE_MVA = 100.0
 POWER = (0.0, 0.0, 1.0)
-DIRECT_CURRENT = ("hvdc_lines", "vsc_converter_stations", "lcc_converter_stations")
+DIRECT_CURRENT = ("hvdc_lines", "vsc_converter_stations", "lcc_converter_stations", "dc_nodes")
 MISSED = 1e-3
 """Stored less target power in MW that tells a slack."""
 EVEN = 1e-9
@@ -99,7 +100,7 @@ class _Network:
         for name in DIRECT_CURRENT:
             if len(rows := self.table(name)):
                 raise CaseError(f"from_powsybl: {rows.index[0]}: direct current is not read")
-        levels = self.table("voltage_levels")
+        self.levels = self.table("voltage_levels").nominal_v
         self.nominal: dict[int, float] = {}
         self.number: dict[str, int] = {}
         self.buses: list[BusRow] = []
@@ -108,7 +109,7 @@ class _Network:
         self.shunts: list[ShuntRow] = []
         self.loads: list[LoadRow] = []
         for bus, row in self.table("buses").iterrows():
-            nominal = float(levels.nominal_v[row.voltage_level_id])
+            nominal = float(self.levels[row.voltage_level_id])
             self.number[str(bus)] = self.bus(nominal, row.v_mag, row.v_angle)
         self.branches()
         self.boundaries()
@@ -122,7 +123,7 @@ class _Network:
     def bus(self, nominal: float, kv: float = math.nan, angle: float = math.nan) -> int:
         """Add a bus with the voltage that is stored for it, and return its number."""
         number = len(self.buses) + 1
-        v, at = (None, None) if math.isnan(kv) else (kv / nominal, float(angle))
+        v, at = (None, None) if math.isnan(kv) or math.isnan(angle) else (kv / nominal, float(angle))
         self.buses.append(BusRow(number, nominal, v=v, angle_deg=at))
         self.nominal[number] = nominal
         return number
@@ -132,7 +133,7 @@ class _Network:
         return self.number.get(str(row[f"bus{end}_id"]), 0) if row[f"connected{end}"] else 0
 
     def branches(self) -> None:
-        """Add lines and transformers; one that is open at an end is left out."""
+        """Add lines and transformers."""
         for name, row in self.table("lines").iterrows():
             ends = self.at(row, "1"), self.at(row, "2")
             shunts = complex(row.g1, row.b1), complex(row.g2, row.b2)
@@ -162,9 +163,14 @@ class _Network:
     ) -> None:
         """Add a branch of an impedance in ohms and admittances at its ends in siemens.
 
-        The first end has the voltage times `ratio`, turned by `angle` degrees.
+        The first end has the voltage times `ratio`, turned by `angle` degrees. An end that is open is 0.
         """
         if not all(ends):
+            y1, y2 = shunts
+            seen = ratio**2 * (y1 + y2 / (1 + z * y2)), y2 + y1 / (1 + z * y1)
+            for end, y in zip(ends, seen, strict=True):
+                if end:
+                    self.shunt(end, y * self.nominal[end] ** 2, name)
             return
         first, second = (self.nominal[end] for end in ends)
         scale = BASE_MVA / second**2
@@ -186,14 +192,19 @@ class _Network:
             self.shunts.append(ShuntRow(bus, mva.real, mva.imag, name=name))
 
     def boundaries(self) -> None:
-        """Add the lines to a boundary and what they carry there."""
-        table = self.table("boundary_lines")
-        for name, row in (table if len(table) else self.table("dangling_lines")).iterrows():
-            if (bus := self.at(row)) and not row.get("paired", False):
-                nominal = self.nominal[bus]
-                boundary = self.bus(nominal, row.boundary_v_mag, row.boundary_v_angle)
-                shunts = complex(row.g, row.b), 0j
-                self.join(str(name), (bus, boundary), complex(row.r, row.x), shunts)
+        """Add the lines to a boundary and what they carry there, unless two of them are a tie line."""
+        ties: dict[str, int] = {}
+        for name, row in self.table("boundary_lines").iterrows():
+            bus, tie = self.at(row), str(row.tie_line_id) if row.get("paired", False) else ""
+            if not (bus or tie):
+                continue
+            boundary = ties.get(tie) or self.bus(
+                float(self.levels[row.voltage_level_id]), row.boundary_v_mag, row.boundary_v_angle
+            )
+            self.join(str(name), (bus, boundary), complex(row.r, row.x), (complex(row.g, row.b), 0j))
+            if tie:
+                ties[tie] = boundary
+            else:
                 self.load(boundary, row.p0, row.q0, f"{name}-boundary")
 
     def load(self, bus: int, p: float, q: float, name: str) -> None:
@@ -228,15 +239,17 @@ class _Network:
                     control_bus=held if row.voltage_regulator_on else 0,
                 )
         for name, row in self.table("static_var_compensators").iterrows():
-            if (bus := self.at(row)) and str(row.regulation_mode) != "OFF":
+            if (bus := self.at(row)) and row.get("regulating", str(row.regulation_mode) != "OFF"):
                 nominal = self.nominal[bus]
                 holds = str(row.regulation_mode) == "VOLTAGE"
+                held = self.number.get(str(row.regulated_bus_id), bus)
                 yield GeneratorRow(
                     *(str(name), bus, "pv" if holds else "pq"),
                     q_mvar=0.0 if holds else -float(row.target_q),
-                    v=float(row.target_v) / nominal if holds else 1.0,
+                    v=float(row.target_v) / self.nominal[held] if holds else 1.0,
                     q_min_mvar=float(row.b_min) * nominal**2,
                     q_max_mvar=float(row.b_max) * nominal**2,
+                    control_bus=held if holds else 0,
                 )
 
     def case(self, frequency_hz: float) -> Case:
