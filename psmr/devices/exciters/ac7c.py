@@ -18,7 +18,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import error_at_rest, lag, rectified, washout
+from psmr.devices.blocks import error_at_rest, lag, washout
 from psmr.devices.exciters.alternator import (
     Alternator,
     alternator_at_start,
@@ -26,13 +26,15 @@ from psmr.devices.exciters.alternator import (
     alternator_output,
 )
 from psmr.devices.exciters.compensator import regulated_voltage
-from psmr.devices.exciters.compound import Potential, potential_at_start, potential_now
+from psmr.devices.exciters.compound import (
+    ExciterSource,
+    exciter_source,
+    potential_at_start,
+    potential_now,
+)
 
-NO_LIMIT = 999.0
-"""A voltage in pu that no source reaches."""
 
-
-class AC7C(Alternator, Potential):
+class AC7C(Alternator, ExciterSource):
     """Alternator with uncontrolled rectifier, PID voltage regulator and PI field regulator, IEEE type AC7C.
 
     ::
@@ -64,12 +66,11 @@ class AC7C(Alternator, Potential):
     )
     states = ("v_m", "x_i", "x_d", "x_a", "v_e", "x_f")
     algebraic = ("v_f", "v_e_max")
-    inputs = Potential.inputs
+    inputs = ExciterSource.inputs
     limits = {"x_i": ("v_r_min", "v_r_max"), "x_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", "v_e_max")}
     lags = {"v_m": ("t_r",), "x_d": ("t_dr",), "x_f": ("t_f",)}
     integrals = {"x_i": "k_ir", "x_a": "k_ia"}
 
-    sw_1 = Parameter("code", "source: 1 the terminals, 2 a constant voltage k_p", whole(1, 2), 1.0)
     sw_2 = Parameter("code", "supply of the regulator: 1 the source, 2 the field voltage", whole(1, 2), 1.0)
     k_pr = Parameter("pu", "proportional gain of the voltage regulator", nonnegative)
     k_ir = Parameter("pu/s", "integral gain of the voltage regulator", nonnegative)
@@ -88,10 +89,6 @@ class AC7C(Alternator, Potential):
     t_f = Parameter("s", "time constant of the rate feedback", nonnegative)
     k_e = Parameter("pu", "constant of the exciter (1 where separately excited)", positive)
     v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
-    k_i = Parameter("pu", "gain of the current circuit", nonnegative, 0.0)
-    x_l = Parameter("pu on machine base", "reactance of the potential source", nonnegative, 0.0)
-    k_c1 = Parameter("pu", "regulation of the source's rectifier", nonnegative, 0.0)
-    v_b_max = Parameter("pu", "upper limit of the source's voltage", positive, NO_LIMIT)
     k_r = Parameter("pu", "supply by the field voltage", nonnegative, 0.0)
 
     @staticmethod
@@ -141,5 +138,4 @@ class AC7C(Alternator, Potential):
 
 def _supply(m: Any, u: Any, v_f: Any, v_fe: Any, p: Any) -> Any:
     """Return the voltage that the field regulator scales."""
-    source = m.where(m.ge(p.sw_1, 2), p.k_p, u)
-    return m.where(m.ge(p.sw_2, 2), p.k_r * v_f, m.min(rectified(m, source, p.k_c1 * v_fe), p.v_b_max))
+    return m.where(m.ge(p.sw_2, 2), p.k_r * v_f, exciter_source(m, u, v_fe, p))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, nonnegative, positive
+from psmr.dae.declare.component import Component, Parameter, nonnegative, positive, whole
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.blocks import machine_frame, rectified
 
@@ -14,13 +14,27 @@ from psmr.devices.blocks import machine_frame, rectified
 class Potential(Component):
     """Inputs and parameters of the power source before its rectifier; the machine gives its currents."""
 
-    inputs = ("v_re", "v_im", "v_s", "delta", "i_d", "i_q", "i_f", "v_ref")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "delta", "i_d", "i_q", "i_f", "v_ref")
     optional = {"v_s": 0.0}
 
     k_p = Parameter("pu", "gain of the potential circuit", positive)
     theta_p = Parameter("rad", "angle of the potential circuit", default=0.0)
     k_i = Parameter("pu", "gain of the current circuit", nonnegative)
     x_l = Parameter("pu on machine base", "reactance of the potential source", nonnegative)
+
+
+NO_LIMIT = 999.0
+"""A voltage in pu that no source reaches."""
+
+
+class ExciterSource(Potential):
+    """Inputs and parameters of the source that feeds an exciter's regulator."""
+
+    sw_1 = Parameter("code", "source: 1 the terminals, 2 a constant voltage k_p", whole(1, 2), 1.0)
+    k_i = Parameter("pu", "gain of the current circuit", nonnegative, 0.0)
+    x_l = Parameter("pu on machine base", "reactance of the potential source", nonnegative, 0.0)
+    k_c1 = Parameter("pu", "regulation of the source's rectifier", nonnegative, 0.0)
+    v_b_max = Parameter("pu", "upper limit of the source's voltage", positive, NO_LIMIT)
 
 
 class Compound(Potential):
@@ -51,6 +65,15 @@ def potential_at_start(terminal: Any, p: Any) -> Any:
     signals = terminal.signals
     v_dq = machine_frame(np, terminal.voltage.real, terminal.voltage.imag, signals.get("delta", 0.0))
     return potential(NumericMath, v_dq, (signals.get("i_d", 0.0), signals.get("i_q", 0.0)), p)
+
+
+def exciter_source(m: Any, u: Any, v_fe: Any, p: Any) -> Any:
+    """Return min(u F_EX(k_c1 v_fe/u), v_b_max), where u is k_p with sw_1 = 2 and v_fe the exciter's current.
+
+    Source: IEEE Std 421.5-2016, types AC7C, AC8C and DC4C.
+    """
+    source = m.where(m.ge(p.sw_1, 2), p.k_p, u)
+    return m.min(rectified(m, source, p.k_c1 * v_fe), p.v_b_max)
 
 
 def source_now(m: Any, v: Any, p: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from psmr.devices.exciters.compensator import regulated_voltage
 class DirectCurrent(Component):
     """Parameters, inputs and limits of the direct-current exciters."""
 
-    inputs = ("v_re", "v_im", "v_s", "v_ref")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "v_ref")
     optional = {"v_s": 0.0}
     limits = {"v_r": ("v_r_min", "v_r_max")}
     lags = {"v_m": ("t_r",), "v_r": ("t_a",)}
@@ -46,7 +46,7 @@ class DirectCurrent(Component):
         """Return for k_e = 0 the constant with which the self-excited exciter needs no regulator."""
         if p["k_e"] != 0 or v["v_f"] == 0:
             return {}
-        saturated = needed(NumericMath, v["v_f"], SimpleNamespace(**p))
+        saturated = exciter_current(NumericMath, v["v_f"], SimpleNamespace(**p))
         return {"k_e": -float(saturated) / v["v_f"]} if saturated else {}
 
 
@@ -59,10 +59,10 @@ def _voltage_error(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
 
 def exciter_slope(m: Any, v: Any, p: Any) -> Any:
     """Return the derivative of the field voltage that the regulator's voltage v_r drives."""
-    return (v.v_r - needed(m, v.v_f, p)) / p.t_e
+    return (v.v_r - exciter_current(m, v.v_f, p)) / p.t_e
 
 
-def needed(m: Any, v_f: Any, p: Any) -> Any:
+def exciter_current(m: Any, v_f: Any, p: Any) -> Any:
     """Return the regulator's voltage that holds the field voltage v_f."""
     return p.k_e * v_f + quadratic_saturation(m, v_f, p.e_1, p.se_1, p.e_2, p.se_2)
 
@@ -70,7 +70,7 @@ def needed(m: Any, v_f: Any, p: Any) -> Any:
 def guess_direct_current(terminal: Any, p: Any) -> dict[str, Any]:
     """Return the equilibrium of transducer, regulator and exciter for the field voltage of the machine."""
     v_f = terminal.signals.get("v_f", 1.0)
-    v_r, v_m = needed(NumericMath, v_f, p), np.abs(terminal.voltage)
+    v_r, v_m = exciter_current(NumericMath, v_f, p), np.abs(terminal.voltage)
     return {"v_m": v_m, "v_r": v_r, "v_f": v_f, "x_f": v_f, "v_ref": v_m + v_r / p.k_a}
 
 
@@ -118,7 +118,9 @@ class IEEEX1(DirectCurrent):
     """
 
     role = "exciter"
-    records = ("IEEEX1 t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
+    records: ClassVar[tuple[str, ...]] = (
+        "IEEEX1 t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",
+    )
     states = ("v_m", "x_l", "v_r", "v_f", "x_f")
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}
 

@@ -8,6 +8,7 @@ from typing import Any
 from psmr.dae.declare.component import Parameter, Terms, nonnegative
 from psmr.devices.blocks import lag, washout
 from psmr.devices.exciters.compensator import regulated_voltage
+from psmr.devices.exciters.compound import NO_LIMIT
 from psmr.devices.exciters.dc import (
     IEEEX1,
     DirectCurrent,
@@ -43,17 +44,25 @@ class ESDC1A(IEEEX1):
         |v| -> 1/(1 + s t_r) -> v_m
         v_ref + v_s - v_m - feedback -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
         limits [v_r_min, v_r_max] -> v_r
-        v_r -> 1/(k_e + S_E(v_f) + s t_e), at least v_f_min -> v_f      feedback = s k_f/(1 + s t_f) v_f
+        v_r -> 1/(k_e + S_E(v_f) + s t_e), limits [v_f_min, v_f_max] -> v_f
+        feedback = s k_f/(1 + s t_f) v_f
 
     Source: IEEE Std 421.5-2005, type DC1A; PSS/E, Model Library, ESDC1A. Its data sheet has the floor of zero
-    as OpenIPSL reproduces it; PowerSimulationsDynamics.jl has none.
+    as OpenIPSL reproduces it; PowerSimulationsDynamics.jl has none. Type DC1C of IEEE Std 421.5-2016 is the
+    same, without its limiters' gates, which OEL and UEL place, the first two numbers of its record; the order
+    of its values is that of PowerWorld and of a record of PSS/E 36 in InterPSS' public test data.
     """
 
     role = "exciter"
-    records = ("ESDC1A t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
-    limits = {"v_r": ("v_r_min", "v_r_max"), "v_f": ("v_f_min", None)}
+    records = (
+        "DC1C -oel -uel t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f e_1 se_1 e_2 se_2 "
+        "v_f_max v_f_min",
+        "ESDC1A t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",
+    )
+    limits = {"v_r": ("v_r_min", "v_r_max"), "v_f": ("v_f_min", "v_f_max")}
 
     v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
+    v_f_max = Parameter("pu", "upper limit of the field voltage", default=NO_LIMIT)
 
 
 class IEEET2(DirectCurrent):

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Terms
+from psmr.dae.declare.component import Parameter, Terms
+from psmr.devices.exciters.compound import NO_LIMIT
 from psmr.devices.exciters.dc import IEEEX1
 
 
@@ -60,3 +61,30 @@ class ESDC2A(EXDC2):
 
     role = "exciter"
     records = ("ESDC2A t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
+
+
+class DC2C(EXDC2):
+    """IEEE type DC2C excitation system (2016), without its limiters' gates: `EXDC2` with limits of v_f.
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m
+        v_ref + v_s - v_m - feedback -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
+        limits [|v| v_r_min, |v| v_r_max] -> v_r
+        v_r -> 1/(k_e + S_E(v_f) + s t_e), limits [v_f_min, v_f_max] -> v_f
+        feedback = s k_f/(1 + s t_f) v_f
+
+    OEL and UEL, the record's first two numbers, which place the gates, change nothing. Source: IEEE Std
+    421.5-2016, type DC2C; the order of the values is that of PowerWorld and of a record of PSS/E 36 in
+    InterPSS' public test data.
+    """
+
+    role = "exciter"
+    records = (
+        "DC2C -oel -uel t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f e_1 se_1 e_2 se_2 "
+        "v_f_max v_f_min",
+    )
+    limits = {"v_r": ("v_r_low", "v_r_high"), "v_f": ("v_f_min", "v_f_max")}
+
+    v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
+    v_f_max = Parameter("pu", "upper limit of the field voltage", default=NO_LIMIT)

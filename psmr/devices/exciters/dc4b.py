@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative, ungained
 from psmr.devices.blocks import error_at_rest, lag, washout
@@ -32,7 +32,7 @@ class DC4B(DirectCurrent):
         "se_1 e_2 se_2",
     )
     states = ("v_m", "x_i", "x_d", "v_r", "v_f", "x_f")
-    algebraic = ("v_r_low", "v_r_high")
+    algebraic: ClassVar[tuple[str, ...]] = ("v_r_low", "v_r_high")
     limits = {
         "x_i": ("v_r_min", "v_r_max"),
         "v_r": ("v_r_low", "v_r_high"),
