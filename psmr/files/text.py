@@ -24,8 +24,8 @@ def read_text(path: str | Path, other: str | None = None) -> list[str]:
     Raises
     ------
     CaseError
-        For a file that cannot be read, is not in UTF-8, is empty, or has control characters in it; with
-        the line.
+        For a file that cannot be read, is neither in UTF-8 nor, with its mark, in UTF-16, is empty, or has
+        control characters in it; with the line.
     """
     # Programs of DOS end a text with Ctrl-Z.
     text = re.sub(r"\x1a\s*\Z", "", read_utf8(path, other))
@@ -70,7 +70,7 @@ def read_utf8(path: str | Path, other: str | None = None) -> str:
     Raises
     ------
     CaseError
-        For a path that leads nowhere, to a folder, a pipe or a device, and for bytes that are not UTF-8.
+        For a path that leads nowhere, to a folder, a pipe or a device, and for bytes that are no text.
     """
     shown = abridged(path)
     if str(path) == STANDARD_INPUT:
@@ -81,11 +81,12 @@ def read_utf8(path: str | Path, other: str | None = None) -> str:
             raw = Path(path).read_bytes()
         except OSError as error:
             raise CaseError(unreadable(path, error)) from error
+    encoding, name = ("utf-16", "UTF-16") if raw.startswith(_UTF_16) else ("utf-8-sig", "UTF-8")
     try:
-        return raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
+        return raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        what = f"{shown}:{line}: is not text in UTF-8 (byte {error.start}, {raw[error.start]:#04x})"
+        what = f"{shown}:{line}: is not text in {name} (byte {error.start}, {raw[error.start]:#04x})"
         text = _in(other, raw)
         if text is not None:
             warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)

@@ -249,7 +249,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         StudyError, match=r"no.toml: cannot be read: No such file or directory; is the path right\?"
     ):
         read_study(tmp_path / "no.toml")
-    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\x00\xfe")
     with pytest.raises(StudyError, match=r"bytes.toml:1: is not text in UTF-8 \(byte 0, 0xff\)"):
         read_study(tmp_path / "bytes.toml")
 

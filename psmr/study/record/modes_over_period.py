@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.interpolate import CubicSpline
-from scipy.optimize import linear_sum_assignment
 
 from psmr.base.errors import InputError, SchemeError
 from psmr.integrate.schemes.scheme import Scheme
@@ -86,6 +84,8 @@ class PeriodicModes:
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns of `table`, of a conjugate pair the exponent with positive imaginary part."""
+        from scipy.optimize import linear_sum_assignment
+
         exact, simulated = self.exact.exponents(), self.simulated.exponents()
         s, s_h = exact.likeliest, simulated.likeliest
         alike = np.abs(exact.shapes.conj().T @ simulated.shapes) ** 2
@@ -166,6 +166,8 @@ def modes_over_period(run: Recorded, span: Span, t: float | None = None) -> Peri
     names = (*system.names_x, *system.names_y)
     places = np.array([run.system.index(name) for name in names], dtype=np.intp)
     rows = span.rows.start + np.flatnonzero(np.append(True, np.diff(run.t[span.rows]) > 0.0))
+    from scipy.interpolate import CubicSpline
+
     course = CubicSpline(run.t[rows], np.hstack([run.x, run.y])[rows][:, places])
 
     def jacobian(at: float) -> sp.csr_array:
