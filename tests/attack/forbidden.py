@@ -216,7 +216,7 @@ def _raw() -> Iterator[Breach]:
         ("a number that is none", "5,6,'1 ',0.0025,0.025,", "5,6,'1 ',0.0025,x,"),
         ("a value that is not finite", "5,6,'1 ',0.0025,0.025,", "5,6,'1 ',0.0025,nan,"),
         ("a branch to a bus that is not there", "5,6,'1 ',0.0025", "5,66,'1 ',0.0025"),
-        ("a branch from a bus to itself", "5,6,'1 ',0.0025", "5,5,'1 ',0.0025"),
+        ("a value that is not finite", "5,6,'1 ',0.0025,0.025,0.04375", "5,6,'1 ',0.0025,0.025,inf"),
         ("a load at a bus that is not there", "7,'1 ',1,1,1,0.0,0.0,1006", "77,'1 ',1,1,1,0.0,0.0,1006"),
         ("a bus type that is not there", "'BUS 5       ', 230.0,1,", "'BUS 5       ', 230.0,5,"),
         ("a base voltage below zero", "'BUS 5       ', 230.0,1,", "'BUS 5       ',-230.0,1,"),
