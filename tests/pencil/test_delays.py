@@ -48,6 +48,12 @@ def test_the_operator_is_a_run(method, delays):
     assert order <= 3 + 2 * (int(max(delays)) + 1 + degree)
 
 
+def test_the_operator_is_a_run_where_a_stage_lies_beyond_the_step():
+    """ESDIRK43 has a stage at 1.04 h, which reads a delay of whole steps beyond an end of a step."""
+    off, _ = difference(psmr.SingleRate("ESDIRK43", 0.08, tolerance=1e-15), (7.0, 7.0))
+    assert off < 1e-13
+
+
 @pytest.mark.parametrize("method", ["TM", "BEM", "FEM", "SDIRK2"])
 @pytest.mark.parametrize("delays", [(0.3, 0.05), (0.8, 7.3), (0.2, 1.0)])
 def test_the_operator_is_a_run_where_steps_are_longer_than_a_delay(method, delays):

@@ -52,6 +52,8 @@ class History:
         Of the polynomials: 1 or 3.
     step
         Step in s of a scheme with fixed steps, NaN of one that chooses them.
+    last_stage
+        Time of the last stage of a step, 1 at the step's end; ESDIRK43 has one at 1.04.
     within
         (q,) whether the past of a delay's source has the points within a step too.
     unsolved
@@ -76,6 +78,7 @@ class History:
         delays: Sequence[Delay],
         degree: int,
         step: float,
+        last_stage: float,
         within: NDArray[np.bool_],
         unsolved: bool,
         same: float,
@@ -87,7 +90,7 @@ class History:
         sources = np.array([delay.source for delay in delays])
         self._corners = degree > 1 and not math.isnan(step)
         least, longest = float(tau.min()), float(tau.max())
-        whole = 1 if math.isnan(step) else math.floor(least / step + TUNED.rounding)
+        whole = 1 if math.isnan(step) else math.floor(least / step - (last_stage - 1.0) + TUNED.rounding)
         # A cubic has a point on either side of its interval: the last step that reads has to leave it behind.
         self.steps = max(1, whole - (degree - 1) // 2)
         self.delayed = Delayed(np.array([delay.input for delay in delays], dtype=np.uint32))

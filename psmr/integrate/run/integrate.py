@@ -120,6 +120,7 @@ def integrate(
             system.delays,
             scheme.delay_degree,
             scheme.step,
+            scheme.program(scheme.step).last_stage,
             inner,
             scheme.reads_unsolved_step,
             same,

@@ -222,6 +222,11 @@ class Program:
         """Yield the instructions that are no loops, and how often each is done with a single pass."""
         yield from _flat(self.instructions, 1)
 
+    @property
+    def last_stage(self) -> float:
+        """Time of the last stage, 1 at the end of the step: a method may have one behind it."""
+        return max(max(stage.at) for stage, _ in self.stages())
+
     def stages(self) -> Iterator[tuple[Stage, int]]:
         """Yield the stages, and how often each is solved with a single pass."""
         for instruction, times in self.flat():
