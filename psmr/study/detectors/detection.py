@@ -11,6 +11,7 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
+from psmr.integrate.run.late_inputs import LateInputs
 from psmr.integrate.run.trajectory import Change
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
@@ -110,9 +111,10 @@ class Detection:
         detectors: Iterable[Detector] = (),
         monitors: Iterable[Monitor] = (),
         islanding: bool = False,
+        late: LateInputs | None = None,
     ) -> None:
         self.system, self.islanding = system, islanding
-        self.spans = Spans(system, changes)
+        self.spans, self._late = Spans(system, changes, late), late
         self.span: Span
         self.stop: Stop | None = None
         self._detectors, self._measurement = tuple(detectors), Measurement(system)
@@ -127,6 +129,8 @@ class Detection:
     def begin(self, t: float) -> None:
         """See `Follower`."""
         self.span = self.spans.begin(t)
+        if self._late is not None:
+            self._late.begin()
         self._connections = connections_in(self.system, self.span)
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
             detector.begin(self.span, self._connections)
@@ -140,6 +144,9 @@ class Detection:
 
     def points(self, t: Reals, points: Reals) -> int | None:
         """See `Follower`."""
+        if self._late is not None:
+            self._late.forget(float(t[0]))
+            self._late.add(t, points)
         return self.take(t, points[:, : self.system.n], points[:, self.system.n :])
 
     def take(self, t: Reals, x: Reals, y: Reals) -> int | None:

@@ -13,6 +13,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.integrate.run.changes import gone_after
+from psmr.integrate.run.late_inputs import LateInputs
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course, Following, Place
@@ -41,6 +42,8 @@ class Span:
         What is out of service.
     inputs_over, parameters_over
         Courses of held inputs, by their place in `inputs`, and of parameters, by their places.
+    late
+        What reads signals with a delay, of which `inputs` has the start; None where nothing does.
     """
 
     rows: slice
@@ -51,6 +54,7 @@ class Span:
     devices: OutOfService
     inputs_over: Mapping[int, Course] = field(default_factory=dict)
     parameters_over: Mapping[Place, Course] = field(default_factory=dict)
+    late: LateInputs | None = None
 
     @property
     def out(self) -> frozenset[str]:
@@ -62,6 +66,8 @@ class Span:
         found = np.asarray(self.inputs + (t[:, None] - self.t) * self.rates)
         for place, course in self.inputs_over.items():
             found[:, place] = course.at(t)
+        if self.late is not None:
+            found[:, self.late.places] = self.late.values(t, self.t)[0]
         return found
 
     def values(self, t: Reals, x: Reals, y: Reals, places: NDArray[np.intp]) -> Reals:
@@ -85,6 +91,8 @@ class Span:
         inputs, rates, parameters = self.held(np.array([t]))[0], self.rates.copy(), self.parameters
         for place, course in self.inputs_over.items():
             rates[place] = course.rate_at(t)
+        if self.late is not None:
+            rates[self.late.places] = self.late.values(np.array([t]), self.t)[1][0]
         if self.parameters_over:
             parameters = tuple(matrix.copy() for matrix in parameters)
         for (group, row, column), course in self.parameters_over.items():
@@ -122,10 +130,12 @@ class Spans:
         The system of the run at its start.
     changes
         What the events do, in order of time.
+    late
+        What reads signals with a delay; it takes the points of the run.
     """
 
-    def __init__(self, system: System, changes: Sequence[Change]) -> None:
-        self.system, self.changes = system, changes
+    def __init__(self, system: System, changes: Sequence[Change], late: LateInputs | None = None) -> None:
+        self.system, self.changes, self._late = system, changes, late
         self._parameters, self._service = system.parameters, DeadParts(system)
         self._devices = self._service.after(self._parameters, frozenset())
         self._inputs, self._rates = system.u0, np.zeros(system.k)
@@ -183,6 +193,7 @@ class Spans:
             self._devices,
             self._inputs_over,
             self._parameters_over,
+            self._late,
         )
 
 
@@ -193,7 +204,9 @@ def devices_of(change: Change) -> frozenset[str]:
     return frozenset([*values, *map(_owner, named), *change.out, *change.back])
 
 
-def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span, ...]:
+def spans_of(
+    system: System, t: Reals, changes: Sequence[Change], late: LateInputs | None = None
+) -> tuple[Span, ...]:
     """Return the spans of a run with (K,) times t; the instant of a change stands twice in t.
 
     Parameters
@@ -202,9 +215,11 @@ def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span,
         The system of the run at its start, and the run's times in s.
     changes
         What the events did, in order of time.
+    late
+        What reads signals with a delay.
     """
     begins = [0, *(np.flatnonzero(np.diff(t) == 0.0) + 1).tolist()]
-    spans = Spans(system, changes)
+    spans = Spans(system, changes, late)
     ends = [*begins[1:], len(t)]
     return tuple(
         spans.begin(float(t[begin]), slice(begin, end)) for begin, end in zip(begins, ends, strict=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
+from psmr.integrate.run.late_inputs import LateInputs
 from psmr.integrate.run.trajectory import Change
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -153,7 +154,13 @@ class RunData:
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:
         """The stretches between the events, with the parameters and inputs of each."""
-        return () if self.system is None else spans_of(self.system, self.t, self.changes)
+        if self.system is None:
+            return ()
+        late = None
+        if self.system.delays and self.kept is None:
+            points = np.hstack([self.x, self.y])
+            late = LateInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
+        return spans_of(self.system, self.t, self.changes, late)
 
     @property
     def unmet(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from psmr.base.files import OutputTransaction
 from psmr.base.keywords import unknown_keyword
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
+from psmr.integrate.run.late_inputs import LateInputs
 from psmr.integrate.run.trajectory import Change, Follower
 from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
@@ -249,7 +250,8 @@ def set_up(
     detectors = Detectors.of(system, criteria, end)
     samples = Samples(system)
     while_it_goes = () if wanted is None else (*detectors.all, samples)
-    detection = Detection(system, changes, while_it_goes, monitors, islanding and actions is not None)
+    late = LateInputs(system, scheme.delay_degree) if system.delays and wanted is not None else None
+    detection = Detection(system, changes, while_it_goes, monitors, islanding and actions is not None, late)
     recording = None
     if wanted is not None:
         recording = Recording(system, wanted, detection, samples, scheme.follows_error)
