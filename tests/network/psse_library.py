@@ -112,8 +112,14 @@ STABILISERS = {
             "f_n": 60.0,
         },
     },
+    models.PSS1A: {
+        **{"input": 1, "a_1": 0.06, "a_2": 0.002, "t_1": 0.3, "t_2": 0.04, "t_3": 0.2, "t_4": 0.05},
+        **{"t_5": 3.0, "t_6": 0.03, "k_s": 0.5, "l_s_max": 0.8, "l_s_min": -0.7, "v_cu": 1.3, "v_cl": 0.5},
+        **{"f_n": 60.0},
+    },
     models.STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
 }
+STABILISERS[models.PSS2C] = STABILISERS[models.PSS2B] | {"t_12": 0.15, "t_13": 0.1, "on": 1.0}
 CHARACTERISTIC = {
     **{"p": 1.25, "q": 0.5, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 0.5, "v_0": 0.98, "v_min": 0.1},
     **{"a_1": 0.5, "a_2": 0.4, "a_3": 0.3, "a_4": 0.6, "a_5": -0.3, "a_6": 0.5},
@@ -311,6 +317,8 @@ ZERO = {
     **dict.fromkeys((models.REGFMA1, models.GDFORM), ("t_pf", "t_qf", "t_vf")),
     models.CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
     models.PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
+    models.PSS2C: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_12", "t_13"),
+    models.PSS1A: ("a_1", "a_2", "t_1", "t_2", "t_3", "t_4", "t_6"),
     models.STAB1: ("t_3", "t_4"),
     models.GGOV1: ("t_pelec", "t_dgov", "k_dgov", "t_b", "t_c", "t_eng", "t_fload", "t_sa", "t_sb", "k_imw"),
     models.WSIEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from psmr import Component, Device, assemble
-from tests.components import IEEEST, PSS2A, PSS2B, ST2CUT
+from tests.components import IEEEST, PSS1A, PSS2A, PSS2B, PSS2C, ST2CUT
 from tests.internals import NumericMath, components, defaults, form_for, local_rows
 from tests.network.library import PARAMETERS, UNREACHED, VARIANTS, ZERO
 
@@ -29,6 +29,8 @@ CODES = [
     *((IEEEST, PARAMETERS[IEEEST] | {"input": code}) for code in range(2, 7)),
     *((PSS2A, PARAMETERS[PSS2A] | {"input_2": a, "m": b, "n": c}) for a, b, c in ((6, 5, 1), (0, 0, 0))),
     *((PSS2B, PARAMETERS[PSS2B] | {"input_2": a, "m": b, "n": c}) for a, b, c in ((6, 5, 1), (4, 0, 0))),
+    (PSS2C, PARAMETERS[PSS2C] | {"input_2": 6, "m": 4, "n": 1}),
+    (PSS1A, PARAMETERS[PSS1A] | {"input": 6}),
     *((ST2CUT, PARAMETERS[ST2CUT] | {"input_1": a, "input_2": b}) for a, b in ((2, 6), (4, 0), (6, 2))),
 ]
 FORMS = [(component, PARAMETERS[component] | dict.fromkeys(zero, 0.0)) for component, zero in ZERO.items()]

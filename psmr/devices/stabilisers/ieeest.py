@@ -90,10 +90,8 @@ class IEEEST(Component):
         second, d_x2 = lead_lag(first, v.x_2, p.t_3, p.t_4)
         washed, d_w = washout(second, v.x_w, p.t_6)
         output = m.clip(p.k_s * p.t_5 / p.t_6 * washed, p.l_s_min, p.l_s_max)
-        square = v.v_re**2 + v.v_im**2
-        low = m.where(m.ge(square, p.v_cl**2), output, 0)
-        high = m.where(m.le(p.v_cu, 0), low, m.where(m.le(square, p.v_cu**2), low, 0))
-        return (v.f_2, d_2, v.f_4, d_4, d_x1, d_x2, d_w), (high - v.v_s,), ()
+        derivatives = (v.f_2, d_2, v.f_4, d_4, d_x1, d_x2, d_w)
+        return derivatives, (while_between(m, v, p, output) - v.v_s,), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -104,3 +102,10 @@ class IEEEST(Component):
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the attributes for an input code."""
         return with_signals(IEEEST, dict(zip(("u",), choice, strict=True)))
+
+
+def while_between(m: Any, v: Any, p: Any, output: Any) -> Any:
+    """Return the output, 0 where the voltage of the bus is outside [v_cl, v_cu]; v_cu = 0 is none."""
+    square = v.v_re**2 + v.v_im**2
+    low = m.where(m.ge(square, p.v_cl**2), output, 0)
+    return m.where(m.le(p.v_cu, 0), low, m.where(m.le(square, p.v_cu**2), low, 0))

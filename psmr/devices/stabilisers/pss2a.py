@@ -57,8 +57,8 @@ class PSS2A(Component):
         "r_4",
         "r_5",
     )
-    algebraic = ("v_s",)
-    inputs = ("u_1", "u_2")
+    algebraic: ClassVar[tuple[str, ...]] = ("v_s",)
+    inputs: ClassVar[tuple[str, ...]] = ("u_1", "u_2")
     buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
     structural = ("input_1", "input_2", "m", "n")
     # A washout without its time constant is left out: the state, the lagged input, is zero and not the input.

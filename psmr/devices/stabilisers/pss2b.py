@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative
 from psmr.devices.blocks import lag, lead_lag, washout
@@ -32,7 +32,7 @@ class PSS2B(PSS2A):
         "PSS2B input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1 t_1 "
         "t_2 t_3 t_4 t_10 t_11 v_s1_max v_s1_min v_s2_max v_s2_min v_st_max v_st_min",
     )
-    states = (*PSS2A.states[:8], "x_10", *PSS2A.states[8:])
+    states: ClassVar[tuple[str, ...]] = (*PSS2A.states[:8], "x_10", *PSS2A.states[8:])
     lags = {**PSS2A.lags, "x_10": ("t_11",)}
 
     t_10 = Parameter("s", "third lead", nonnegative)
@@ -61,6 +61,12 @@ class PSS2B(PSS2A):
 
 def _equations(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, Terms, Terms]:
     """Return the derivatives of washouts, lags, lead-lags and filter, and the output."""
+    derivatives, third, d_r = two_inputs(m, v, p, order, power)
+    return (*derivatives, *d_r), (m.clip(third, p.v_st_min, p.v_st_max) - v.v_s,), ()
+
+
+def two_inputs(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, Any, Terms]:
+    """Return the derivatives before the filter's, the output of the third lead-lag, the filter's."""
     u_1, u_2 = m.clip(v.u_1, p.v_s1_min, p.v_s1_max), m.clip(v.u_2, p.v_s2_min, p.v_s2_max)
     washed_1, d_w1 = washout(u_1, v.w_1, p.t_w1)
     washed_2, d_w2 = washout(washed_1, v.w_2, p.t_w2)
@@ -71,5 +77,4 @@ def _equations(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, T
     second, d_3 = lead_lag(first, v.x_3, p.t_3, p.t_4)
     third, d_10 = lead_lag(second, v.x_10, p.t_10, p.t_11)
     d_6, d_7 = lag(washed_2, v.x_6, p.t_6), lag(p.k_s2 * washed_4, v.x_7, p.t_7)
-    output = m.clip(third, p.v_st_min, p.v_st_max)
-    return (d_w1, d_w2, d_6, d_w3, d_w4, d_7, d_1, d_3, d_10, *d_r), (output - v.v_s,), ()
+    return (d_w1, d_w2, d_6, d_w3, d_w4, d_7, d_1, d_3, d_10), third, d_r
