@@ -281,3 +281,20 @@ def test_the_files_of_a_tuning_appear_together_or_not_at_all(wscc9, tmp_path, ca
     assert main(words) == 2
     assert "tuned.toml: it is protected against writing" in capsys.readouterr().err
     assert [file.name for file in (tmp_path / "t").iterdir()] == ["tuned.toml"]
+
+
+def test_a_tuning_with_delays_knows_the_past(monkeypatch):
+    """Its figures are those of the certificate; at steps that a method cannot read a delay with it is none."""
+    late = psmr.with_delays(psmr.build(psmr.case("wscc9")), {"AVR2.v": 0.03, "PSS3.omega": 0.012})
+    known = list(candidates.families(late.linearise()))
+    assert any(family.split for family in known)
+    known = [f for f in known if not f.split and f.choices["method"] in ("TM", "RK4")]
+    monkeypatch.setattr(tune_module, "families", lambda linear: known)
+    found = tune(late, up_to=2.0, accuracy=0.01)
+    assert "without what reading delayed signals takes" in str(found)
+    table = psmr.deformation(late.linearise(), found.winner.scheme).table
+    band = table[(np.hypot(table["real"], table["imag"]) <= 4 * np.pi) & (table["real"] != 0.0)]
+    assert found.winner.deformation == pytest.approx(band["relative_deformation"].max(), rel=1e-6)
+    beyond = [c for c in found.candidates if "RK4" in str(c.scheme) and c.scheme.step > 0.012]
+    assert beyond
+    assert not any(c.meets for c in beyond)

@@ -120,6 +120,7 @@ def _multirate(
 
 def partitions(linear: LinearDae) -> list[tuple[dict[str, Any], Partition]]:
     """Return the partitions worth trying, each once, with the threshold that makes it."""
+    linear = linear.without_delays()
     gaps = partitioning.suggest_delta(linear, rows=50)
     gaps = gaps[gaps["ratio"] >= NARROWEST]
     found: list[tuple[dict[str, Any], Partition]] = []

@@ -71,10 +71,13 @@ class CostModel:
         (start, slow, fast) in seconds, by what a scheme's step is made of (`Scheme.kind`).
     seconds
         Processor time that the calibration took.
+    reads_past
+        Whether a run reads signals with a delay; what that takes is not in the costs.
     """
 
     terms: dict[Hashable, Terms]
     seconds: float
+    reads_past: bool = False
 
     def of(self, scheme: Scheme) -> float:
         """Return the seconds of work for one second of simulated time, with every correction made.
@@ -111,7 +114,7 @@ def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) ->
         if scheme.kind not in terms:
             timed = _terms if scheme.has_ratio else _step
             terms[scheme.kind] = _first_stable(timed, system, scheme, w, timing)
-    return CostModel(terms, time.process_time() - began)
+    return CostModel(terms, time.process_time() - began, bool(system.delays))
 
 
 def moved_along_mode(system: System, near: complex | None = None, size: float = KICK) -> Reals:

@@ -95,7 +95,6 @@ class EveryMode:
     coverage = ""
 
     def __init__(self, linear: LinearDae, target: Target) -> None:
-        linear.require_no_delays("tuning")
         self.linear, self.modes = linear, modes_of(linear)
         refuse_unstable(self.modes)
         self.band = _band(self.modes, target)
@@ -119,10 +118,13 @@ class EveryMode:
         return self._matched(scheme)[1]
 
     def _matched(self, scheme: Scheme) -> tuple[Match | None, bool]:
-        """Return the numerical modes, None where there is no operator, and whether the scheme is stable."""
+        """Return the numerical modes, None where there is no operator, and whether the scheme is stable.
+
+        A scheme has no operator at steps above a delay that it cannot read, either.
+        """
         try:
             numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
-        except SingularError:
+        except (SingularError, SchemeError):
             return None, False
         matched = match(self.modes, numerical, scheme.step)
         excess = excess_of(self.modes, numerical, matched, scheme.step)

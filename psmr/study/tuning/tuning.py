@@ -188,10 +188,11 @@ class Tuning:
     def __str__(self) -> str:
         stable = sum(bool(candidate.stable) for candidate in self.candidates)
         meeting = sum(candidate.meets for candidate in self.candidates)
+        past = ", without what reading delayed signals takes" if self.costs.reads_past else ""
         lines = [
             f"{self.name}: {self.target}",
             f"{self.modes} modes in the band; {len(self.candidates)} schemes tried, {stable} stable, "
-            f"{meeting} meet the bounds; cost model calibrated in {self.costs.seconds:.2f} s",
+            f"{meeting} meet the bounds; cost model calibrated in {self.costs.seconds:.2f} s{past}",
             *textwrap.wrap(self.coverage, WIDTH),
             "",
             self.advice,
