@@ -7,8 +7,8 @@ from psmr.errors import InputError
 from tests.components import PSS4B
 from tests.files.back import there_and_back
 from tests.files.test_psse_dyr import GOOD
+from tests.network import test_stabilisers
 from tests.network.diagram import Block, clip
-from tests.network.test_stabilisers import INPUTS, compare, lead_lag, signal
 
 SIDES = ((1, 11, (1, 3, 5)), (2, 17, (7, 9, 11)))
 BANDS = {
@@ -68,7 +68,10 @@ def diagram(p):
         for k, rest, leads in SIDES:
             first, second, third = ((p[f"t_{x}{n}"], p[f"t_{x}{n + 1}"]) for n in leads)
             blocks[f"{x}{k}1"] = Block([first[0], p[f"k_{x}{rest}"]], [first[1], 1])
-            blocks[f"{x}{k}2"], blocks[f"{x}{k}3"] = lead_lag(*second), lead_lag(*third)
+            blocks[f"{x}{k}2"], blocks[f"{x}{k}3"] = (
+                test_stabilisers.lead_lag(*second),
+                test_stabilisers.lead_lag(*third),
+            )
 
     def band(b, x, u):
         chains = []
@@ -80,8 +83,8 @@ def diagram(p):
         return clip(p[f"k_{x}"] * (chains[0] - chains[1]), p[f"v_{x}_min"], p[f"v_{x}_max"])
 
     def wiring(b, u):
-        low = b.n_l2(b.n_l1(b.speed(signal(b.sensor, u, 1))))
-        high = b.n_h2(b.n_h1(b.inertia(b.rate(b.lag(-signal(b.power, u, 3))))))
+        low = b.n_l2(b.n_l1(b.speed(test_stabilisers.signal(b.sensor, u, 1))))
+        high = b.n_h2(b.n_h1(b.inertia(b.rate(b.lag(-test_stabilisers.signal(b.power, u, 3))))))
         total = band(b, "l", low) + band(b, "i", low) + band(b, "h", high)
         return clip(total, p["v_st_min"], p["v_st_max"])
 
@@ -91,12 +94,14 @@ def diagram(p):
 @pytest.mark.parametrize("form", ["whole", "algebraic"])
 def test_pss4b_is_its_block_diagram(form):
     p = PARAMETERS[PSS4B] | (dict.fromkeys(ZERO[PSS4B], 0.0) if form == "algebraic" else {})
-    found = compare(PSS4B, diagram, p, INPUTS)
+    found = test_stabilisers.compare(PSS4B, diagram, p, test_stabilisers.INPUTS)
     assert found.max() == pytest.approx(0.08, abs=1e-12)
     assert found.min() == pytest.approx(-0.07, abs=1e-12)
     for x in BANDS:
         alone = dict.fromkeys((f"k_{other}" for other in BANDS if other != x), 0.0)
-        found = compare(PSS4B, diagram, p | alone | {"v_st_max": 9.0, "v_st_min": -9.0}, INPUTS)
+        found = test_stabilisers.compare(
+            PSS4B, diagram, p | alone | {"v_st_max": 9.0, "v_st_min": -9.0}, test_stabilisers.INPUTS
+        )
         assert found.max() == pytest.approx(p[f"v_{x}_max"], abs=1e-12)
         assert found.min() == pytest.approx(p[f"v_{x}_min"], abs=1e-12)
 

@@ -80,7 +80,7 @@ def run(p):
 
 def test_pss2c_is_on_above_a_power():
     """It goes on above p_on and off below p_off, and stays between what it was."""
-    p_on, p_off = -0.5, -0.8
+    p_on, p_off = 0.72, 0.6
     jumps = sorted({t for f in INPUTS.values() for t in f.jumps})
     states = []
     for t in TIMES:
@@ -93,13 +93,21 @@ def test_pss2c_is_on_above_a_power():
     found = run(LIMITED | {"p_on": p_on, "p_off": p_off, "on": float(power(-1.0) >= p_on)})
     assert np.abs(found.p_e - [power(t) for t in TIMES]).max() < 1e-9
     assert np.abs(found.v_s - np.where(states, always.v_s, 0.0)).max() < 1e-9
-    assert 0 < sum(states) < len(states)
+    same = run(LIMITED | {"p_on": p_on, "p_off": p_on})
+    assert np.abs(same.v_s - always.v_s).max() < 1e-12
     assert {on for on, t in zip(states, TIMES, strict=True) if p_off < power(t) < p_on} == {False, True}
 
 
-def test_pss2c_off_above_on():
-    with pytest.raises(InputError, match=r"p_off = 0\.5: must be at most p_on = 0\.3"):
-        Device("d", PSS2C, LIMITED | {"p_on": 0.3, "p_off": 0.5})
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"p_on": 0.3, "p_off": 0.5}, r"p_off = 0\.5: must be at most p_on = 0\.3"),
+        ({"input_1": 6}, r"input_1 = 6: must be from 1 to 5 here; programs differ"),
+    ],
+)
+def test_what_pss2c_objects_to(change, message):
+    with pytest.raises(InputError, match=message):
+        Device("d", PSS2C, LIMITED | change)
 
 
 RECORDS = {
@@ -115,15 +123,27 @@ RECORDS = {
 }
 
 
+def plant(tmp_path, model, values):
+    exciter = "0.02 0.8 -0.8 0.2 0.8 0.1 0.4 80.0 0.04 99.0 -99.0 7.3 -7.3 0.0 0.1 1.0 0.0 1.0"
+    machine = (
+        "1 'GENROU' 1 6.0 0.033 0.54 0.078 6.4 0.0 0.8958 0.8645 0.1189 0.1969 0.089 0.0521 0.0 0.0 /\n"
+        f"1 'ESST1A' 1 1 1 {exciter} /\n"
+    )
+    return there_and_back(tmp_path, f"{OTHERS}{machine}1 '{model}' 1 {values} /\n")
+
+
 @pytest.mark.parametrize("model", RECORDS)
 def test_record(tmp_path, model):
     """It starts at rest, and is written as it was read."""
     values, some = RECORDS[model]
-    exciter = "0.02 0.8 -0.8 0.2 0.8 0.1 0.4 80.0 0.04 99.0 -99.0 7.3 -7.3 0.0 0.1 1.0 0.0 1.0"
-    plant = (
-        "1 'GENROU' 1 6.0 0.033 0.54 0.078 6.4 0.0 0.8958 0.8645 0.1189 0.1969 0.089 0.0521 0.0 0.0 /\n"
-        f"1 'ESST1A' 1 1 1 {exciter} /\n"
-    )
-    _, mine, theirs = there_and_back(tmp_path, f"{OTHERS}{plant}1 '{model}' 1 {values} /\n")
+    _, mine, theirs = plant(tmp_path, model, values)
     assert mine == theirs
     assert {name: mine[model][name] for name in some} == some
+
+
+@pytest.mark.parametrize(("p_on", "on"), [(0.15, 1.0), (9.0, 0.0)])
+def test_pss2c_starts_on_or_off(tmp_path, p_on, on):
+    system, *_ = plant(tmp_path, "PSS2C", RECORDS["PSS2C"][0].replace(" 0.15 ", f" {p_on} "))
+    device = next(name.removesuffix(".x_12") for name in system.names_x if name.endswith(".x_12"))
+    group, row, column = system.parameter_place(device, "on")
+    assert system.parameters[group][row, column] == on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from psmr.dae.declare.action import Action
@@ -11,6 +12,11 @@ from psmr.devices.blocks import lead_lag
 from psmr.devices.stabilisers.pss2a import shaped
 from psmr.devices.stabilisers.pss2b import PSS2B, two_inputs
 from psmr.devices.stabilisers.signals import POWER, electrical_power
+
+
+def _watched(p: Any) -> Any:
+    """Say whether the power switches it on and off."""
+    return (p.p_on >= 0) & (p.p_on != p.p_off)
 
 
 class PSS2C(PSS2B):
@@ -26,10 +32,10 @@ class PSS2C(PSS2B):
         -> (1 + s t_12)/(1 + s t_13) -> limits [v_st_min, v_st_max] -> v_s, and v_s = 0 while it is off
 
     It goes on as the electrical power p_e of the machine rises above p_on, and off as it falls below p_off;
-    at the start it is on where p_e is at least p_on. The rest is `PSS2B`. The signal of code 7, a compensated
-    frequency, is left out, so that the record's last two values change nothing. Source: IEEE Std 421.5-2016,
-    type PSS2C; PowerWorld, PSS2C; the order of the values is that of a record of PSS/E 36 in InterPSS' public
-    test data.
+    at the start it is on where p_e is at least p_on. With p_on below 0 or the same as p_off it is always on.
+    The rest is `PSS2B`. A compensated frequency as signal is left out, so that the record's last two values
+    change nothing. Source: IEEE Std 421.5-2016, type PSS2C; PowerWorld, PSS2C; when the power counts is that
+    of InterPSS' PSS3C, the order of the values that of its record of PSS/E 36.
     """
 
     role = "stabiliser"
@@ -48,11 +54,13 @@ class PSS2C(PSS2B):
             "stabiliser on",
             lambda m, v, p: m.where(m.ge(p.on, 1), -1, v.p_e - p.p_on),
             effect=lambda v, p: {"on": 1.0},
+            used=_watched,
         ),
         Action(
             "stabiliser off",
             lambda m, v, p: m.where(m.ge(p.on, 1), p.p_off - v.p_e, -1),
             effect=lambda v, p: {"on": 0.0},
+            used=_watched,
         ),
     )
 
@@ -64,9 +72,14 @@ class PSS2C(PSS2B):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object, as PSS2B does, to the fourth lead without its lag, and to an off above the on."""
-        if p["p_off"] > p["p_on"]:
+        """Object as PSS2B does, to a fourth lead without its lag, an off above the on, an unclear signal."""
+        if p["p_off"] > p["p_on"] >= 0:
             return f"p_off = {p['p_off']:g}: must be at most p_on = {p['p_on']:g}"
+        if p["input_1"] == 6:
+            return (
+                "input_1 = 6: must be from 1 to 5 here; programs differ in what this signal of PSS2C is, the"
+                " derivative of the voltage or a compensated frequency"
+            )
         return improper(p, ("t_12", "t_13")) or PSS2B.conflict(p)
 
     @staticmethod
@@ -77,7 +90,7 @@ class PSS2C(PSS2B):
     @staticmethod
     def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
         """Return whether it is on."""
-        return {"on": float(v["p_e"] >= p["p_on"])}
+        return {"on": float(not _watched(SimpleNamespace(**p)) or v["p_e"] >= p["p_on"])}
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
