@@ -9,7 +9,7 @@ import partitioning
 import psmr
 from psmr.cli import main
 from psmr.errors import InputError, StudyError
-from tests.internals import Change, integrate, load_system
+from tests.internals import Change, LineRow, chain, integrate, load_system
 
 TAU_V, TAU_OMEGA = 0.031, 0.12
 
@@ -290,3 +290,27 @@ def test_kept_signals_have_what_is_read_late(late_load):
     whole = psmr.simulate(late_load, scheme, 0.4, [FAULT], certify=False)
     kept = psmr.simulate(late_load, scheme, 0.4, [FAULT], certify=False, record=names)
     np.testing.assert_allclose(kept.values(names), whole.values(names), rtol=1e-9)
+
+
+def test_chosen_modes_with_delays_are_those_of_all(delayed):
+    linear = delayed.linearise()
+    table = psmr.modes(linear)
+    table = table[(table.frequency_hz > 0.1) & (table.frequency_hz < 3.0)].sort_values("damping_ratio")
+    shapes = psmr.mode_shapes(linear, 5)
+    exact = (table.real + 1j * table.imag).to_numpy()[:5]
+    np.testing.assert_allclose([shape.s for shape in shapes], exact, rtol=1e-11)
+    (alone,) = psmr.mode_shapes(linear, [exact[2] * (1 + 1e-3)])
+    assert alone.s == pytest.approx(exact[2], rel=1e-11)
+
+
+@pytest.mark.slow
+def test_chosen_modes_of_a_large_system_with_delays():
+    """108 delayed signals: by sparse matrices, against the Pade form of order 6."""
+    tie = LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1)
+    plain = psmr.build(chain(psmr.case("wscc9"), 18, tie, inertia_spread=0.1))
+    late = {f"{device.name}.v": 0.03 for device in plain.devices if device.name.startswith("AVR")}
+    linear = psmr.with_delays(plain, late).linearise()
+    with pytest.raises(InputError, match=r"108 delayed signals.*take psmr\.mode_shapes for chosen ones"):
+        psmr.modes(linear)
+    exact = np.array([shape.s for shape in psmr.mode_shapes(linear.with_pade(6), 4)])
+    np.testing.assert_allclose([shape.s for shape in psmr.mode_shapes(linear, 4)], exact, rtol=1e-9)

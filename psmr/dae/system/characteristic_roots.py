@@ -10,6 +10,7 @@ a start of Newton's method on M itself, and is a root that it leads to close by.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ def characteristic_roots(linear: LinearDae) -> Roots:
     mass = sp.diags_array(np.repeat([1.0, 0.0], [n, linear.m]), format="csc")
     jacobian = sp.csc_array(linear.jacobian_at_once())
     found: list[tuple[complex, Complex, Complex, float]] = []
-    for guess, vector in _guesses(linear, linear.delays):
+    for guess, vector in _guesses(linear):
         if guess.imag < 0.0:
             continue
         root = _newton(mass, jacobian, linear.delays, guess, vector)
@@ -99,6 +100,64 @@ def characteristic_roots(linear: LinearDae) -> Roots:
     )
 
 
+def collocated(linear: LinearDae) -> LinearDae:
+    """Return the DAE without delays in which each delayed signal is a wave, collocated; sparse, of any size.
+
+    Its states behind those of the DAE are the waves at `NODES` Chebyshev points each.
+    """
+    assert linear.delays is not None
+    n, delays = linear.n, linear.delays
+    _, derivative = _chebyshev(NODES)
+    sources = sp.csr_matrix(delays.c).indices
+    signals = list(dict.fromkeys(zip(sources.tolist(), delays.tau.tolist(), strict=True)))
+    speed = sp.diags_array([2.0 / tau for _, tau in signals])
+    own = sp.csr_array(
+        (np.ones(len(signals)), (range(len(signals)), [source for source, _ in signals])),
+        shape=(len(signals), n + linear.m),
+    )
+    which = [signals.index(pair) for pair in zip(sources.tolist(), delays.tau.tolist(), strict=True)]
+    last = NODES * (np.array(which) + 1) - 1  # what is read is the far end of its wave
+    read = sp.csr_array(
+        (np.ones(len(which)), (range(len(which)), last)), shape=(len(which), NODES * len(signals))
+    )
+    once, late = sp.csc_matrix(linear.jacobian_at_once()), sp.csc_matrix(delays.b @ read)
+    driven = sp.csc_matrix(sp.kron(speed, derivative[1:, [0]]) @ own)
+    within = sp.kron(speed, derivative[1:, 1:])
+    names = tuple(f"wave{j + 1}.{k + 1}" for j in range(len(signals)) for k in range(NODES))
+    labels = linear.groups.max(initial=0) + 1 + np.arange(len(names))
+    return replace(
+        linear,
+        fx=sp.csc_matrix(sp.bmat([[once[:n, :n], late[:n]], [driven[:, :n], within]])),
+        fy=sp.csc_matrix(sp.vstack([once[:n, n:], driven[:, n:]])),
+        gx=sp.csc_matrix(sp.hstack([once[n:, :n], late[n:]])),
+        gy=sp.csc_matrix(once[n:, n:]),
+        names_x=(*linear.names_x, *names),
+        groups=np.concatenate([linear.groups[:n], labels, linear.groups[n:]]),
+        delays=None,
+    )
+
+
+def roots_from(linear: LinearDae, guesses: Complex, vectors: Complex) -> Complex:
+    """Return the roots that Newton's method reaches from guesses, each once.
+
+    Parameters
+    ----------
+    linear
+        A linear DAE with delays.
+    guesses, vectors
+        (k,) values in 1/s and (n + m, k) vectors.
+    """
+    assert linear.delays is not None
+    mass = sp.diags_array(np.repeat([1.0, 0.0], [linear.n, linear.m]), format="csc")
+    jacobian = sp.csc_array(linear.jacobian_at_once())
+    found: list[complex] = []
+    for guess, vector in zip(guesses, vectors.T, strict=True):
+        root = _newton(mass, jacobian, linear.delays, complex(guess), vector)
+        if root is not None and all(abs(root[0] - s) > SAME * max(1.0, abs(s)) for s in found):
+            found.append(root[0])
+    return np.array(found, dtype=complex)
+
+
 def _chebyshev(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the points cos(k pi / nodes) and the derivative of the polynomial through values there.
 
@@ -113,45 +172,20 @@ def _chebyshev(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return x, derivative - np.diag(derivative.sum(axis=1))
 
 
-def _guesses(linear: LinearDae, delays: Delays) -> list[tuple[complex, Complex]]:
+def _guesses(linear: LinearDae) -> list[tuple[complex, Complex]]:
     """Return eigenvalues of the collocated DAE, and what their vectors have in w."""
-    n, m = linear.n, linear.m
-    pairs = [
-        (int(source), float(tau))
-        for source, tau in zip(sp.csr_matrix(delays.c).indices, delays.tau, strict=True)
-    ]
-    signals = list(dict.fromkeys(pairs))
-    unknowns = n + NODES * len(signals)
-    if unknowns > MOST_UNKNOWNS:
+    n, waves = linear.n, collocated(linear)
+    if waves.n > MOST_UNKNOWNS:
         raise InputError(
-            f"{len(signals)} delayed signals of a system of {n} states: their roots need dense eigenvalues "
-            f"of order {unknowns}, above {MOST_UNKNOWNS}; delay fewer, or take linear.without_delays()"
+            f"{(waves.n - n) // NODES} delayed signals of a system of {n} states: their roots need dense "
+            f"eigenvalues of order {waves.n}, above {MOST_UNKNOWNS}; take psmr.mode_shapes for chosen ones, "
+            "delay fewer, or take linear.without_delays()"
         )
-    _, derivative = _chebyshev(NODES)
-    # z = (x, each signal at NODES points behind the first, which is the signal itself); y = follow z.
-    drive = np.zeros((n + m, unknowns))
-    drive[:, :n] = np.vstack([linear.fx.toarray(), linear.gx.toarray()])
-    for k, pair in enumerate(pairs):
-        column = n + NODES * (signals.index(pair) + 1) - 1
-        drive[:, column] += delays.b[:, [k]].toarray().ravel()
-    follow = np.zeros((m, unknowns))
-    if m:
-        try:
-            follow = -splu(sp.csc_matrix(linear.gy)).solve(drive[n:])
-        except RuntimeError as error:
-            raise SingularError(
-                "g_y is singular: the algebraic equations do not determine the algebraic variables here"
-            ) from error
-    matrix = np.zeros((unknowns, unknowns))
-    matrix[:n] = drive[:n] + linear.fy @ follow
-    w = np.vstack([np.eye(n, unknowns), follow])
-    for j, (source, tau) in enumerate(signals):
-        rows = slice(n + NODES * j, n + NODES * (j + 1))
-        matrix[rows, rows] += 2.0 / tau * derivative[1:, 1:]
-        matrix[rows] += 2.0 / tau * derivative[1:, [0]] * w[[source]]
-    s, vectors = scipy.linalg.eig(matrix)
-    order = np.lexsort((s.imag, -s.real))
-    return [(complex(s[k]), w @ vectors[:, k]) for k in order]
+    s, vectors = scipy.linalg.eig(waves.state_matrix())
+    w = vectors[:n]
+    if linear.m:
+        w = np.vstack([w, -splu(waves.gy).solve(waves.gx.toarray()) @ vectors])
+    return [(complex(s[k]), w[:, k]) for k in np.lexsort((s.imag, -s.real))]
 
 
 def _factorised(

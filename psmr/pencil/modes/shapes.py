@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.drawing import draw
 from psmr.base.errors import InputError, nearest
+from psmr.dae.system.characteristic_roots import collocated, roots_from
 from psmr.dae.system.linear import LinearDae
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
@@ -162,13 +163,26 @@ def mode_shapes(
     Raises
     ------
     InputError
-        For a choice without modes.
+        For a choice without modes, with delays also one of which the collocation alone has any.
     SingularError
         When gy is singular.
     """
     check_arguments(mode_shapes, locals())
-    found = find(ShiftInvert(linear), ModeChoice.of(modes)).s
+    found = _chosen(linear, ModeChoice.of(modes))
     return shapes_at(linear, found[np.argsort(-found.real / np.abs(found), kind="stable")])
+
+
+def _chosen(linear: LinearDae, choice: ModeChoice) -> NDArray[np.complex128]:
+    """Return the chosen modes in 1/s; with delays the roots that those of the collocated waves lead to."""
+    if linear.delays is None:
+        return np.asarray(find(ShiftInvert(linear), choice).s)
+    waves = collocated(linear)
+    found = find(ShiftInvert(waves), choice)
+    own = np.r_[: linear.n, waves.n : waves.n + waves.m]
+    roots = roots_from(linear, found.s, found.vectors[own])
+    if not len(roots):
+        raise InputError(f"{choice}: no root of the characteristic equation is there; ask for others")
+    return roots
 
 
 def shapes_at(linear: LinearDae, values: Iterable[complex]) -> tuple[ModeShape, ...]:
