@@ -63,8 +63,8 @@ psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells 
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
-psmr.figures.modes.shape_figures: compass participation_bars shape_drawing
-psmr.figures.run.lines: named_signals panels_with
+psmr.figures.modes.shape_figures: compass participation_bars shape_drawing shortened>shortened_name
+psmr.figures.run.lines: named_signals panels_with thinned
 psmr.figures.run.oneline: plants
 psmr.figures.run.plots: comparison panel_drawing trajectories
 psmr.figures.run.report: Origin run_page

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.components import AC3C, AC5C, AC8C, DC2C, DC4C
-from tests.devices.test_alternator_exciters import AC5, ceiling, check_diagram, check_record, error_of
+from psmr import Device
+from psmr.errors import InputError
+from tests.components import AC3C, AC5C, AC8C, DC2C, DC4C, ESAC2A
+from tests.devices.test_alternator_exciters import AC2, AC5, ceiling, check_diagram, check_record, error_of
 from tests.devices.test_planning_exciters import SATURATION, fex, potential, saturation
 
 AC3 = {
@@ -176,6 +178,22 @@ def test_it_is_its_block_diagram(kind):
 def test_a_constant_source(kind):
     """With sw_1 = 2 the source is k_p, whatever the terminals have."""
     check_diagram(kind, PARAMETERS[kind] | {"sw_1": 2.0, "k_p": 1.2}, *SHOWN[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        (ESAC2A, {"k_e": 0.0}, r"k_e = 0\.0: must be > 0"),
+        (AC3C, {"k_pr": 0.0, "k_ir": 0.0}, r"k_pr = k_ir = 0: one of them must be > 0"),
+        (AC3C, {"t_b": 0.0}, r"t_b = 0 and t_c = 0\.1"),
+        (AC5C, {"v_r_min": 5.0}, r"v_r_min = 5: must be below v_r_max"),
+        (AC8C, {"sw_1": 3.0}, r"sw_1 = 3"),
+        (DC4C, {"t_dr": 0.0}, r"t_dr = 0 and k_dr = 0\.1"),
+    ],
+)
+def test_what_it_objects_to(kind, change, message):
+    with pytest.raises(InputError, match=message):
+        Device("d", kind, (PARAMETERS | {ESAC2A: AC2})[kind] | change)
 
 
 RECORDS = {

@@ -9,7 +9,7 @@ import scipy.linalg
 import psmr
 from psmr import mode_shapes
 from psmr.errors import InputError
-from tests.internals import Words, compass, participation_bars, shape_drawing, shapes_at
+from tests.internals import Words, compass, participation_bars, shape_drawing, shapes_at, shortened_name
 
 KUNDUR = Path(__file__).resolve().parents[2] / "cases" / "kundur" / "kundur.toml"
 
@@ -79,6 +79,19 @@ def test_figures_name_what_matters(linear):
     assert shape.plot(figure.axes[0]) is figure
     assert "0.614 Hz" in repr(shape)
     assert "<table" in shape._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("name", "longest", "shown"),
+    [
+        ("bus5_zero", 10, "bus5_zero"),
+        ("transformer2-7_zero.i", 16, "trans…2-7_zero.i"),
+        ("transformer1-4_zero", 10, "t…1-4_zero"),
+        ("1-2-3-4-5-6-7-8-9", 10, "1-2-3…-8-9"),
+    ],
+)
+def test_a_name_that_is_too_long_keeps_what_tells_it_from_others(name, longest, shown):
+    assert shortened_name(name, longest) == shown
 
 
 def test_a_system_is_not_a_linear_one():

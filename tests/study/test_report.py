@@ -7,7 +7,7 @@ import pytest
 import psmr
 from psmr import one_line
 from psmr.errors import InputError
-from tests.internals import plants, save, trajectories
+from tests.internals import plants, save, thinned, trajectories
 
 
 def texts(figure):
@@ -41,6 +41,17 @@ def test_trajectories_mark_the_events(fault_run):
     assert "fault at bus5 cleared, line5-7 tripped, 1.1 s" in texts(figure)
     (window,) = figure.axes[0].patches
     assert np.unique(window.get_xy()[:, 0]) == pytest.approx([1.0, 1.1])
+
+
+def test_a_long_step_ahead_of_an_event_is_drawn_to_its_end():
+    """Flat in one step to a fault at 0.1 s, then 4000 points that swing: no line falls from 0 to 0.1 s."""
+    after = np.linspace(0.1, 0.4, 4000)
+    t = np.concatenate([[0.0, 0.1], after])
+    values = np.concatenate([[1.0, 1.0], 0.7 + 0.3 * np.cos(2000 * (after - 0.1))])[:, None]
+    shown, line = thinned(t, values)
+    assert np.interp(np.linspace(0.0, 0.0999, 9), shown, line[:, 0]) == pytest.approx(np.ones(9))
+    assert len(shown) <= 710
+    assert (line.min(), line.max()) == (values.min(), values.max())
 
 
 def test_chosen_signals_make_a_panel_each_kind(fault_run):

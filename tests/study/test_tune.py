@@ -284,7 +284,7 @@ def test_the_files_of_a_tuning_appear_together_or_not_at_all(wscc9, tmp_path, ca
 
 
 def test_a_tuning_with_delays_knows_the_past(monkeypatch):
-    """Its figures are those of the certificate; steps at which a method cannot read a delay are none."""
+    """Its figures are those of the certificate; a step with which a method cannot read a delay has none."""
     late = psmr.with_delays(psmr.build(psmr.case("wscc9")), {"AVR2.v": 0.03, "PSS3.omega": 0.012})
     known = list(candidates.families(late.linearise()))
     assert any(family.split for family in known)

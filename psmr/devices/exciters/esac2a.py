@@ -49,6 +49,7 @@ class ESAC2A(RateFeedback):
     k_b = Parameter("pu", "gain of the second stage", positive, 1.0)
     v_r_max = Parameter("pu", "upper limit of the exciter's input")
     v_r_min = Parameter("pu", "lower limit of the exciter's input")
+    k_e = Parameter("pu", "constant of the exciter (1 where separately excited)", positive)
     v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
     k_h = Parameter("pu", "gain of the feedback of the exciter's field current", nonnegative, 0.0)
 

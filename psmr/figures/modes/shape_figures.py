@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,13 @@ Shares = tuple[Sequence[str], NDArray[np.float64]]
 
 # More names than this around one circle cover each other.
 NAMED = 12
-# Letters of a name that has room beside a bar.
-LONGEST = 16
+# Letters of a name that has room beside a bar, and beside the circle.
+BESIDE_BAR, BESIDE_CIRCLE = 16, 10
 # A phasor shorter than this part of the largest counts as none.
 SHORTEST = 0.03
+
+# Where the drawing begins, in radii of the circle.
+LEFT = -2.05
 
 # An arrow: width of its shaft, and its head in parts of that.
 SHAFT, HEAD_WIDTH, HEAD_LENGTH, HEAD_AXIS = 0.035, 4.0, 5.0, 4.5
@@ -59,7 +63,7 @@ def compass(title: str, quantity: str, phasors: Phasors, ax: Axes | None = None)
     -------
     Figure
     """
-    return _drawn(_panel(_phasors(title, quantity, phasors), -1.8, 1.8), ax)
+    return _drawn(_panel(_phasors(title, quantity, phasors), LEFT, -LEFT), ax)
 
 
 def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
@@ -82,7 +86,7 @@ def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
 def shape_drawing(title: str, quantity: str, phasors: Phasors, shares: Shares) -> Drawing:
     """Return compass and bars beside one another, for a narrow page; see the two."""
     marks = [*_phasors(title, quantity, phasors), *_bars(shares, left=3.2, width=1.3)]
-    return Drawing((_panel(marks, -1.75, 4.85),), 5.1, 2.25)
+    return Drawing((_panel(marks, LEFT, 4.85),), 5.1, 2.25)
 
 
 def _panel(marks: Sequence[Mark], left: float, right: float) -> Panel:
@@ -112,7 +116,7 @@ def _phasors(title: str, quantity: str, phasors: Phasors) -> list[Mark]:
     left_out = len(parts) - min(len(large), NAMED)
     words = WORDS.get(quantity, quantity)
     rest = f", {left_out} smaller not named" if left_out else ""
-    return [*marks, Words(f"{title}\n{words}{rest}", (-1.75, 1.7), va="top", size=9.0)]
+    return [*marks, Words(f"{title}\n{words}{rest}", (LEFT + 0.05, 1.7), va="top", size=9.0)]
 
 
 def _arrow(part: complex) -> Area:
@@ -136,7 +140,7 @@ def _bars(given: Shares, left: float, width: float) -> list[Mark]:
         corners = [y - 0.1, y - 0.1, y + 0.1, y + 0.1]
         marks.append(Area([left, left + length, left + length, left], corners, BLUE))
         marks.append(Words(share, (left + length + 0.06, y), va="center"))
-        marks.append(Words(_short(name), (left - 0.08, y), va="center", ha="right"))
+        marks.append(Words(shortened(name, BESIDE_BAR), (left - 0.08, y), va="center", ha="right"))
     return marks
 
 
@@ -147,12 +151,17 @@ def _names(items: list[tuple[str, complex]], side: int) -> list[Mark]:
     edge, marks = 1.18 * side, list[Mark]()
     for (name, tip), height in zip(items, heights, strict=True):
         where = "left" if side > 0 else "right"
-        marks.append(Words(name, (edge + 0.04 * side, height), va="center", ha=where))  # type: ignore[arg-type]
+        words = shortened(name, BESIDE_CIRCLE)
+        marks.append(Words(words, (edge + 0.04 * side, height), va="center", ha=where))  # type: ignore[arg-type]
         marks.append(Line([tip.real, edge], [tip.imag, height], FAINT, 0.5))
     return marks
 
 
-def _short(name: str) -> str:
-    """Return a name as long as it has room beside a bar."""
-    half = LONGEST // 2
-    return name if len(name) <= LONGEST else f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[1 - half :]}"
+def shortened(name: str, longest: int) -> str:
+    """Return a name of at most so many letters; what it leaves out is of its first word, the kind."""
+    excess = len(name) - longest + 1
+    if excess <= 1:
+        return name
+    word = len(re.match(r"[^\W\d_]*", name)[0])  # type: ignore[index]
+    begin = word - excess if word >= excess else longest // 2
+    return f"{name[:begin]}\N{HORIZONTAL ELLIPSIS}{name[begin + excess :]}"

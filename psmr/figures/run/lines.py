@@ -214,17 +214,21 @@ def faulted_neighbourhood(run: Recorded) -> tuple[str, ...]:
 
 
 def thinned(t: Reals, values: Reals, points: int = POINTS) -> tuple[Reals, Reals]:
-    """Return (L,) times and (L, j) values, of more than `points` only the extremes of each stretch.
+    """Return (L,) times and (L, j) values, of more than `points` only ends and extremes of each stretch.
 
     Rows are kept whole: where one column has its lowest or highest value of a stretch, all keep that row.
+    A stretch ends at an event, and after a part of the rows and of the time, so that a long step has one of
+    its own.
     """
     if len(t) <= points:
         return t, values
-    edges = np.linspace(0, len(t), max(2, points // (2 * values.shape[1])) + 1).astype(int)
-    kept = {0, len(t) - 1}
-    for a, b in pairwise(edges):
-        part = values[a:b]
-        kept |= set((a + part.argmin(axis=0)).tolist()) | set((a + part.argmax(axis=0)).tolist())
+    count = max(2, points // (2 * values.shape[1] + 2))
+    part = np.floor(count / 2 * (np.arange(len(t)) / len(t) + (t - t[0]) / (t[-1] - t[0])))
+    edges = np.flatnonzero((np.diff(part) > 0) | (np.diff(t) == 0)) + 1
+    kept: set[int] = set()
+    for a, b in pairwise([0, *edges.tolist(), len(t)]):
+        stretch = values[a:b]
+        kept |= {a, b - 1, *(a + stretch.argmin(axis=0)).tolist(), *(a + stretch.argmax(axis=0)).tolist()}
     rows = np.array(sorted(kept))
     return t[rows], values[rows]
 
