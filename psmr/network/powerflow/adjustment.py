@@ -32,12 +32,20 @@ ROUNDS = 100
 """Most power flows."""
 TURNS = 2
 """How often a control may turn round."""
+HALVINGS = 4
+"""How often a move is halved that leads to no power flow."""
 INSIDE = 1e-4
 """What a quantity may be outside its band, in pu of voltage, and of power on the system base."""
+STILL = 1e-9
+"""Difference below which two positions are one."""
 BLIND = 1e-6
 """Sensitivity below which a control does not act on what it controls."""
+DEPENDENT = 1e-6
+"""Part of the largest effect below which controls, moved over their ranges together, have none."""
 SHOWN = 6
 AT_END = "is at the end of its range"
+NO_POSITION = "has no position within the band"
+NO_FLOW = "would move on, to where the power flow has no solution"
 
 
 @dataclass
@@ -57,10 +65,10 @@ class _Control:
     def moved(self, wanted: float) -> float:
         """Return the position for a wanted one: the nearest one beyond where it is now, within the range."""
         wanted = float(np.clip(wanted, self.positions[0], self.positions[-1]))
-        if self.continuous:
+        if self.continuous or abs(wanted - self.at) < STILL:
             return wanted
         beyond = self.positions[
-            self.positions > self.at + 1e-9 if wanted > self.at else self.positions < self.at - 1e-9
+            self.positions > self.at + STILL if wanted > self.at else self.positions < self.at - STILL
         ]
         return self.at if not beyond.size else float(beyond[np.argmin(np.abs(beyond - wanted))])
 
@@ -104,19 +112,18 @@ def adjusted(case: Case, adjust: Sequence[str], solve: Callable[..., PowerFlow])
         wanted = _wanted(case, flow, controls)
         if not wanted:
             break
-        try:
+        for _ in range(1 + HALVINGS):
             new = _placed(case, controls, wanted)
-            flow = solve(new, start=flow)
-        except PowerFlowError:
-            # Too far at once: half as far, and where that fails as well nothing more.
-            wanted = {
-                i: c.moved(c.at + (wanted[i] - c.at) / 2) for i, c in enumerate(controls) if i in wanted
-            }
             try:
-                new = _placed(case, controls, wanted)
                 flow = solve(new, start=flow)
-            except PowerFlowError:
                 break
+            except PowerFlowError:
+                halves = {i: (controls[i].at + at) / 2 for i, at in wanted.items()}
+                wanted = {i: controls[i].moved(half) for i, half in halves.items()}
+        else:
+            for i in wanted:
+                controls[i].stuck = NO_FLOW
+            break
         case = new
         for i, at in wanted.items():
             control = controls[i]
@@ -167,7 +174,7 @@ def _wanted(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> dict[i
     for i, (control, value) in enumerate(zip(controls, values, strict=True)):
         low, high = _band(control.row, case.base_mva)
         error = low - value if value < low - INSIDE else high - value if value > high + INSIDE else 0.0
-        if error and control.stuck in ("", AT_END):
+        if error and (control.stuck != NO_POSITION or control.continuous or control.turns < TURNS):
             control.stuck = ""
             errors[i] = error
     if not errors:
@@ -181,25 +188,31 @@ def _wanted(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> dict[i
         at = control.moved(control.at + step)
         if abs(slope) < BLIND:
             control.stuck = "does not act on it"
-        elif abs(at - control.at) < 1e-9:
-            control.stuck = AT_END
+        elif abs(at - control.at) < STILL:
+            ends = control.positions[[0, -1]]
+            control.stuck = AT_END if np.abs(ends - control.at).min() < STILL else NO_POSITION
         elif np.sign(at - control.at) == -control.last and control.turns >= TURNS and not control.continuous:
-            control.stuck = "has no position within the band"
+            control.stuck = NO_POSITION
         else:
             wanted[i] = at
     return wanted
 
 
 def _steps(slopes: Reals, errors: Reals, controls: Sequence[_Control]) -> Reals:
-    """Return by how much controls move together: each keeps what it controls, or is at an end."""
+    """Return by how much controls move together: each keeps what it controls, or is at an end.
+
+    What moves nothing, phase shifters in all branches of a cut by one angle, is no part of a step.
+    """
     at = np.array([control.at for control in controls])
     low = np.array([control.positions[0] for control in controls]) - at
     high = np.array([control.positions[-1] for control in controls]) - at
+    span = high - low
     steps = np.zeros(len(controls))
     free = np.abs(np.diag(slopes)) >= BLIND
     while free.any():
         left = errors[free] - slopes[np.ix_(free, ~free)] @ steps[~free]
-        steps[free] = np.linalg.lstsq(slopes[np.ix_(free, free)], left)[0]
+        over_range = slopes[np.ix_(free, free)] * span[free]
+        steps[free] = span[free] * np.linalg.lstsq(over_range, left, rcond=DEPENDENT)[0]
         beyond = free & ((steps < low) | (steps > high))
         if not beyond.any():
             break
@@ -321,7 +334,7 @@ def _placed(case: Case, controls: Sequence[_Control], wanted: dict[int, float]) 
 
 def _tell(case: Case, flow: PowerFlow, controls: Sequence[_Control], adjust: Sequence[str]) -> None:
     """Warn of what was moved, and of what is outside its band all the same."""
-    moved = [c for c in controls if abs(c.at - c.began) > 1e-9]
+    moved = [c for c in controls if abs(c.at - c.began) > STILL]
     words = f"{len(controls)} controls ({', '.join(adjust)}): {len(moved)} moved"
     words += _listed([f"{c.row.name} {c.began:.6g} to {c.at:.6g}" for c in moved])
     outside = []

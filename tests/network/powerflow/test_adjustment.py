@@ -212,3 +212,39 @@ def test_a_control_at_its_end_comes_back():
     assert [row.b_mvar for row in moved.shunts] == pytest.approx(
         [row.b_mvar for row in expected.shunts], abs=0.5
     )
+
+
+def cut(first: float, second: float) -> Case:
+    """Phase shifters in both branches from the slack to the loads, each with a band of 5 MW."""
+    shifter = {"controls": "active", "tap_min": -30.0, "tap_max": 30.0, "regulating": True}
+    bands = [{"control_low": low, "control_high": low + 5.0} for low in (first, second)]
+    return Case(
+        *("cut", 100.0, 60.0, (BusRow(1), BusRow(2), BusRow(3))),
+        lines=(LineRow(2, 3, 0.05),),
+        loads=tuple(LoadRow(bus, 50.0, 10.0, POWER, POWER) for bus in (2, 3)),
+        transformers=tuple(
+            TransformerRow(1, bus, 0.1, **shifter, **band) for bus, band in zip((2, 3), bands, strict=True)
+        ),
+        generators=(GeneratorRow("G1", 1, "slack", v=1.02),),
+    )
+
+
+def test_phase_shifters_in_a_cut_share_what_they_cannot_give():
+    """Bands from 70 and 90 MW for 100 MW of load, without losses: 40 and 60 MW, as near to both.
+
+    Turned together they move nothing; what one is turned the other is turned back.
+    """
+    with pytest.warns(PsmrWarning, match=r"2 moved .*; 2 outside .*: has no position within the band"):
+        moved = adjusted(cut(70.0, 90.0), ["phase-shifters"], power_flow)
+    shift, back = (row.shift_deg for row in moved.transformers)
+    assert shift == pytest.approx(-back, abs=1e-6)
+    # sin of the angle between the buses, of equal voltages, over the reactance.
+    flow = power_flow(moved)
+    voltage = flow.voltage * np.exp(1j * np.radians([0.0, shift, back]))
+    sent = [(flow.voltage[0] * np.conj((flow.voltage[0] - v) / 0.1j)).real for v in voltage[1:]]
+    assert sent == pytest.approx([0.4, 0.6], abs=1e-4)
+
+
+def test_a_control_that_stands_still_within_its_range_is_not_at_its_end():
+    with pytest.warns(PsmrWarning, match=r"0 moved; 2 outside .*: has no position .*: has no position"):
+        adjusted(cut(60.0, 60.0), ["phase-shifters"], power_flow)
