@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.base.files import TABLES
+from psmr.base.files import PICTURES, TABLES
 from psmr.base.numbers import real_in
 from psmr.cli.console import print_json, show, tell_written, write_csv
 from psmr.cli.options import add_command, input_file, output_option, path, require_targets
@@ -41,11 +41,15 @@ def add(subparsers: Any) -> None:
     compare.add_argument(
         "--modules", nargs="+", metavar="MODULE", default=(), help="modules of your own, by name"
     )
+    compare.add_argument(
+        "--figure", type=path, metavar="FILE", help="draw the most different signals (.svg, .png, .pdf)"
+    )
     output_option(compare, "FILE", "write the table as CSV")
 
 
 def command(arguments: argparse.Namespace) -> None:
     """Compare a run with a trace."""
+    require_targets({"--figure": arguments.figure}, PICTURES)
     require_targets({"-o": arguments.output}, TABLES)
     from psmr.cli.run_study import saved_or_run
     from psmr.study.trace.against import compare_trace
@@ -53,9 +57,13 @@ def command(arguments: argparse.Namespace) -> None:
 
     trace = read_trace(arguments.trace, arguments.map, arguments.shift)
     found = compare_trace(saved_or_run(arguments.run, arguments.modules), trace)
+    if arguments.figure:
+        from psmr.figures.canvas import save
+
+        save(found.plot(), arguments.figure)
     write_csv(arguments.output, found.table)
     if arguments.json:
         print_json({"signals": found.table.to_dict("records"), "devices": found.devices.to_dict("records")})
         return
     show(str(found))
-    tell_written(arguments.output)
+    tell_written(arguments.figure, arguments.output)

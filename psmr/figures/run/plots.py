@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psmr.base.arguments import check_arguments, positive_number
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
 from psmr.figures.chart import COLOURS, STITCHED, Axis, Drawing, Line, Mark, Panel, Point
 from psmr.figures.labels import unbroken
@@ -119,7 +121,7 @@ def trajectories(
     x = float(run.t[0]), float(run.t[-1] if until is None else until)
     points = 72.0 * 0.775 * width, 72.0 * 0.8 * panel_height
     drawn = [_panel(run, panel, points, x, first=k == 0) for k, panel in enumerate(panels)]
-    text = _wrapped(_title(run) if title is None else title, width)
+    text = wrapped(title_of(run) if title is None else title, width)
     height = 0.75 + panel_height * len(panels)
     return to_matplotlib(Drawing(drawn, width, height, text, shared=True))
 
@@ -170,22 +172,52 @@ def comparison(
     drawn: list[Panel] = []
     for k, panel in enumerate(panels):
         mine, yours = values_of(run, panel), values_of(other, panel)
-        marks, y = line_marks(run, panel, mine, (72.0 * 0.775 * width, 140.0), x)
         rows, at = at_rows_of(run.t, other.t, yours)
-        below: list[Mark] = []
-        for colour, column in zip(COLOURS, shown_of(run, panel, mine), strict=False):
-            marks.append(Line(other.t, yours[:, column], colour, 1.0, STITCHED))
-            below.append(Line(run.t[rows], at[:, column] - mine[rows, column], colour, 1.0))
-        events = event_lines(run, other)
-        above = [*events, *marks, *(event_captions(run, other) if k == 0 else ())]
-        drawn.append(Panel(above, Axis("time [s]", x), Axis(axis_words(run, panel), y)))
-        words = f"difference [{_unit(run, panel)}]"
-        drawn.append(Panel([*events, *below], Axis("time [s]", x), Axis(words)))
-    full, dashed = labels or (_title(run), _title(other))
-    words = _wrapped(f"full: {full}\ndashed: {dashed}; difference: dashed less full", width)
+        off = Curves(run.t[rows], at - mine[rows])
+        events = event_lines(run, other), event_captions(run, other) if k == 0 else ()
+        drawn += over_one_another(run, panel, mine, Curves(other.t, yours), [off], events, x, width)
+    full, dashed = labels or (title_of(run), title_of(other))
+    words = wrapped(f"full: {full}\ndashed: {dashed}; difference: dashed less full", width)
     ratios = [2.2, 1.0] * len(panels)
     height = 0.75 + 3.4 * len(panels)
     return to_matplotlib(Drawing(drawn, width, height, words, ratios=ratios, shared=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """(K,) times and (K, j) values, with the dashes of their lines."""
+
+    t: Reals
+    values: Reals
+    dashes: tuple[float, ...] = ()
+
+
+def over_one_another(
+    run: Recorded,
+    names: Sequence[str],
+    mine: Reals,
+    yours: Curves,
+    differences: Sequence[Curves],
+    events: tuple[Sequence[Mark], Sequence[Mark]],
+    x: Point,
+    width: float,
+) -> tuple[Panel, Panel]:
+    """Return signals of one kind of a run with others dashed over them, and the panel of differences below.
+
+    `events` are the marks in both panels and the captions above the upper one, `width` that of the figure in
+    inches. Of more than nine signals the same ones are drawn of all.
+    """
+    marks, y = line_marks(run, names, mine, (72.0 * 0.775 * width, 140.0), x)
+    if y is not None and not y[0] <= np.nanmin(yours.values) <= np.nanmax(yours.values) <= y[1]:
+        y = None  # only the run's own lines are flat
+    below: list[Mark] = []
+    for colour, column in zip(COLOURS, shown_of(run, names, mine), strict=False):
+        marks.append(Line(yours.t, yours.values[:, column], colour, 1.0, STITCHED))
+        below += [Line(off.t, off.values[:, column], colour, 1.0, off.dashes) for off in differences]
+    lines, captions = events
+    upper = Panel([*lines, *marks, *captions], Axis("time [s]", x), Axis(axis_words(run, names), y))
+    words = f"difference [{_unit(run, names)}]"
+    return upper, Panel([*lines, *below], Axis("time [s]", x), Axis(words))
 
 
 def _panel(run: Recorded, names: Sequence[str], size: Size, x: Point | None, first: bool) -> Panel:
@@ -203,7 +235,7 @@ def axis_words(run: Recorded, names: Sequence[str]) -> str:
     return f"{words} [{_unit(run, names)}]"
 
 
-def _wrapped(text: str, width: float) -> str:
+def wrapped(text: str, width: float) -> str:
     """Return a title in lines: one wider than the figure would widen it; about 13 letters fit an inch."""
     return "\n".join(textwrap.fill(unbroken(line), int(13 * width)) for line in text.split("\n"))
 
@@ -226,5 +258,6 @@ def kind_of(name: str) -> str:
     return kind.partition("_")[0] if kind.endswith(("_from", "_to")) else kind
 
 
-def _title(run: Recorded) -> str:
+def title_of(run: Recorded) -> str:
+    """Return what a run is called where nothing else is said: its system and scheme."""
     return f"{run.name}: {run.scheme}" if run.name else str(run.scheme)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
+from psmr.base.drawing import draw
 from psmr.base.errors import InputError, nearest
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.variable_step import VariableStep
@@ -25,6 +27,9 @@ from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 from psmr.study.trace.columns import Column, converted, recognised
 from psmr.study.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REFERENCE = 1e-7
 """Tolerance of the reference: its error is below the digits that traces are printed with."""
@@ -63,6 +68,12 @@ class AgainstTrace:
         What the columns of the trace were read as, by signal.
     unknown
         Columns that are no signals of the run, and left out.
+    run
+        The run.
+    trace
+        The points of the trace within the run, by signal and in the signals' units.
+    computed, exact
+        The run's values and the reference's at those times, a column per signal.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -70,8 +81,12 @@ class AgainstTrace:
     shift: float
     reference: VariableStep
     left_out: int
-    columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
-    unknown: tuple[str, ...] = ()
+    columns: Mapping[str, Column] = field(repr=False)
+    unknown: tuple[str, ...]
+    run: Run = field(repr=False)
+    trace: Trace = field(repr=False)
+    computed: pd.DataFrame = field(repr=False)
+    exact: pd.DataFrame = field(repr=False)
 
     @property
     def numerics(self) -> float:
@@ -79,6 +94,11 @@ class AgainstTrace:
         scale = self.table["part"].div(self.table["rms"].where(self.table["rms"] > 0.0, 1.0))
         numerics, model = (float(_rms((self.table[of] * scale).to_numpy())) for of in ("numerics", "model"))
         return numerics / (numerics + model) if numerics + model > 0.0 else 0.0
+
+    def plot(self) -> Figure:
+        """Return a figure of the most different signals; see `psmr.figures.run.against.against_trace`."""
+        figure: Figure = draw("run.against.against_trace", self)
+        return figure
 
     def __str__(self) -> str:
         table = (
@@ -164,7 +184,19 @@ def compare_trace(run: Run, trace: Trace) -> AgainstTrace:
     ).sort_values("part", ascending=False, ignore_index=True)
     late = _late(finer, t, theirs / scale, names, scale)
     left_out = int((~inside).sum())
-    return AgainstTrace(table, _by_device(table), late, reference, left_out, columns, unknown)
+    return AgainstTrace(
+        table,
+        _by_device(table),
+        late,
+        reference,
+        left_out,
+        columns,
+        unknown,
+        run,
+        Trace(t, dict(zip(names, theirs.T, strict=True)), trace.source, columns),
+        pd.DataFrame(ours, t, names),
+        pd.DataFrame(exact, t, names),
+    )
 
 
 def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, Column], dict[str, Reals]]:

@@ -90,11 +90,56 @@ def test_the_command_takes_names_and_units_from_a_map(tmp_path, monkeypatch, cap
     (tmp_path / "map.csv").write_text("column,signal,scale,offset\nSPD 2,G2.omega,1,1\n")
     study = 'format = "psmr-study"\nversion = 1\ncase = "wscc9"\n[simulation]\nt_end = 0.5\n'
     (tmp_path / "study.toml").write_text(study)
-    assert main(["compare", "study.toml", "trace.csv", "--map", "map.csv", "-o", "table.csv", "--json"]) == 0
+    assert (
+        main(
+            [
+                "compare",
+                "study.toml",
+                "trace.csv",
+                "--map",
+                "map.csv",
+                "-o",
+                "table.csv",
+                "--json",
+                "--figure",
+                "compare.svg",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert [row["device"] for row in found["devices"]] == ["G2"]
     assert found["signals"][0]["rms"] < 1e-9
+    assert "<svg" in (tmp_path / "compare.svg").read_text()
     assert (tmp_path / "table.csv").read_text().startswith("signal,rms,largest,t,numerics,model,range,part")
+
+
+def test_the_figure_shows_the_most_different_signals_with_their_numerics(run, exact, tmp_path):
+    """The trace over the run, and below the trace less the run beside the reference less the run."""
+    times = np.linspace(0.01, 2.99, 299)
+    found = psmr.compare_trace(run, psmr.read_trace(written(tmp_path / "trace.csv", exact, times)))
+    speeds, off, *voltages = found.plot().axes
+    names = [name for name in found.table.signal if name.endswith(".omega")]
+    assert sorted(text.get_text() for text in speeds.texts if text.get_text() in ("G1", "G2", "G3")) == [
+        *("G1", "G2", "G3")
+    ]
+    dashed = [line for line in speeds.get_lines() if len(line.get_xdata()) == len(times)]
+    differences = [line for line in off.get_lines() if len(line.get_xdata()) == len(times)]
+    for k, name in enumerate(names):
+        theirs, ours = exact.at(times, [name])[name], run.at(times, [name])[name]
+        assert dashed[k].get_ydata() == pytest.approx(theirs, abs=1e-12)
+        assert differences[2 * k].get_ydata() == pytest.approx(theirs - ours, abs=1e-12)
+        assert differences[2 * k + 1].get_ydata() == pytest.approx(theirs - ours, abs=1e-6)
+    assert len(voltages) == 2
+
+
+def test_the_figure_of_a_run_at_rest_shows_a_trace_that_moves(system, tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("t,G2.omega\n0.1,1.0\n0.2,1.05\n0.3,0.95\n")
+    rest = psmr.simulate(system, psmr.SingleRate("TM", h=0.02), 0.5)
+    above, _ = psmr.compare_trace(rest, psmr.read_trace(path)).plot().axes
+    assert above.get_ylim()[0] <= 0.95
+    assert above.get_ylim()[1] >= 1.05
 
 
 @pytest.mark.parametrize(
