@@ -31,6 +31,9 @@ REAL = 1e-9
 GROWTH = 0.1
 """Part of the elements by which a set that measures too much grows at once."""
 
+FARTHEST = 0.1
+"""Distance of the mode that is meant from the value given, relative to that."""
+
 
 @dataclass(frozen=True)
 class DeformationChoice:
@@ -110,15 +113,15 @@ def by_deformation(
     full
         The system with every element of interest dynamic, ``psmr.build(case, dynamic=psmr.Region("all"))``.
     modes
-        Eigenvalues of it in 1/s, of `psmr.modes` for instance; the nearest ones are meant.
+        Eigenvalues of it in 1/s, of `psmr.modes` for instance; the nearest ones are meant, within 10 %.
     tolerance
         Largest relative deformation, a fraction.
 
     Raises
     ------
     PartitionError
-        For a tolerance that is not positive, a mode of zero or one that cannot be followed from the full
-        system to the hybrid: nothing is promised of it.
+        For a tolerance that is not positive, a value with no mode near it, a mode of zero or one that cannot
+        be followed from the full system to the hybrid: nothing is promised of it.
     """
     wanted = [complex(s) for s in np.atleast_1d(np.asarray(modes, dtype=complex))]
     if not (np.isfinite(tolerance) and tolerance > 0):
@@ -180,6 +183,12 @@ class _Search:
         for s, mode in zip(wanted, found, strict=True):
             if abs(mode.s) < 1e-6:
                 raise PartitionError(f"mode {s:.4g} 1/s: is zero in the full system, which nothing deforms")
+            if abs(mode.s - s) > FARTHEST * abs(s):
+                raise PartitionError(
+                    f"mode {s:.4g} 1/s: none of the full system lies within {FARTHEST:.0%} of it, the"
+                    f" nearest is {mode.s:.4g} 1/s; take it from the modes in full dynamics"
+                    " (psmr modes CASE --network)"
+                )
         self.start = _State(self.everything, whole, found)
         # (modes, K): relative deformation by making each element a phasor, to first order.
         self.factors = np.array([-self.pencil.slopes(m, whole) / m.s for m in found])

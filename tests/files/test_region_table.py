@@ -56,6 +56,15 @@ def test_a_region_by_the_error_of_modes_is_the_one_that_is_measured(written, tmp
     assert psmr.read_case(tmp_path / "again.toml").dynamic == case.dynamic
 
 
+def test_modes_that_phasors_keep_need_no_region(written):
+    """The swing moves by 0.056 % where all is phasors."""
+    case = psmr.read_case(written('error = 0.01\nmodes = "-0.231+8.601j"'))
+    with pytest.warns(PsmrWarning, match=r"0 of 23 elements .* at most 0\.0563 %"):
+        system = psmr.build(case, loads="impedance")
+    phasors = psmr.build(case, loads="impedance", dynamic=psmr.Region("none"))
+    assert system.names_x == phasors.names_x
+
+
 @pytest.mark.parametrize(
     ("table", "words"),
     [

@@ -125,6 +125,10 @@ def test_a_phasor_system_and_an_unknown_element_are_refused(case, full):
         partitioning.measured_deformation(full, LOOP, ["bus33"])
     with pytest.raises(PartitionError, match="is zero"):
         partitioning.by_deformation(full, 0.0, 0.01)
+    with pytest.raises(
+        PartitionError, match=r"-1000\+2000j 1/s: none .* within 10% .* nearest is -309\+2018j"
+    ):
+        partitioning.by_deformation(full, -1000 + 2000j, 0.01)
     with pytest.raises(PartitionError, match="none is given"):
         partitioning.by_deformation(full, (), 0.01)
 

@@ -85,7 +85,7 @@ class Region:
         self._check_error()
         if not self.buses and not self.devices and self.error is None:
             raise InputError(
-                'a region names no bus and no device; write psmr.Region(5) or psmr.Region("all")'
+                'a region names no bus and no device; name them, as in buses = 5, or buses = "all"'
             )
         if self.within < 0:
             raise InputError(f"Region: within = {self.within}: must be >= 0, a number of branches")

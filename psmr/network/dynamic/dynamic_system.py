@@ -66,10 +66,9 @@ def with_dynamics(system: System, region: Region, frequency: float) -> System:
         For a region that cannot be: a name that is not there, a branch without an inductance, a bus whose
         voltage nothing determines, an error that nothing is measured to keep.
     """
-    if region.buses == (NONE,):
-        return system
     try:
-        return _with_dynamics(system, _by_devices(system, region, frequency), frequency)
+        named = _by_devices(system, region, frequency)
+        return system if named.buses == (NONE,) else _with_dynamics(system, named, frequency)
     except InputError as error:
         raise placed(error, type(error), region.where) from error
 
@@ -89,7 +88,7 @@ def _by_devices(system: System, region: Region, frequency: float) -> Region:
     except partitioning.PartitionError as error:
         raise InputError(f"Region: {region}: {error}") from error
     warnings.warn(f"Region: {region}: {choice}", PsmrWarning, stacklevel=5)
-    return replace(named, buses=(), devices=choice.devices)
+    return replace(named, buses=() if choice.devices else (NONE,), devices=choice.devices)
 
 
 def _with_dynamics(system: System, region: Region, frequency: float) -> System:
