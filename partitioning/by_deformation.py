@@ -74,9 +74,12 @@ class DeformationChoice:
         full, hybrid = np.array(self.modes), np.array(self.hybrid)
         return pd.DataFrame(
             {
-                **{"real": full.real, "imag": full.imag},
-                **{"real_hybrid": hybrid.real, "imag_hybrid": hybrid.imag},
-                **{"predicted": self.predicted, "measured": self.measured},
+                "real": full.real,
+                "imag": full.imag,
+                "real_hybrid": hybrid.real,
+                "imag_hybrid": hybrid.imag,
+                "predicted": self.predicted,
+                "measured": self.measured,
             }
         )
 

@@ -113,7 +113,7 @@ def write_outputs(
             network = page.network(run)
         say(f"drawing {files[-1].name}")
         words = run_page(
-            *(run, page.system, page.title, output.signals, page.origin, output.interactive, network)
+            run, page.system, page.title, output.signals, page.origin, output.interactive, network
         )
         write_page(files[-1], words, transaction)
     return tuple(files)

@@ -74,9 +74,19 @@ LIBRARY = _library()
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     role: LIBRARY[role]
     for role in (
-        *("machine", "converter", "exciter", "compensator", "governor", "stabiliser"),
-        *("electrical_control", "plant_control"),
-        *("torque_control", "pitch_control", "aerodynamics", "drive_train", "shaft"),
+        "machine",
+        "converter",
+        "exciter",
+        "compensator",
+        "governor",
+        "stabiliser",
+        "electrical_control",
+        "plant_control",
+        "torque_control",
+        "pitch_control",
+        "aerodynamics",
+        "drive_train",
+        "shaft",
     )
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
@@ -108,9 +118,15 @@ FOLLOWS, FORMS = "follows", "forms"
 
 PREFIXES: Mapping[str, str] = {
     "compensator": "VC",
-    **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},
-    **{"electrical_control": "EC", "plant_control": "PPC"},
-    **{"torque_control": "TC", "pitch_control": "PC", "aerodynamics": "AERO", "drive_train": "DT"},
+    "exciter": "AVR",
+    "governor": "GOV",
+    "stabiliser": "PSS",
+    "electrical_control": "EC",
+    "plant_control": "PPC",
+    "torque_control": "TC",
+    "pitch_control": "PC",
+    "aerodynamics": "AERO",
+    "drive_train": "DT",
     "shaft": "SHAFT",
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
@@ -119,23 +135,49 @@ LOADS: tuple[type[StaticLoad], ...] = (ZipLoad, ExponentialLoad)
 """Static loads: a load trip scales their parameters p and q."""
 
 NETWORK: tuple[type[Component], ...] = (
-    *(Bus, Line, Transformer, MonitoredLine, MonitoredTransformer, Shunt),
+    Bus,
+    Line,
+    Transformer,
+    MonitoredLine,
+    MonitoredTransformer,
+    Shunt,
     *LOADS,
 )
 """Components that the tables of a case stand for."""
 
 DYNAMIC: tuple[type[Component], ...] = (
-    *(DynamicBus, JunctionBus, DynamicLine, DynamicSeriesCapacitor, DynamicTransformer),
+    DynamicBus,
+    JunctionBus,
+    DynamicLine,
+    DynamicSeriesCapacitor,
+    DynamicTransformer,
     TravellingWaveLine,
-    *(DynamicCapacitor, DynamicReactor, DynamicLoad, FaultInductor),
-    *(ThreePhaseBus, ZeroSequenceBus, ZeroSequenceBranch, ZeroSequenceAdmittance),
+    DynamicCapacitor,
+    DynamicReactor,
+    DynamicLoad,
+    FaultInductor,
+    ThreePhaseBus,
+    ZeroSequenceBus,
+    ZeroSequenceBranch,
+    ZeroSequenceAdmittance,
     ZeroSequenceWave,
 )
 """Components that the tables of a case stand for in a region with dynamics of the network."""
 
 FROM_CASE = (
-    *("s_base", "f_n", "v_0", "p_0", "q_0", "mechanical_power", "speed_voltage"),
-    *("p", "q", "p_rate", "q_rate", "t_ramp", "shed"),
+    "s_base",
+    "f_n",
+    "v_0",
+    "p_0",
+    "q_0",
+    "mechanical_power",
+    "speed_voltage",
+    "p",
+    "q",
+    "p_rate",
+    "q_rate",
+    "t_ramp",
+    "shed",
 )
 """Parameters from the head of the case, its power flow at the device's terminals, and the power of a load."""
 

@@ -229,7 +229,9 @@ class _Network:
             if bus := self.at(row):
                 held = self.number.get(str(row.regulated_bus_id), bus)
                 yield GeneratorRow(
-                    *(str(name), bus, "pv" if row.voltage_regulator_on else "pq"),
+                    str(name),
+                    bus,
+                    "pv" if row.voltage_regulator_on else "pq",
                     p_mw=float(row.target_p),
                     q_mvar=0.0 if math.isnan(row.target_q) else float(row.target_q),
                     v=float(row.target_v) / self.nominal[held] if row.voltage_regulator_on else 1.0,
@@ -244,7 +246,9 @@ class _Network:
                 holds = str(row.regulation_mode) == "VOLTAGE"
                 held = self.number.get(str(row.regulated_bus_id), bus)
                 yield GeneratorRow(
-                    *(str(name), bus, "pv" if holds else "pq"),
+                    str(name),
+                    bus,
+                    "pv" if holds else "pq",
                     q_mvar=0.0 if holds else -float(row.target_q),
                     v=float(row.target_v) / self.nominal[held] if holds else 1.0,
                     q_min_mvar=float(row.b_min) * nominal**2,

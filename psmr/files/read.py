@@ -281,8 +281,13 @@ def _of_format(
         from psmr.files.psse.raw import read_raw
 
         return read_raw(
-            *(path, dynamics, skip_unknown_models, net_unmodelled is not False, mechanical),
-            *(suffix.lstrip("."), own),
+            path,
+            dynamics,
+            skip_unknown_models,
+            net_unmodelled is not False,
+            mechanical,
+            suffix.lstrip("."),
+            own,
         )
     if suffix == ".m":
         from psmr.files.matpower.read import read_matpower

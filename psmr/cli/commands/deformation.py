@@ -85,8 +85,19 @@ def command(arguments: argparse.Namespace) -> None:
 
 
 _SCHEME = (
-    *("method", "h", "delta", "algebraic", "h_slow", "h_fast"),
-    *("predictor", "solution", "interpolation", "predict", "corrections", "coupling", "interface"),
+    "method",
+    "h",
+    "delta",
+    "algebraic",
+    "h_slow",
+    "h_fast",
+    "predictor",
+    "solution",
+    "interpolation",
+    "predict",
+    "corrections",
+    "coupling",
+    "interface",
 )
 
 

@@ -20,7 +20,9 @@ _BINARY = {
 # LLVM's intrinsics become calls of the C library; tan and atan2 have none in its older versions.
 _FUNCTIONS = {
     **{name: f"llvm.{name}.f64" for name in ("sin", "cos", "exp", "log", "sqrt")},
-    **{"power": "llvm.pow.f64", "tan": "tan", "atan2": "atan2"},
+    "power": "llvm.pow.f64",
+    "tan": "tan",
+    "atan2": "atan2",
 }
 _ARITY = {"power": 2, "atan2": 2}
 

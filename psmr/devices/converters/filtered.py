@@ -55,8 +55,24 @@ class FilteredConverter(Component):
     role = "converter"
     grid = "follows"
     states = (
-        *("theta", "x_pll", "v_md", "v_mq", "p_m", "q_m", "x_p", "x_q", "y_d", "y_q"),
-        *("e_d", "e_q", "i_d", "i_q", "v_cd", "v_cq", "i_od", "i_oq"),
+        "theta",
+        "x_pll",
+        "v_md",
+        "v_mq",
+        "p_m",
+        "q_m",
+        "x_p",
+        "x_q",
+        "y_d",
+        "y_q",
+        "e_d",
+        "e_q",
+        "i_d",
+        "i_q",
+        "v_cd",
+        "v_cq",
+        "i_od",
+        "i_oq",
     )
     inputs = ("v_re", "v_im", "p_ref", "q_ref")
     outputs = ("i_re", "i_im")

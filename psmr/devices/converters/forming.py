@@ -61,8 +61,19 @@ class GridFormingConverter(Component):
     role = "converter"
     grid = "forms"
     states = (
-        *("theta", "p_m", "q_m", "x_d", "x_q", "y_d", "y_q"),
-        *("i_d", "i_q", "v_cd", "v_cq", "i_od", "i_oq"),
+        "theta",
+        "p_m",
+        "q_m",
+        "x_d",
+        "x_q",
+        "y_d",
+        "y_q",
+        "i_d",
+        "i_q",
+        "v_cd",
+        "v_cq",
+        "i_od",
+        "i_oq",
     )
     inputs = ("v_re", "v_im", "p_ref", "v_ref")
     outputs = ("i_re", "i_im")

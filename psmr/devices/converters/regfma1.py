@@ -60,7 +60,8 @@ class REGFMA1(Component):
     limits = {"x_v": ("e_min", "e_max")}
     lags = {"p_m": ("t_pf",), "q_m": ("t_qf",), "v_m": ("t_vf",)}
     integrals = {
-        **{"x_v": "v_flag", "v_m": "v_flag"},
+        "x_v": "v_flag",
+        "v_m": "v_flag",
         **dict.fromkeys(("x_ph", "x_pl"), "k_ipmax"),
         **dict.fromkeys(("x_qh", "x_ql"), "k_iqmax"),
     }
@@ -143,7 +144,10 @@ class REGFMA1(Component):
             lag(reactive, v.q_m, p.t_qf),
             lag(voltage, v.v_m, p.t_vf),
             p.k_iv * error,
-            *(d_ph, d_pl, d_qh, d_ql),
+            d_ph,
+            d_pl,
+            d_qh,
+            d_ql,
         )
         base = p.s_n / p.s_base
         return derivatives, (power - v.p_e, reactive - v.q_e), (base * i_re, base * i_im)
@@ -158,10 +162,17 @@ class REGFMA1(Component):
         held = np.where(p.v_flag > 0, voltage, e)
         droop = np.where(p.m_q > 0, p.m_q, 1.0)
         return {
-            **{"theta": np.angle(source), "p_m": power.real, "q_m": power.imag, "v_m": voltage, "x_v": e},
+            "theta": np.angle(source),
+            "p_m": power.real,
+            "q_m": power.imag,
+            "v_m": voltage,
+            "x_v": e,
             **dict.fromkeys(("x_ph", "x_pl", "x_qh", "x_ql"), 0.0),
-            **{"p_e": power.real, "q_e": power.imag, "p_ref": power.real},
-            **{"v_ref": held + p.m_q * power.imag, "q_ext": power.imag + (held - p.v_0) / droop},
+            "p_e": power.real,
+            "q_e": power.imag,
+            "p_ref": power.real,
+            "v_ref": held + p.m_q * power.imag,
+            "q_ext": power.imag + (held - p.v_0) / droop,
         }
 
 

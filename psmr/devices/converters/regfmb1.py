@@ -68,19 +68,36 @@ class REGFMB1(Component):
     records = (f"REGFMB1 {VALUES}", f"REGFMB1U {VALUES}")
     grid = "forms"
     states = (
-        *("theta", "dw", "x_droop", "x_d", "theta_pll", "x_pll", "less_most", "less_least"),
-        *("p_m", "q_m", "v_m", "i_dm", "i_qm", "x_v"),
+        "theta",
+        "dw",
+        "x_droop",
+        "x_d",
+        "theta_pll",
+        "x_pll",
+        "less_most",
+        "less_least",
+        "p_m",
+        "q_m",
+        "v_m",
+        "i_dm",
+        "i_qm",
+        "x_v",
     )
     algebraic = ("p_e", "q_e", "theta_low", "theta_high", "e_min", "e_max", "none", "swing")
     inputs = ("v_re", "v_im", "p_ref", "q_ext")
     outputs = ("i_re", "i_im")
     limits = {
-        **{"theta": ("theta_low", "theta_high"), "dw": ("dw_min", "dw_max"), "x_v": ("e_min", "e_max")},
-        **{"x_pll": ("dwpll_min", "dwpll_max")},
+        "theta": ("theta_low", "theta_high"),
+        "dw": ("dw_min", "dw_max"),
+        "x_v": ("e_min", "e_max"),
+        "x_pll": ("dwpll_min", "dwpll_max"),
         **dict.fromkeys(("less_most", "less_least"), ("none", "swing")),
     }
     lags = {
-        **{"x_droop": ("t_p",), "p_m": ("t_pf",), "q_m": ("t_qf",), "v_m": ("t_vf",)},
+        "x_droop": ("t_p",),
+        "p_m": ("t_pf",),
+        "q_m": ("t_qf",),
+        "v_m": ("t_vf",),
         **dict.fromkeys(("i_dm", "i_qm"), ("t_if",)),
     }
     integrals = {"less_least": "es_flag"}
@@ -210,11 +227,24 @@ class REGFMB1(Component):
         voltage, angle, swing = np.abs(terminal.voltage), np.angle(terminal.voltage), _swing(NumericMath, p)
         droop = np.where(p.vdrp_flag > 0, -turned.imag, power.imag)
         return {
-            **{"theta": np.angle(source), "theta_pll": angle, "x_v": np.abs(source), "v_m": voltage},
-            **{"p_m": power.real, "q_m": power.imag, "p_e": power.real, "q_e": power.imag},
-            **{"i_dm": turned.real, "i_qm": -turned.imag, "p_ref": power.real, "q_ext": power.imag},
-            **{"swing": swing, "theta_high": angle + swing, "theta_low": angle - swing * p.es_flag},
-            **{"e_min": 0.0, "e_max": 2.0, "v_ref": voltage + p.m_q * droop},
+            "theta": np.angle(source),
+            "theta_pll": angle,
+            "x_v": np.abs(source),
+            "v_m": voltage,
+            "p_m": power.real,
+            "q_m": power.imag,
+            "p_e": power.real,
+            "q_e": power.imag,
+            "i_dm": turned.real,
+            "i_qm": -turned.imag,
+            "p_ref": power.real,
+            "q_ext": power.imag,
+            "swing": swing,
+            "theta_high": angle + swing,
+            "theta_low": angle - swing * p.es_flag,
+            "e_min": 0.0,
+            "e_max": 2.0,
+            "v_ref": voltage + p.m_q * droop,
         }
 
 

@@ -72,8 +72,13 @@ class REGFMC1(Component):
     outputs = ("i_re", "i_im")
     limits = {"dw": ("dw_min", "dw_max"), "x_e": ("de_min", "de_max")}
     lags = {
-        **{"w_m": ("t_wm",), "p_m": ("t_pf",), "v_m": ("t_vf",), "i_qm": ("t_if",), "e": ("t_vsm",)},
-        **{"v_r": ("t_vr",), "w_r": ("t_wr",)},
+        "w_m": ("t_wm",),
+        "p_m": ("t_pf",),
+        "v_m": ("t_vf",),
+        "i_qm": ("t_if",),
+        "e": ("t_vsm",),
+        "v_r": ("t_vr",),
+        "w_r": ("t_wr",),
     }
     units = {"theta": "rad"}
 
@@ -180,6 +185,11 @@ class REGFMC1(Component):
         power = terminal.voltage * np.conj(terminal.current) * p.s_base / p.s_n
         voltage = np.abs(terminal.voltage)
         return {
-            **{"theta": np.angle(terminal.voltage), "e": voltage, "v_m": voltage},
-            **{"p_e": power.real, "q_e": power.imag, "p_ref": power.real, "q_ext": power.imag},
+            "theta": np.angle(terminal.voltage),
+            "e": voltage,
+            "v_m": voltage,
+            "p_e": power.real,
+            "q_e": power.imag,
+            "p_ref": power.real,
+            "q_ext": power.imag,
         }

@@ -49,8 +49,12 @@ class EXPIC1(Component):
     optional = {"v_s": 0.0}
     limits = {"x_i": ("v_r2", "v_r1")}
     lags = {
-        **{"v_m": ("t_r",), "x_2": ("t_a2",), "x_4": ("t_a4",), "v_f": ("t_e",)},
-        **{"x_f1": ("t_f1",), "x_f2": ("t_f2",)},
+        "v_m": ("t_r",),
+        "x_2": ("t_a2",),
+        "x_4": ("t_a4",),
+        "v_f": ("t_e",),
+        "x_f1": ("t_f1",),
+        "x_f2": ("t_f2",),
     }
 
     t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)

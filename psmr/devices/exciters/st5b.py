@@ -67,7 +67,8 @@ class ST5B(Component):
         v_r = m.clip(second, p.v_r_min, p.v_r_max)
         derivatives = (
             lag(regulated_voltage(m, v), v.v_m, p.t_r),
-            *(d_1, d_2),
+            d_1,
+            d_2,
             lag(v_r - p.k_c * v.i_f, v.v_f, p.t_1),
         )
         return derivatives, (magnitude * p.v_r_min - v.v_f_low, magnitude * p.v_r_max - v.v_f_high), ()

@@ -29,7 +29,10 @@ class Diesel(Component):
     algebraic = ("t_m",)
     limits = {"throttle": ("t_min", "t_max")}
     lags = {
-        **{"b_1": ("t_1",), "b_2": ("t_2",), "x_6": ("t_6",), "x_5": ("t_5",)},
+        "b_1": ("t_1",),
+        "b_2": ("t_2",),
+        "x_6": ("t_6",),
+        "x_5": ("t_5",),
         **dict.fromkeys(DELAY, ("t_d",)),
     }
 

@@ -65,20 +65,41 @@ class GGOV1(Component):
         "t_a t_rate db t_sa t_sb -r_up -r_down",
     )
     states = (
-        *("p_m", "x_mw", "x_gov", "x_d", "valve", "x_e", "q_e", "x_t"),
-        *("x_sb", "temperature", "x_load", "x_s", "x_a"),
+        "p_m",
+        "x_mw",
+        "x_gov",
+        "x_d",
+        "valve",
+        "x_e",
+        "q_e",
+        "x_t",
+        "x_sb",
+        "temperature",
+        "x_load",
+        "x_s",
+        "x_a",
     )
     algebraic = ("f", "t_m")
     inputs = ("omega", "p_ref", *POWER)
     limits = {"x_mw": ("mw_min", "mw_max")}
     lags = {
-        **{"p_m": ("t_pelec",), "x_d": ("t_dgov",), "x_e": ("t_eng",), "q_e": ("t_eng",), "x_t": ("t_b",)},
-        **{"x_sb": ("t_sb",), "temperature": ("t_fload",), "x_s": ("t_a",)},
+        "p_m": ("t_pelec",),
+        "x_d": ("t_dgov",),
+        "x_e": ("t_eng",),
+        "q_e": ("t_eng",),
+        "x_t": ("t_b",),
+        "x_sb": ("t_sb",),
+        "temperature": ("t_fload",),
+        "x_s": ("t_a",),
     }
     references = ("l_dref", "load_max")
     integrals = {
-        **{"x_mw": "k_imw", "x_gov": "k_igov", "x_d": "k_dgov", "x_load": "k_iload"},
-        **{"x_s": "k_a", "x_a": "k_a"},
+        "x_mw": "k_imw",
+        "x_gov": "k_igov",
+        "x_d": "k_dgov",
+        "x_load": "k_iload",
+        "x_s": "k_a",
+        "x_a": "k_a",
     }
 
     s_n = S_N

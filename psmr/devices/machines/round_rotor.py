@@ -83,9 +83,16 @@ class RoundRotorMachine(GENROU):
         e_q, e_d = v_dq.imag + p.x_d1 * i_d, v_dq.real - p.x_q1 * i_q
         i_f = e_q + (p.x_d - p.x_d1) * i_d
         return {
-            **{"delta": delta, "omega": 1.0, "i_d": i_d, "i_q": i_q, "i_f": i_f, "v_f": i_f},
-            **{"e_q": e_q, "psi_1d": e_q - (p.x_d1 - p.x_l) * i_d},
-            **{"e_d": e_d, "psi_2q": -e_d - (p.x_q1 - p.x_l) * i_q},
+            "delta": delta,
+            "omega": 1.0,
+            "i_d": i_d,
+            "i_q": i_q,
+            "i_f": i_f,
+            "v_f": i_f,
+            "e_q": e_q,
+            "psi_1d": e_q - (p.x_d1 - p.x_l) * i_d,
+            "e_d": e_d,
+            "psi_2q": -e_d - (p.x_q1 - p.x_l) * i_q,
             "t_m": v_dq.real * i_d + v_dq.imag * i_q,
         }
 

@@ -234,8 +234,19 @@ class DERA1(Component):
         power, q = voltage * i_p, voltage * i_q
         tangent = q / np.where(power == 0, 1.0, power)
         return {
-            **{"v_m": voltage, "p_m": power, "i_qv": i_q, "x_theta": np.angle(terminal.voltage)},
-            **{"x_p": power, "p_ord": power, "i_p": i_p, "i_q": i_q, "ip_cmd": i_p, "iq_cmd": i_q},
-            **{"p_ref": power, "q_ref": np.where(p.pf_flag > 0, tangent, q)},
-            **{"ip_max": p.i_max, "iq_max": p.i_max, "work": 1.0},
+            "v_m": voltage,
+            "p_m": power,
+            "i_qv": i_q,
+            "x_theta": np.angle(terminal.voltage),
+            "x_p": power,
+            "p_ord": power,
+            "i_p": i_p,
+            "i_q": i_q,
+            "ip_cmd": i_p,
+            "iq_cmd": i_q,
+            "p_ref": power,
+            "q_ref": np.where(p.pf_flag > 0, tangent, q),
+            "ip_max": p.i_max,
+            "iq_max": p.i_max,
+            "work": 1.0,
         }

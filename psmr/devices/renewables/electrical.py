@@ -102,9 +102,19 @@ class ElectricalControl(Component):
         follows = np.where((p.q_flag > 0) & (p.v_flag <= 0), voltage, q)
         order = i_p * voltage
         return {
-            **{"v_m": voltage, "p_m": power, "x_q": voltage, "x_v": i_q, "i_qv": follows / voltage},
-            **{"p_ord": order, "p_ref": order, "q_ext": np.where(p.pf_flag > 0, tangent, follows)},
-            **{"ip_cmd": i_p, "iq_cmd": i_q, "ip_max": p.i_max, "iq_max": p.i_max, "iq_min": -p.i_max},
+            "v_m": voltage,
+            "p_m": power,
+            "x_q": voltage,
+            "x_v": i_q,
+            "i_qv": follows / voltage,
+            "p_ord": order,
+            "p_ref": order,
+            "q_ext": np.where(p.pf_flag > 0, tangent, follows),
+            "ip_cmd": i_p,
+            "iq_cmd": i_q,
+            "ip_max": p.i_max,
+            "iq_max": p.i_max,
+            "iq_min": -p.i_max,
         }
 
 

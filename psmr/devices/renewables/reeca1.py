@@ -140,7 +140,7 @@ class REECA1(ElectricalControl):
         power = m.where(m.ge(p.p_flag, 1), v.p_ref * v.omega_g, v.p_ref)
         asked = asked_reactive(m, v, p)
         wanted = wanted_power(m, p, asked)
-        rates, residuals, _ = control(*(m, v, p, asked, wanted, p.v_ref1, injected, ceilings, power, v.v_m))
+        rates, residuals, _ = control(m, v, p, asked, wanted, p.v_ref1, injected, ceilings, power, v.v_m)
         return rates, with_held_limit(m, v, p, residuals), ()
 
     @staticmethod

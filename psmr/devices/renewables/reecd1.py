@@ -38,7 +38,8 @@ HOLDS = (
         "reactive current held",
         lambda m, v, p: m.where(m.ge(p.dip, 1), -outside(m, v, p), -1),
         effect=lambda v, p: {
-            **{"dip": 0.0, "iq_held_on": 1.0},
+            "dip": 0.0,
+            "iq_held_on": 1.0,
             "iq_held": v.before.iq_cmd if p.t_hld > 0 else p.iq_frz,
         },
         used=lambda p: p.t_hld != 0,
@@ -163,7 +164,16 @@ class REECD1(ElectricalControl):
         power = m.where(m.ge(p.p_flag, 1), v.p_ref * v.omega_g, v.p_ref)
         held = m.ge(p.iq_held_on, 1), p.iq_held
         rates, residuals, _ = control(
-            *(m, v, p, asked, asked, p.v_ref1, injection(m, v, p), ceilings, power, v.v_c),
+            m,
+            v,
+            p,
+            asked,
+            asked,
+            p.v_ref1,
+            injection(m, v, p),
+            ceilings,
+            power,
+            v.v_c,
             least=-p.k_e * v.ip_max,
             held=held,
         )

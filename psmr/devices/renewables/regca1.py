@@ -103,8 +103,13 @@ class REGCA1(Component):
         i_p, i_q = i.real / kept, -i.imag
         ceiling = p.lvpl1 * np.clip((voltage - p.zerox) / (p.brkpt - p.zerox), 0.0, 1.0)
         return {
-            **{"i_p": i_p, "ip_cmd": i_p, "i_q": i_q, "iq_cmd": i_q, "v_lv": voltage},
-            **{"p_e": voltage * i.real, "q_e": voltage * i_q},
+            "i_p": i_p,
+            "ip_cmd": i_p,
+            "i_q": i_q,
+            "iq_cmd": i_q,
+            "v_lv": voltage,
+            "p_e": voltage * i.real,
+            "q_e": voltage * i_q,
             "lvpl": np.where(p.lvplsw > 0, ceiling, NONE),
         }
 

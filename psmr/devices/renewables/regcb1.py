@@ -98,9 +98,15 @@ class REGCB1(Component):
         i_p, i_q = i.real, -i.imag
         source = voltage + (p.r_e + 1j * p.x_e) * i
         return {
-            **{"x_p": np.where(p.rate_flag > 0, i_p * voltage, i_p), "ip_cmd": i_p},
-            **{"i_q": i_q, "iq_cmd": i_q, "v_m": voltage, "e_d": source.real, "e_q": source.imag},
-            **{"p_e": voltage * i_p, "q_e": voltage * i_q},
+            "x_p": np.where(p.rate_flag > 0, i_p * voltage, i_p),
+            "ip_cmd": i_p,
+            "i_q": i_q,
+            "iq_cmd": i_q,
+            "v_m": voltage,
+            "e_d": source.real,
+            "e_q": source.imag,
+            "p_e": voltage * i_p,
+            "q_e": voltage * i_q,
         }
 
 

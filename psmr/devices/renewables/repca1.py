@@ -71,8 +71,19 @@ class REPCA1(Component):
     states = ("y_m", "x_q", "x_l", "p_m", "x_p", "p_l", "x_theta")
     algebraic = ("q_ext", "p_ref")
     inputs = (
-        *("v_re", "v_im", "v_re_r", "v_im_r", "p_e", "q_e", "ref", "p_plant", "f_ref"),
-        *("i_re_b", "i_im_b", "v_re_b", "v_im_b"),
+        "v_re",
+        "v_im",
+        "v_re_r",
+        "v_im_r",
+        "p_e",
+        "q_e",
+        "ref",
+        "p_plant",
+        "f_ref",
+        "i_re_b",
+        "i_im_b",
+        "v_re_b",
+        "v_im_b",
     )
     optional = {"f_ref": 1.0, "i_re_b": 0.0, "i_im_b": 0.0, "v_re_b": 1.0, "v_im_b": 0.0}
     branch = ("from_bus", "to_bus", "circuit", "i_re_b", "i_im_b", "v_re_b", "v_im_b")
@@ -176,8 +187,16 @@ class REPCA1(Component):
         compensated = np.where(p.vc_flag > 0, dropped, voltage + p.k_c * q)
         y = np.where(p.ref_flag > 0, compensated, q)
         return {
-            **{"y_m": y, "ref": y, "x_q": asked, "x_l": asked, "q_ext": asked},
-            **{"p_m": power, "p_plant": order, "x_p": order, "p_l": order, "p_ref": order},
+            "y_m": y,
+            "ref": y,
+            "x_q": asked,
+            "x_l": asked,
+            "q_ext": asked,
+            "p_m": power,
+            "p_plant": order,
+            "x_p": order,
+            "p_l": order,
+            "p_ref": order,
             "x_theta": np.angle(terminal.voltage),
         }
 

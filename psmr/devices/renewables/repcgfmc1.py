@@ -106,24 +106,58 @@ class REPCGFMC1(Component):
 
     role = "plant_control"
     states = (
-        *("x_theta", "w_f", "w_r", "v_m", "v_t", "v_tl", "v_l", "p_m", "x_p", "p_l", "p_ffr"),
-        *("x_vc", "q_v", "q_m", "x_q", "q_l"),
+        "x_theta",
+        "w_f",
+        "w_r",
+        "v_m",
+        "v_t",
+        "v_tl",
+        "v_l",
+        "p_m",
+        "x_p",
+        "p_l",
+        "p_ffr",
+        "x_vc",
+        "q_v",
+        "q_m",
+        "x_q",
+        "q_l",
     )
     algebraic = ("p_ref", "q_ext", "v_gfm", "w_gfm")
     inputs = (
-        *("v_re", "v_im", "v_re_r", "v_im_r", "p_e", "q_e", "ref", "p_plant", "f_ref"),
-        *("i_re_b", "i_im_b", "v_re_b", "v_im_b"),
+        "v_re",
+        "v_im",
+        "v_re_r",
+        "v_im_r",
+        "p_e",
+        "q_e",
+        "ref",
+        "p_plant",
+        "f_ref",
+        "i_re_b",
+        "i_im_b",
+        "v_re_b",
+        "v_im_b",
     )
     optional = {"f_ref": 1.0, "i_re_b": 0.0, "i_im_b": 0.0, "v_re_b": 1.0, "v_im_b": 0.0}
     branch = ("from_bus", "to_bus", "circuit", "i_re_b", "i_im_b", "v_re_b", "v_im_b")
     limits = {
-        **{"x_p": ("p_i_min", "p_i_max"), "x_q": ("q_i_min", "q_i_max"), "x_vc": ("q_vc_min", "q_vc_max")},
+        "x_p": ("p_i_min", "p_i_max"),
+        "x_q": ("q_i_min", "q_i_max"),
+        "x_vc": ("q_vc_min", "q_vc_max"),
         "p_ffr": ("ffr_min", "ffr_max"),
     }
     lags = {
-        **{"w_r": ("t_fref",), "v_m": ("t_vmeas",), "v_t": ("t_vmeas",), "v_tl": ("t_vlag",)},
-        **{"v_l": ("t_vref",), "p_m": ("t_pmeas",), "p_l": ("t_plag",), "q_v": ("t_vc",)},
-        **{"q_m": ("t_qmeas",), "q_l": ("t_qlag",)},
+        "w_r": ("t_fref",),
+        "v_m": ("t_vmeas",),
+        "v_t": ("t_vmeas",),
+        "v_tl": ("t_vlag",),
+        "v_l": ("t_vref",),
+        "p_m": ("t_pmeas",),
+        "p_l": ("t_plag",),
+        "q_v": ("t_vc",),
+        "q_m": ("t_qmeas",),
+        "q_l": ("t_qlag",),
     }
     integrals = {"x_vc": ("v_flag", "k_ivc"), "q_v": "v_flag", "p_ffr": "ffr_flag"}
     buses = {"bus": ("v_re_r", "v_im_r")}
@@ -275,11 +309,23 @@ class REPCGFMC1(Component):
         order, asked = known.get("p_ref", power), known.get("q_ext", q)
         error = np.where(p.k_ivc > 0, 0.0, q / np.where(p.k_pvc > 0, p.k_pvc, 1.0))
         return {
-            **{"x_theta": np.angle(terminal.voltage), "v_m": voltage, "v_t": voltage, "v_tl": voltage},
-            **{"v_l": p.v_0, "p_m": power, "p_plant": power, "p_l": order, "p_ref": order},
-            **{"x_p": order - power - p.r_loss * (power**2 + q**2), "q_m": q, "q_v": q, "q_l": asked},
-            **{"x_q": asked - q - p.x_loss * (power**2 + q**2), "q_ext": asked},
-            **{"x_vc": np.where(p.k_ivc > 0, q, 0.0), "ref": np.where(p.v_flag > 0, voltage + error, q)},
+            "x_theta": np.angle(terminal.voltage),
+            "v_m": voltage,
+            "v_t": voltage,
+            "v_tl": voltage,
+            "v_l": p.v_0,
+            "p_m": power,
+            "p_plant": power,
+            "p_l": order,
+            "p_ref": order,
+            "x_p": order - power - p.r_loss * (power**2 + q**2),
+            "q_m": q,
+            "q_v": q,
+            "q_l": asked,
+            "x_q": asked - q - p.x_loss * (power**2 + q**2),
+            "q_ext": asked,
+            "x_vc": np.where(p.k_ivc > 0, q, 0.0),
+            "ref": np.where(p.v_flag > 0, voltage + error, q),
         }
 
     actions = (*_response(1.0), *_response(-1.0))

@@ -21,7 +21,14 @@ class WindVar(Component):
 
     states: ClassVar[tuple[str, ...]] = ("v_m", "x_v", "x_i", "q_v", "p_f", "x_q")
     inputs: ClassVar[tuple[str, ...]] = (
-        *("v_re", "v_im", "v_re_r", "v_im_r", "p_e", "q_e", "p_ref", "v_ref"),
+        "v_re",
+        "v_im",
+        "v_re_r",
+        "v_im_r",
+        "p_e",
+        "q_e",
+        "p_ref",
+        "v_ref",
     )
     buses = {"bus_v": ("v_re_r", "v_im_r")}
     limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {
@@ -112,6 +119,11 @@ def asked_of(held: Any, power: Any, q: Any, by_factor: Any, p: Any) -> dict[str,
     """Return the states and set-points at rest for a voltage that is held and powers."""
     error, factor = error_at_rest(q, p.k_pv, p.k_iv), np.where(by_factor, power, 1.0)
     return {
-        **{"v_m": held, "x_v": p.k_pv * error, "x_i": q - p.k_pv * error, "q_v": q, "p_f": power},
-        **{"v_ref": held + error, "q_ext": q / np.where(factor == 0, 1.0, factor)},
+        "v_m": held,
+        "x_v": p.k_pv * error,
+        "x_i": q - p.k_pv * error,
+        "q_v": q,
+        "p_f": power,
+        "v_ref": held + error,
+        "q_ext": q / np.where(factor == 0, 1.0, factor),
     }

@@ -143,9 +143,16 @@ class WT3E1(WindVar):
         held = voltage - p.x_c * np.hypot(power, q) / voltage
         return {
             **asked_of(held, power, q, p.var_flag < 0, p),
-            **{"x_q": np.where(p.vlt_flag > 0, voltage, e_q), "x_e": e_q, "eq_cmd": e_q},
-            **{"omega_ref": speed, "omega_g": speed, "x_t": order / speed, "p_ord": order},
-            **{"ip_cmd": known.get("ip_cmd", 0.0), "e_low": above + p.xiq_min, "e_high": above + p.xiq_max},
+            "x_q": np.where(p.vlt_flag > 0, voltage, e_q),
+            "x_e": e_q,
+            "eq_cmd": e_q,
+            "omega_ref": speed,
+            "omega_g": speed,
+            "x_t": order / speed,
+            "p_ord": order,
+            "ip_cmd": known.get("ip_cmd", 0.0),
+            "e_low": above + p.xiq_min,
+            "e_high": above + p.xiq_max,
         }
 
 

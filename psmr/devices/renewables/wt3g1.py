@@ -78,12 +78,12 @@ class WT3G1(Component):
         i = terminal.current * p.s_base / p.s_n * voltage / terminal.voltage
         e_q = voltage - p.x_eq * i.imag
         return {
-            **{
-                "i_p": i.real,
-                "ip_cmd": i.real,
-                "e_q": e_q,
-                "eq_cmd": e_q,
-                "theta_pll": np.angle(terminal.voltage),
-            },
-            **{"p_e": voltage * i.real, "q_e": -voltage * i.imag, "p_llmin": -p.p_llmax},
+            "i_p": i.real,
+            "ip_cmd": i.real,
+            "e_q": e_q,
+            "eq_cmd": e_q,
+            "theta_pll": np.angle(terminal.voltage),
+            "p_e": voltage * i.real,
+            "q_e": -voltage * i.imag,
+            "p_llmin": -p.p_llmax,
         }

@@ -30,7 +30,8 @@ class WT3P1(Component):
     inputs = ("omega_g", "omega_ref", "p_ord", "theta_0")
     optional = {"theta_0": 0.0}
     limits = {
-        **{"x_w": ("theta_min", "theta_max"), "x_c": ("least", "theta_max")},
+        "x_w": ("theta_min", "theta_max"),
+        "x_c": ("least", "theta_max"),
         "theta": ("theta_min", "theta_max"),
     }
     units = dict.fromkeys(("x_w", "x_c", "theta", "least"), "deg")

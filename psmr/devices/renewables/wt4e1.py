@@ -124,6 +124,14 @@ class WT4E1(WindVar):
         excess = error_at_rest(0.0, p.k_pp, p.k_ip)
         return {
             **asked_of(voltage, power, known.get("q_e", 0.0), p.pf_flag > 0, p),
-            **{"x_q": voltage, "x_iq": i_q, "iq_cmd": i_q, "ip_cmd": i_p, "p_m": power, "x_p": excess},
-            **{"ip_max": np.minimum(p.ip_hl, p.i_p_max), "iq_max": most, "iq_min": -most, "p_ref": power},
+            "x_q": voltage,
+            "x_iq": i_q,
+            "iq_cmd": i_q,
+            "ip_cmd": i_p,
+            "p_m": power,
+            "x_p": excess,
+            "ip_max": np.minimum(p.ip_hl, p.i_p_max),
+            "iq_max": most,
+            "iq_min": -most,
+            "p_ref": power,
         }

@@ -64,8 +64,13 @@ class PSS2A(Component):
     # A washout without its time constant is left out: the state, the lagged input, is zero and not the input.
     integrals = {"w_2": "t_w2", "w_4": "t_w4"}
     lags = {
-        **{"w_2": ("t_w2",), "w_4": ("t_w4",), "x_6": ("t_6",), "x_7": ("t_7",), "x_1": ("t_2",)},
-        **{"x_3": ("t_4",), **dict.fromkeys(("r_1", "r_2", "r_3", "r_4", "r_5"), ("t_9",))},
+        "w_2": ("t_w2",),
+        "w_4": ("t_w4",),
+        "x_6": ("t_6",),
+        "x_7": ("t_7",),
+        "x_1": ("t_2",),
+        "x_3": ("t_4",),
+        **dict.fromkeys(("r_1", "r_2", "r_3", "r_4", "r_5"), ("t_9",)),
     }
 
     f_n = F_N

@@ -91,7 +91,12 @@ class PSS4B(Component):
     role = "stabiliser"
     records = (f"PSS4B {' '.join(_GIVEN)}",)
     states = (
-        *("f_1", "f_2", "x_h", "g_1", "g_2", "x_m"),
+        "f_1",
+        "f_2",
+        "x_h",
+        "g_1",
+        "g_2",
+        "x_m",
         *(f"{z}_{x}" for x in NOTCHES for z in ("z", "y")),
         *(name for name, _ in _LAGS),
     )
@@ -99,7 +104,9 @@ class PSS4B(Component):
     inputs = ("omega", *POWER)
     units = {"f_2": "pu/s", "g_2": "pu/s", **{f"z_{x}": "pu s" for x in NOTCHES}}
     lags = {
-        **{"f_1": ("b_li", "a_li"), "f_2": ("a_li",), "x_h": ("t_h",)},
+        "f_1": ("b_li", "a_li"),
+        "f_2": ("a_li",),
+        "x_h": ("t_h",),
         **{name: (constant,) for name, constant in _LAGS},
     }
     # A notch without width passes everything: what it takes out, y, stays zero.

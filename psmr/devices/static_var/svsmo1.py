@@ -136,7 +136,9 @@ class SVSMO1(Component):
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to limits that cross, leads without lags, a regulator without gain and bands inside out."""
         limits = (
-            *(("b_min", "b_max"), ("ve_min", "ve_max"), ("v_ref_min", "v_ref_max")),
+            ("b_min", "b_max"),
+            ("ve_min", "ve_max"),
+            ("v_ref_min", "v_ref_max"),
             *((("b_sis", "b_scs"),) if p["k_ps"] or p["k_is"] else ()),
         )
         wrong = crossed(p, *limits) or improper(p, ("t_c1", "t_b1"), ("t_c2", "t_b2"))
@@ -145,8 +147,11 @@ class SVSMO1(Component):
         if p["k_pv"] == p["k_iv"] == 0:
             return "k_pv = k_iv = 0: one of the gains must be > 0"
         for low, high in (
-            *(("b_min", "uvsb_max"), ("uv2", "uv1"), ("vr_min", "vr_max")),
-            *(("v_low", "v_up"), ("vdbd2", "vdbd1")),
+            ("b_min", "uvsb_max"),
+            ("uv2", "uv1"),
+            ("vr_min", "vr_max"),
+            ("v_low", "v_up"),
+            ("vdbd2", "vdbd1"),
         ):
             if p[low] > p[high]:
                 return f"{low} = {p[low]:g}: must be at most {high} = {p[high]:g}"
@@ -183,19 +188,15 @@ class SVSMO1(Component):
         b, error = power.imag / square, error_at_rest(power.imag / square, p.k_pv, p.k_iv)
         v_m = np.abs(terminal.voltage)
         return {
-            **{
-                "v_m": v_m,
-                "x_e": error,
-                "x_v": np.where(p.k_iv > 0, b, 0.0),
-                "b": b,
-                "error": error,
-                "asked": b,
-            },
-            **{
-                "b_high": np.maximum(p.b_shrt, p.b_max),
-                "v_ref": v_m + p.x_c1 * b * v_m + error,
-                "g": -power.real / square,
-            },
+            "v_m": v_m,
+            "x_e": error,
+            "x_v": np.where(p.k_iv > 0, b, 0.0),
+            "b": b,
+            "error": error,
+            "asked": b,
+            "b_high": np.maximum(p.b_shrt, p.b_max),
+            "v_ref": v_m + p.x_c1 * b * v_m + error,
+            "g": -power.real / square,
         }
 
     actions = (

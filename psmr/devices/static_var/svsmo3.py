@@ -170,8 +170,15 @@ class SVSMO3(Component):
         error = error_at_rest(i, p.k_p, p.k_i)
         limit = np.maximum(p.i_shrt, 1.0) * p.i_max
         return {
-            **{"v_m": v_m, "x_e": error, "x_i": np.where(p.k_i > 0, i, 0.0), "i": i, "error": error},
-            **{"asked": i, "i_high": limit, "i_low": -limit, "v_ref": v_m + p.x_c0 * i + error},
+            "v_m": v_m,
+            "x_e": error,
+            "x_i": np.where(p.k_i > 0, i, 0.0),
+            "i": i,
+            "error": error,
+            "asked": i,
+            "i_high": limit,
+            "i_low": -limit,
+            "v_ref": v_m + p.x_c0 * i + error,
             "g": -power.real / v_m**2,
         }
 

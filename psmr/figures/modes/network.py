@@ -16,8 +16,12 @@ from psmr.figures.svg.writer import svg
 from psmr.study.certificate.network_deformation import NetworkDeformation
 
 HEADS = (
-    *("mode of this study [1/s]", "f [Hz]", "full dynamics of the network [1/s]", "by the model"),
-    *("as simulated [1/s]", "by the scheme"),
+    "mode of this study [1/s]",
+    "f [Hz]",
+    "full dynamics of the network [1/s]",
+    "by the model",
+    "as simulated [1/s]",
+    "by the scheme",
 )
 
 MOST_DOTS = 24

@@ -20,8 +20,15 @@ from psmr.pencil.modes.damping import DampingLimit, changed_most, sentences_on
 from psmr.pencil.modes.matching import REPRESENTED
 
 HEADS = (
-    *("mode [1/s]", "f [Hz]", "damping ratio", "as simulated [1/s]", "deformation", "damping error"),
-    *("frequency error", "mostly in", "status"),
+    "mode [1/s]",
+    "f [Hz]",
+    "damping ratio",
+    "as simulated [1/s]",
+    "deformation",
+    "damping error",
+    "frequency error",
+    "mostly in",
+    "status",
 )
 
 # Dots that a reader looks through; the table has every mode.

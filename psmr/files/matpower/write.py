@@ -52,22 +52,31 @@ def matpower_text(case: Case) -> str:
         kinds[row.bus] = max(kinds[row.bus], _KINDS[row.control])
     buses = [
         (
-            *(bus.number, kinds[bus.number], *(demand[bus.number, what] for what in "pqgb")),
-            *(bus.area or 1, float(v), float(angle), bus.base_kv, bus.zone or 1, 1.1, 0.9),
+            bus.number,
+            kinds[bus.number],
+            *(demand[bus.number, what] for what in "pqgb"),
+            bus.area or 1,
+            float(v),
+            float(angle),
+            bus.base_kv,
+            bus.zone or 1,
+            1.1,
+            0.9,
         )
         for bus, v, angle in zip(case.buses, flow.v, np.degrees(flow.angle), strict=True)
     ]
     held, v = holders(case), {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
     generators = [
         (
-            *(
-                row.bus,
-                float(p) * base,
-                float(q) * base,
-                *_limits(row, float(q) * base, held),
-                _held(held.get(row.bus, row), v[row.bus]),
-            ),
-            *(row.rating_mva or base, 1, math.inf, -math.inf),
+            row.bus,
+            float(p) * base,
+            float(q) * base,
+            *_limits(row, float(q) * base, held),
+            _held(held.get(row.bus, row), v[row.bus]),
+            row.rating_mva or base,
+            1,
+            math.inf,
+            -math.inf,
         )
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
     ]

@@ -41,15 +41,34 @@ if TYPE_CHECKING:
 TRANSFERS = tuple(f"{name}{k}" for k in (1, 2, 3) for name in ("IBUS", "JBUS", "CKT"))
 
 DISTR1 = (
-    *("JBUS", "ID", "RS", "TYPE", "MON", *TRANSFERS),
+    "JBUS",
+    "ID",
+    "RS",
+    "TYPE",
+    "MON",
+    *TRANSFERS,
     *(f"{name}{k}" for k in range(1, ZONES + 1) for name in ("T", "REACH", "ANG", "CENTER")),
-    *("DIRANG", "ITHRESH", "TSELF", "TSELFREC", "TTRANS", "TTRANSREC"),
+    "DIRANG",
+    "ITHRESH",
+    "TSELF",
+    "TSELFREC",
+    "TTRANS",
+    "TTRANSREC",
     *(f"{name}{k}" for k in (1, 2) for name in ("BLTYPE", "BLINT", "BLROT")),
 )
 TIOCR1 = (
-    *("JBUS", "ID", "RS", "MON", "LBUS", "LDID", *TRANSFERS, "THR", "T0"),
+    "JBUS",
+    "ID",
+    "RS",
+    "MON",
+    "LBUS",
+    "LDID",
+    *TRANSFERS,
+    "THR",
+    "T0",
     *(f"{name}{k}" for k in range(1, POINTS + 1) for name in ("CUR", "T")),
-    *("TB", "FRAC"),
+    "TB",
+    "FRAC",
 )
 LAYOUTS = {"DISTR1": DISTR1, "TIOCR1": TIOCR1}
 KINDS = {"DISTR1": ("DistanceRelay",), "TIOCR1": ("TimeCurrentRelay", "TimeCurrentShedding")}

@@ -136,7 +136,10 @@ class LoadRecords:
             if low > 0:
                 cycles = {"pickup": wait / self.frequency_hz, "breaker": breaker / self.frequency_hz}
                 trip = DeviceRow(
-                    *(f"drop-{row.name}", "relay", "VoltageTrip", {"low": low, "high": NO_VOLTAGE} | cycles),
+                    f"drop-{row.name}",
+                    "relay",
+                    "VoltageTrip",
+                    {"low": low, "high": NO_VOLTAGE} | cycles,
                     where=entry.where,
                 )
                 self.relays.append(RelayRow(trip.name, row.bus, row.name, trip, where=entry.where))

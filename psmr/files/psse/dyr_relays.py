@@ -70,12 +70,10 @@ class RelayRecords:
     def takers(self) -> dict[str, Callable[[Entry], None]]:
         """Return what takes the records of each model."""
         return {
-            **{
-                "LDSHBL": self._ldshbl,
-                "LDS3BL": self._lds3bl,
-                "LVSHBL": self._lvshbl,
-                "UFLSBL": self._uflsbl,
-            },
+            "LDSHBL": self._ldshbl,
+            "LDS3BL": self._lds3bl,
+            "LVSHBL": self._lvshbl,
+            "UFLSBL": self._uflsbl,
             **dict.fromkeys(("FRQTPAT", "FRQTPA"), self._frqtpa),
             **dict.fromkeys(("VTGTPAT", "VTGTPA"), self._vtgtpa),
             **dict.fromkeys(KINDS, self._of_branch),
@@ -180,8 +178,10 @@ class RelayRecords:
         if unit.row is None:
             return
         given = {
-            **{"low": record.real(f"{letter}L"), "high": record.real(f"{letter}U")},
-            **{"pickup": record.real("TP"), "breaker": record.real("TB")},
+            "low": record.real(f"{letter}L"),
+            "high": record.real(f"{letter}U"),
+            "pickup": record.real("TP"),
+            "breaker": record.real("TB"),
         }
         bus = record.whole("BUS", 0) or key[0]
         self._add(entry, f"trip-{unit.row.name}", bus, unit.row.name, given)

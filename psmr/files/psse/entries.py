@@ -33,9 +33,19 @@ _KIND = 4
 """Place of the kind of a model in a record of USRMDL, after the names of both."""
 
 _ROLES = {
-    **{"1": "machine", "2": "compensator", "3": "stabiliser", "4": "exciter", "5": "governor"},
-    **{"9": "underexcitation limiter", "101": "machine", "102": "electrical control", "103": "drive train"},
-    **{"104": "pitch control", "105": "aerodynamics", "106": "wind", "107": "plant control"},
+    "1": "machine",
+    "2": "compensator",
+    "3": "stabiliser",
+    "4": "exciter",
+    "5": "governor",
+    "9": "underexcitation limiter",
+    "101": "machine",
+    "102": "electrical control",
+    "103": "drive train",
+    "104": "pitch control",
+    "105": "aerodynamics",
+    "106": "wind",
+    "107": "plant control",
 }
 """Kinds of user-written models of plants.
 

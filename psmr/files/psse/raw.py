@@ -104,8 +104,13 @@ def read_raw(
         others = dict.fromkeys(loads.models(), loads.take) | relays.takers() | systems.takers()
         generators = list(
             read_dyr(
-                *(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled),
-                *(others, own.kinds.values()),
+                dynamics,
+                tables.units,
+                mistakes,
+                skip_unknown_models,
+                net_unmodelled,
+                others,
+                own.kinds.values(),
             )
         )
         tables.loads = loads.applied(tables.loads)
@@ -181,12 +186,12 @@ class _Tables:
         tables = attempt(corrections, self._records("impedance correction"), raw.version)
         self._windings = Transformers(self.base, self._bus, self.buses, tables or {})
         for section, take in (
-            *(("load", self._loads.add), ("fixed shunt", self._shunt), ("switched shunt", self._shunt)),
-            *(
-                ("generator", self._generator),
-                ("branch", self._lines.add),
-                ("switching device", self._lines.add),
-            ),
+            ("load", self._loads.add),
+            ("fixed shunt", self._shunt),
+            ("switched shunt", self._shunt),
+            ("generator", self._generator),
+            ("branch", self._lines.add),
+            ("switching device", self._lines.add),
         ):
             for record in self._records(section):
                 attempt(take, record)

@@ -25,7 +25,14 @@ LAST_ADJUSTED = 27
 
 _EARLY = ("impedance correction", "multi-terminal dc", "multi-section line", "zone")
 _REST = (
-    *("transformer", "area", "two-terminal dc", "vsc dc", *_EARLY, "inter-area transfer", "owner", "facts"),
+    "transformer",
+    "area",
+    "two-terminal dc",
+    "vsc dc",
+    *_EARLY,
+    "inter-area transfer",
+    "owner",
+    "facts",
     "switched shunt",
 )
 _FIRST = ("bus", "load", "fixed shunt")
@@ -42,21 +49,34 @@ def sections(version: int) -> tuple[str, ...]:
     """Return the names of a version's sections in their order."""
     if version <= LAST_ADJUSTED:
         return (
-            *(
-                "bus",
-                *(("load",) if version > 23 else ()),
-                "generator",
-                "branch",
-                "transformer adjustment",
-                "area",
-                "two-terminal dc",
-            ),
-            *("switched shunt", *_EARLY, "inter-area transfer", "owner", "facts"),
+            "bus",
+            *(("load",) if version > 23 else ()),
+            "generator",
+            "branch",
+            "transformer adjustment",
+            "area",
+            "two-terminal dc",
+            "switched shunt",
+            *_EARLY,
+            "inter-area transfer",
+            "owner",
+            "facts",
         )
     if version <= 30:
         return (
-            *("bus", "load", "generator", "branch", "transformer", "area", "two-terminal dc", "vsc dc"),
-            *("switched shunt", *_EARLY, "inter-area transfer", "owner", "facts"),
+            "bus",
+            "load",
+            "generator",
+            "branch",
+            "transformer",
+            "area",
+            "two-terminal dc",
+            "vsc dc",
+            "switched shunt",
+            *_EARLY,
+            "inter-area transfer",
+            "owner",
+            "facts",
         )
     machines = ("gne", "induction machine")
     if version < 34:

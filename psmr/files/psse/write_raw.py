@@ -136,7 +136,12 @@ class _Writer:
                 f"{label:12}",
                 bus.base_kv,
                 codes[bus.number],
-                *(bus.area or 1, bus.zone or 1, 1, v, angle, *_BOUNDS),
+                bus.area or 1,
+                bus.zone or 1,
+                1,
+                v,
+                angle,
+                *_BOUNDS,
             )
 
     def _loads(self) -> Iterator[str]:
@@ -204,8 +209,26 @@ class _Writer:
             mbase, zr, zx = _machine(row, base)
             holder = held.get(row.bus, row)
             yield _record(
-                *(row.bus, ident, p, q, high, low, holder.v, holder.control_bus, mbase, zr, zx),
-                *(0.0, 0.0, 1.0, 1, holder.share, _FAR, -_FAR, 1, 1.0),
+                row.bus,
+                ident,
+                p,
+                q,
+                high,
+                low,
+                holder.v,
+                holder.control_bus,
+                mbase,
+                zr,
+                zx,
+                0.0,
+                0.0,
+                1.0,
+                1,
+                holder.share,
+                _FAR,
+                -_FAR,
+                1,
+                1.0,
             )
 
     def _branches(self) -> dict[str, list[str]]:

@@ -259,5 +259,5 @@ def _solved(
     load = balance.loads.each(v)[0]
     reduced = tuple(case.loads[i].name for i in balance.loads.reduced(v))
     return PowerFlow(
-        *(case, v, angle, p, q, load.real, load.imag, mismatch, count, reduced, names, start, limits, notes)
+        case, v, angle, p, q, load.real, load.imag, mismatch, count, reduced, names, start, limits, notes
     )

@@ -48,8 +48,16 @@ class Pendulum(Component):
         f_x, f_y = p.k * (v.r_x - v.x - s_x), p.k * (v.r_y - v.y - s_y)
         # The joint (64) fixes x - s_x and y - s_y, and d s / d theta = (-s_y, s_x).
         derivatives = (
-            *(v.v_x, v.v_y, v.omega, v.a_x, v.a_y, v.alpha),
-            *(v.u_x, v.u_y, -f_x / p.m2, -f_y / p.m2 - GRAVITY),
+            v.v_x,
+            v.v_y,
+            v.omega,
+            v.a_x,
+            v.a_y,
+            v.alpha,
+            v.u_x,
+            v.u_y,
+            -f_x / p.m2,
+            -f_y / p.m2 - GRAVITY,
         )
         residuals = (
             p.m1 * v.a_x - v.force_x - f_x,

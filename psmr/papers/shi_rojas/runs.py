@@ -159,8 +159,11 @@ def order_table(reference: Reference) -> pd.DataFrame:
     """Return the error of y at the end by base method and macro step, and the order between two steps."""
     wanted, rows = reference(np.array([T_END]))[0, 0], []
     for base, nodes in (
-        *(("FEM", "macro"), ("RK2", "macro"), ("RK2", "settled")),
-        *(("RK4", "macro"), ("RK4", "settled")),
+        ("FEM", "macro"),
+        ("RK2", "macro"),
+        ("RK2", "settled"),
+        ("RK4", "macro"),
+        ("RK4", "settled"),
     ):
         last = np.nan
         for h in (0.2, 0.1, 0.05, 0.025, 0.0125):

@@ -35,8 +35,13 @@ from psmr.integrate.schemes.choices import DefaultChoice, Weights
 MAKERS = {
     maker.__name__: maker
     for maker in (
-        *(algebraic_form, structured, compensated),
-        *(with_current_rates, with_read_currents, with_series_current, with_stator_fluxes),
+        algebraic_form,
+        structured,
+        compensated,
+        with_current_rates,
+        with_read_currents,
+        with_series_current,
+        with_stator_fluxes,
     )
 }
 """What makes a class of component from another one."""

@@ -86,7 +86,9 @@ class CMLD(Component):
     role = "composite"
     states = (
         *(name for k in three_phase.LETTERS for name in three_phase.states(k)),
-        *("v_m", "v_y", "angle"),
+        "v_m",
+        "v_y",
+        "angle",
         *air_conditioner.STATES,
     )
     algebraic = ("u_re", "u_im")
@@ -126,7 +128,9 @@ class CMLD(Component):
     memory = (
         "p_load",
         *(name for k in three_phase.LETTERS for name in three_phase.decided(k)),
-        *(*feeder.DECIDED, *air_conditioner.DECIDED, *static_parts.DECIDED),
+        *feeder.DECIDED,
+        *air_conditioner.DECIDED,
+        *static_parts.DECIDED,
     )
 
     @staticmethod
