@@ -109,6 +109,7 @@ def test_a_line_that_no_wave_travels_on_is_refused():
         wave_values("line5", 3.0, 0.1, 0.1, 0.0, 60.0)
 
 
+@pytest.mark.slow
 def test_wscc9_has_the_same_equilibrium_and_fault_with_travelling_waves():
     case, waves = psmr.case("wscc9"), ("line5-7", "line4-5")
     phasor = psmr.build(case)

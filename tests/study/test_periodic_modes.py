@@ -84,6 +84,7 @@ def test_product_of_the_steps_is_what_the_run_does(system, method):
     assert np.abs(after - wanted).max() < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "choices",
     [

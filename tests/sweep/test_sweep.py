@@ -116,6 +116,7 @@ def test_the_definition_is_plain(study, faults):
     assert json.loads(json.dumps(sweep.definition())) == sweep.definition()
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_study_with_delays_has_them(tmp_path):
     """Rows are those of runs of the delayed system alone, also for a changed parameter."""
     path = tmp_path / "late.toml"
