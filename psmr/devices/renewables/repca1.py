@@ -28,7 +28,14 @@ from psmr.devices.blocks import (
     phasor_frequency,
 )
 from psmr.devices.machines import F_N, S_BASE
-from psmr.devices.renewables.electrical import V_LEAST
+from psmr.devices.renewables.plant_measurement import (
+    BRANCH,
+    INPUTS,
+    MONITORED,
+    OPTIONAL,
+    PLANT_BASE,
+    measured_powers,
+)
 from psmr.devices.renewables.regca1 import PU
 
 
@@ -70,23 +77,7 @@ class REPCA1(Component):
     )
     states = ("y_m", "x_q", "x_l", "p_m", "x_p", "p_l", "x_theta")
     algebraic = ("q_ext", "p_ref")
-    inputs = (
-        "v_re",
-        "v_im",
-        "v_re_r",
-        "v_im_r",
-        "p_e",
-        "q_e",
-        "ref",
-        "p_plant",
-        "f_ref",
-        "i_re_b",
-        "i_im_b",
-        "v_re_b",
-        "v_im_b",
-    )
-    optional = {"f_ref": 1.0, "i_re_b": 0.0, "i_im_b": 0.0, "v_re_b": 1.0, "v_im_b": 0.0}
-    branch = ("from_bus", "to_bus", "circuit", "i_re_b", "i_im_b", "v_re_b", "v_im_b")
+    inputs, optional, branch = INPUTS, OPTIONAL, BRANCH
     limits = {"x_q": ("q_min", "q_max"), "x_p": ("p_min", "p_max")}
     lags = {"y_m": ("t_fltr",), "x_l": ("t_fv",), "p_m": ("t_p",), "p_l": ("t_g",)}
     integrals = dict.fromkeys(("p_m", "x_p", "p_l", "x_theta"), "f_flag")
@@ -95,13 +86,9 @@ class REPCA1(Component):
 
     f_n = F_N
     s_base = S_BASE
-    s_n = Parameter("MVA", "base of the plant's powers, needed where a branch is monitored", nonnegative, 0.0)
+    s_n = PLANT_BASE
     bus = Parameter("number", "regulated bus, 0 for the plant's own", whole(0, 999999), 0.0)
-    from_bus = Parameter(
-        "number", "bus at which the monitored branch is read, 0 for none", whole(0, 999999), 0.0
-    )
-    to_bus = Parameter("number", "other bus of the monitored branch", whole(0, 999999), 0.0)
-    circuit = Parameter("number", "circuit of the monitored branch", whole(0, 999999), 1.0)
+    from_bus, to_bus, circuit = MONITORED
     vc_flag = Parameter("1", "1 line drop compensation, 0 reactive droop", flag)
     ref_flag = Parameter("1", "1 voltage control, 0 reactive-power control", flag)
     f_flag = Parameter("1", "1 with power and frequency control, 0 without", flag)
@@ -199,19 +186,6 @@ class REPCA1(Component):
             "p_ref": order,
             "x_theta": np.angle(terminal.voltage),
         }
-
-
-def measured_powers(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any, Any]:
-    """Return (p, q, i_re, i_im) at the measuring point: of the monitored branch, or of the plant itself."""
-    square = m.max(v.v_re**2 + v.v_im**2, V_LEAST**2)
-    i_re, i_im = (v.p_e * v.v_re + v.q_e * v.v_im) / square, (v.p_e * v.v_im - v.q_e * v.v_re) / square
-    scale = p.s_base / m.where(m.le(p.s_n, 0), 1, p.s_n)
-    b_re, b_im = scale * v.i_re_b, scale * v.i_im_b
-    power, reactive = v.v_re_b * b_re + v.v_im_b * b_im, v.v_im_b * b_re - v.v_re_b * b_im
-    own, branch = (v.p_e, v.q_e, i_re, i_im), (power, reactive, b_re, b_im)
-    monitored = m.ge(p.from_bus, 1)
-    p_at, q_at, re, im = (m.where(monitored, b, o) for b, o in zip(branch, own, strict=True))
-    return p_at, q_at, re, im
 
 
 def _held(m: Any, v: Any, p: Any, voltage: Any, measured: tuple[Any, Any, Any, Any]) -> Any:

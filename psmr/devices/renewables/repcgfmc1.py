@@ -21,8 +21,15 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import dead_band, error_band, gate, lag, limited_where, phasor_frequency
 from psmr.devices.machines import F_N, S_BASE
+from psmr.devices.renewables.plant_measurement import (
+    BRANCH,
+    INPUTS,
+    MONITORED,
+    OPTIONAL,
+    PLANT_BASE,
+    measured_powers,
+)
 from psmr.devices.renewables.regca1 import PU, V_0
-from psmr.devices.renewables.repca1 import measured_powers
 
 LIMITED = ("p_f", "p_star", "p_in", "p_i", "q_star", "q_in", "q_i", "v_err", "q_vc", "v_ref", "f_ref", "fr")
 """Names of what has an upper limit, with ``_max`` behind, and a lower one, with ``_min``."""
@@ -124,23 +131,7 @@ class REPCGFMC1(Component):
         "q_l",
     )
     algebraic = ("p_ref", "q_ext", "v_gfm", "w_gfm")
-    inputs = (
-        "v_re",
-        "v_im",
-        "v_re_r",
-        "v_im_r",
-        "p_e",
-        "q_e",
-        "ref",
-        "p_plant",
-        "f_ref",
-        "i_re_b",
-        "i_im_b",
-        "v_re_b",
-        "v_im_b",
-    )
-    optional = {"f_ref": 1.0, "i_re_b": 0.0, "i_im_b": 0.0, "v_re_b": 1.0, "v_im_b": 0.0}
-    branch = ("from_bus", "to_bus", "circuit", "i_re_b", "i_im_b", "v_re_b", "v_im_b")
+    inputs, optional, branch = INPUTS, OPTIONAL, BRANCH
     limits = {
         "x_p": ("p_i_min", "p_i_max"),
         "x_q": ("q_i_min", "q_i_max"),
@@ -165,13 +156,9 @@ class REPCGFMC1(Component):
     units = {"x_theta": "rad"}
 
     f_n, s_base, v_0 = F_N, S_BASE, V_0
-    s_n = Parameter("MVA", "base of the plant's powers, needed where a branch is monitored", nonnegative, 0.0)
+    s_n = PLANT_BASE
     bus = Parameter("number", "measuring bus, 0 for the plant's own", whole(0, 999999), 0.0)
-    from_bus = Parameter(
-        "number", "bus at which the monitored branch is read, 0 for none", whole(0, 999999), 0.0
-    )
-    to_bus = Parameter("number", "other bus of the monitored branch", whole(0, 999999), 0.0)
-    circuit = Parameter("number", "circuit of the monitored branch", whole(0, 999999), 1.0)
+    from_bus, to_bus, circuit = MONITORED
     v_flag = Parameter("1", "1 control of the plant's voltage, 0 of its reactive power", flag)
     v_ref_flag = Parameter("1", "1 voltage reference from the plant's voltage, 0 from the converter's", flag)
     ffr_flag = Parameter("1", "1 with fast frequency response, 0 without", flag)
