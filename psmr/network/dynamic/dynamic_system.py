@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +49,7 @@ from psmr.network.dynamic.junctions import (
     require_paths,
 )
 from psmr.network.dynamic.region import can_be_dynamic, region_devices
+from psmr.network.dynamic.sections_at_rest import sections_at_rest
 from psmr.network.dynamic.zero_circuit import ZeroCircuit, zero_circuit, zero_name
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
 
@@ -279,7 +279,13 @@ class _Conversion:
             n = self.region.sections if p["b"] > 0 else 1
             component, own = DynamicLine, section_values(p["r"], p["x"], p["b"], p["g"], n)
             values |= own | {"sections": float(n)}
-            self._line_start(device.name, own, n, p["status"], *v)
+            z, y = complex(own["r"], own["x"]), complex(own["g"], own["b"])
+            currents, voltages = sections_at_rest(z, y, n, v)
+            for k, (current, voltage) in enumerate(zip(currents, voltages, strict=True), 1):
+                end = "" if k == 1 else f"_{k}"
+                self.start |= _pair(f"{device.name}.i", p["status"] * current, end)
+                if k > 1:
+                    self.start |= _pair(f"{device.name}.v", p["status"] * voltage, end)
         else:
             component = DynamicTransformer
             values |= {name: p[name] for name in ("r", "x", "tap", "shift", "g", "b")}
@@ -315,34 +321,9 @@ class _Conversion:
             return PHASOR
         return DEPENDENT if self.dependent[bus] == branch else JUNCTION
 
-    def _line_start(
-        self, name: str, own: Mapping[str, float], n: int, status: float, v_i: complex, v_j: complex
-    ) -> None:
-        z, y = complex(own["r"], own["x"]), complex(own["g"], own["b"])
-        if n == 1 or not status:
-            for k in range(1, n + 1):
-                self.start |= _pair(f"{name}.i", status * (v_i - v_j) / z, "" if k == 1 else f"_{k}")
-            return
-        # The current into the first section from the transfer matrix of all n.
-        a = 1 + z * y / 2
-        m = _power(((a, z), (y * (1 + z * y / 4), a)), n)
-        v, i = v_i, (m[0][0] * v_i - v_j) / m[0][1]
-        i -= y / 2 * v
-        for k in range(1, n + 1):
-            at = "" if k == 1 else f"_{k}"
-            self.start |= _pair(f"{name}.i", i, at)
-            v -= z * i
-            if k < n:
-                self.start |= _pair(f"{name}.v", v, f"_{k + 1}")
-                i -= y * v
-
     def _at_bus(self, device: Device, bus: str) -> Device:
-        component, p, v, name = (
-            self.component(device),
-            dict(device.parameters),
-            self.voltage(bus),
-            device.name,
-        )
+        component, p = self.component(device), dict(device.parameters)
+        name, v = device.name, self.voltage(bus)
         if component is not device.component:
             if component is DynamicLoad:
                 kept = {key: p[key] for key in parameters_of(StaticLoad)}
@@ -397,9 +378,3 @@ def _warn_of_loads(conversion: _Conversion) -> None:
 
 def _pair(quantity: str, z: complex, end: str = "") -> dict[str, float]:
     return {f"{quantity}_re{end}": z.real, f"{quantity}_im{end}": z.imag}
-
-
-def _power(m: tuple[tuple[complex, complex], ...], n: int) -> tuple[tuple[complex, complex], ...]:
-    """Return a (2, 2) matrix to a whole power, by products."""
-    found = np.linalg.matrix_power(np.array(m), n)
-    return tuple(map(tuple, found.tolist()))
