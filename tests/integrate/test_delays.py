@@ -42,6 +42,7 @@ def test_no_step_is_longer_than_the_delay():
     assert 0.099 < np.diff(run.t).max() <= 0.1 * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_against_the_method_of_steps_with_scipy():
     """Two delays, one of an algebraic variable that jumps at an event; DOP853 at 1e-12, delay by delay."""
     tau_x, tau_y, b = 0.31, 0.17, 1.3

@@ -140,6 +140,7 @@ def test_a_step_that_does_not_divide_the_period_is_judged_by_the_nearest_that_do
     assert found.spectral_radius == pytest.approx(0.67900, abs=6e-6)
 
 
+@pytest.mark.slow
 def test_steps_that_were_chosen_are_judged_by_their_median(system):
     run = faulted(system, psmr.VariableStep(1e-6))
     found = psmr.periodic_modes(run)

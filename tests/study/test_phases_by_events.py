@@ -56,6 +56,7 @@ def test_others_do_not(study, event, buses):
     assert "bus5_zero.v" not in load_system(read.case, read.events).names_x
 
 
+@pytest.mark.slow
 def test_the_report_says_so_and_check_agrees(study, tmp_path, capsys):
     path = study(GROUND)
     assert main(["run", str(path), "-o", str(tmp_path / "out"), "--signals", "bus5.v_a", "bus5.v_0"]) == 0

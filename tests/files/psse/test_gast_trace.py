@@ -68,6 +68,7 @@ def test_before_the_turbine_moves(system):
     assert np.ptp(fuel[times <= worst]) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_damping_of_the_turbine_explains_it(system):
     """With D_turb = 0.1 the trace is as near as TGOV1's; with PSS/E's field voltage, to its rounding."""
     run = in_psse_steps(system)
