@@ -93,7 +93,8 @@ class CaseFile:
         )
         _warn(case)
         if self.dynamic is not None:
-            if case.dynamic is not None:
+            # Only a table of a study; a report compares with other regions of its own accord.
+            if case.dynamic is not None and self.dynamic.where:
                 words = f"{self.dynamic.where}: the region {self.dynamic} takes the place of the case's"
                 warnings.warn(f"{words}, {case.dynamic} ({case.dynamic.where})", PsmrWarning, stacklevel=2)
             case = replace(case, dynamic=self.dynamic)

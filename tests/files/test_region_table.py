@@ -118,12 +118,13 @@ def test_commands_take_the_region_of_a_case(written, tmp_path, capsys):
     assert re.search(r"of 4\d with a positive real part", capsys.readouterr().out)
 
 
-def test_the_table_of_a_study_takes_the_place_of_the_case(written, tmp_path):
+def test_the_table_of_a_study_takes_the_place_of_the_case(written, tmp_path, capsys):
     written("buses = [3, 9]")
     study = tmp_path / "study.toml"
     study.write_text(STUDY.format(table=""))
     out = tmp_path / "out"
     assert main(["run", str(study), "-o", str(out), "--signals", "bus9.b"]) == 0
+    assert "takes the place" not in capsys.readouterr().err
     assert "bus9.b" in (out / "run.csv").read_text().partition("\n")[0]
     assert "by the model" in (out / "report.html").read_text()
     study.write_text(STUDY.format(table="[dynamic]\nbuses = 5\n"))
@@ -132,7 +133,7 @@ def test_the_table_of_a_study_takes_the_place_of_the_case(written, tmp_path):
         case = psmr.read_study(study).case.read()
     assert case.dynamic == psmr.Region(5)
     study.write_text(STUDY.format(table='[dynamic]\nbuses = "none"\n'))
-    with pytest.warns(PsmrWarning, match="the region bus none takes"):
+    with pytest.warns(PsmrWarning, match="the region none takes"):
         assert psmr.build(psmr.read_study(study).case.read()).n < 60
     study.write_text(STUDY.format(table="[dynamic]\nbuses = 55\n"))
     with pytest.warns(PsmrWarning, match="the region bus 55"):

@@ -112,8 +112,8 @@ class Region:
     def __str__(self) -> str:
         if self.error is not None:
             return f"within {100 * self.error:g} % of {', '.join(map(_text, self.modes))}"
-        parts = [f"bus {', '.join(map(str, self.buses))}" if self.buses != (ALL,) else "all buses"]
-        parts = parts if self.buses else []
+        parts = [f"bus {', '.join(map(str, self.buses))}"] if self.buses else []
+        parts = {(ALL,): ["all buses"], (NONE,): [NONE]}.get(self.buses, parts)
         if self.within:
             parts.append(f"within {self.within} branches")
         if self.devices:
