@@ -21,6 +21,7 @@ from psmr.files.text import read_text
 VERSION = 33
 """Of the RAW file whose records are made."""
 
+SBASE = re.compile(r"sbase\s+\S")
 HEADER = re.compile(r"\s*([a-z][a-z ]*?)\s+data\s*\[\s*([0-9]+)\s*\]", re.IGNORECASE)
 TOKEN = re.compile(r'"([^"]*)"|([^\s:"]+)|(:)')
 
@@ -73,8 +74,10 @@ def read_epc(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, Rows]]:
     lines = list(enumerate(read_text(path), start=1))
     starts = [(k, header) for k, (_, line) in enumerate(lines) if (header := HEADER.match(line))]
     if not starts:
-        raise CaseError(f"{path}: has no sections; an EPC file has lines like 'bus data  [  9]'")
-    title, base = _preamble(path, lines[: starts[0][0]])
+        raise CaseError(f"{path}:1: has no sections; an EPC file has lines like 'bus data  [  9]'")
+    title, (number, base) = _preamble(path, lines[: starts[0][0]])
+    head = PsseRecord(str(path), number, "case identification", CASE.split(), ["0", base, str(VERSION)])
+    base_mva = head.real("SBASE")
     found: dict[str, list[PsseRecord]] = {}
     ends = [k for k, _ in starts[1:]] + [len(lines)]
     for (start, header), end in zip(starts, ends, strict=True):
@@ -88,7 +91,6 @@ def read_epc(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, Rows]]:
         if len(joined) != count:
             raise CaseError(f"{where}: {len(joined)} records where the header says {count}")
         found[section] = [_record(path, section, number, text) for number, text in joined]
-    head = PsseRecord(str(path), 1, "case identification", CASE.split(), ["0", base, str(VERSION)])
     vsched = {record.text("I"): record.text("vsched") for record in found.get("bus", ())}
     mistakes = Mistakes()
 
@@ -99,7 +101,7 @@ def read_epc(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, Rows]]:
     records = {
         "bus": rows("bus", _bus),
         "load": rows("load", _load),
-        "fixed shunt": rows("shunt", _shunt, float(base)),
+        "fixed shunt": rows("shunt", _shunt, base_mva),
         "generator": rows("generator", _generator, vsched),
         "branch": rows("branch", _branch),
         "transformer": rows("transformer", _transformer),
@@ -118,14 +120,14 @@ COLUMNS = {
 }
 
 
-def _preamble(path: str | Path, lines: Sequence[tuple[int, str]]) -> tuple[str, str]:
-    """Return the title and the base power in MVA."""
+def _preamble(path: str | Path, lines: Sequence[tuple[int, str]]) -> tuple[str, tuple[int, str]]:
+    """Return the title, and the base power in MVA with its line."""
     texts = [line.strip() for _, line in lines]
     after = texts[texts.index("title") + 1 :] if "title" in texts else []
     title = after[0] if after and after[0] != "!" else ""
-    bases = [line.split()[1] for line in texts if re.match(r"sbase\s+[0-9.]", line)]
+    bases = [(k, text.split()[1]) for (k, _), text in zip(lines, texts, strict=True) if SBASE.match(text)]
     if not bases:
-        raise CaseError(f"{path}: gives no sbase, the base power in MVA, in its solution parameters")
+        raise CaseError(f"{path}:1: gives no sbase, the base power in MVA, in its solution parameters")
     return title, bases[0]
 
 

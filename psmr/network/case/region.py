@@ -113,7 +113,8 @@ class Region:
         if self.error is not None:
             return f"within {100 * self.error:g} % of {', '.join(map(_text, self.modes))}"
         parts = [f"bus {', '.join(map(str, self.buses))}"] if self.buses else []
-        parts = {(ALL,): ["all buses"], (NONE,): [NONE]}.get(self.buses, parts)
+        if self.buses in ((ALL,), (NONE,)):
+            parts = ["all buses" if self.buses == (ALL,) else NONE]
         if self.within:
             parts.append(f"within {self.within} branches")
         if self.devices:

@@ -127,7 +127,8 @@ def test_ratios_angles_bases_and_loads_of_constant_impedance(tmp_path):
     [
         ("bus data  [9]", "bus data  [8]", r"\(bus data\): 9 records where the header says 8"),
         ("svd data  [   0]\n", "svd data  [   1]\n 9\n", r"1 records of a kind that psmr does not read"),
-        ("sbase 100.0000", "sbase", "gives no sbase"),
+        ("sbase 100.0000", "base 100.0000", "gives no sbase"),
+        ("sbase 100.0000", "sbase 100.0x", r"epc:\d+ .*SBASE = .100.0x.: must be a finite"),
         (": 2 1.025 1.025 9", ": 7 1.025 1.025 9", r"\(bus data\): ty = '7': must be one of 0, 1, 2, -2"),
         ("0 0 1 0\n", "0 0 1 1\n", "st = '1': buses out of service are not read from EPC files"),
         ("0.01 0.068", "0.01 abc", r"epc:21 \(branch data\): react = 'abc': must be a finite number"),
