@@ -6,36 +6,42 @@ import numpy as np
 import pytest
 
 import psmr
-from partitioning import by_hand
+from partitioning import by_device, by_hand
 from psmr.errors import SchemeError
 from tests.internals import integrate, step_equations
-from tests.systems.delayed import integrator, two_delays
+from tests.systems.delayed import integrator, three_delays, two_delays
 
 DELAYS = [(20.4, 7.3), (1.0, 1.6), (5.0, 2.5), (2.0, 3.0)]  # in steps
 
 
-def difference(scheme, delays, steps=30):
+def difference(scheme, delays, steps=30, make=two_delays):
     """Return how far the powers of the step operator are from a run, and its order."""
-    system = two_delays(*(scheme.step * np.array(delays)))
+    system = make(*(scheme.step * np.array(delays)))
     # The corner at the start is read three delays later at most; from then on every step is whole.
     begin = int(5 * max(delays)) + 8
     end = (begin + steps + 5) * scheme.step
-    run = integrate(system, scheme, end, start=([1.0, 0.5], [0.0]), every=True)
+    start = (np.linspace(1.0, 0.5, system.n), [0.0])
+    run = integrate(system, scheme, end, start=start, every=True)
     w = np.hstack([run.x, run.y])
     points = scheme.point_times(scheme.step).size
     begin = len(w) - 1 - points * (steps + 1)  # the end of a step; all of them are whole
     linear = system.linearise()
     equations = step_equations(linear, scheme)
+    sources = np.unique([delay.source for delay in system.delays])
+    inner = scheme.read_within_steps(sources.tolist())
     state = [w[begin]]
     for name in equations.state[1:]:
+        if kept := re.fullmatch(r"remembered\(t-(\d?)h\)", name):
+            state.append(w[begin - points * int(kept[1] or 1), equations.history_of])
+            continue
         back = re.fullmatch(r"read\(t-(\d+)h(/\d+)?\)", name)
-        fine = scheme.read_within_steps([0, 2]) == bool(back[2])
-        state.append(w[begin - int(back[1]) * (1 if back[2] else points), np.array([0, 2])[fine]])
+        own = sources if points == 1 else sources[inner == bool(back[2])]
+        state.append(w[begin - int(back[1]) * (1 if back[2] else points), own])
     state, operator = np.concatenate(state), psmr.step_operator(linear, scheme)
     off = 0.0
     for k in range(1, steps + 1):
         state = operator @ state
-        off = max(off, abs(state[:3] - w[begin + k * points]).max())
+        off = max(off, abs(state[: w.shape[1]] - w[begin + k * points]).max())
     return off, len(operator)
 
 
@@ -61,15 +67,47 @@ def test_the_operator_is_a_run_where_steps_are_longer_than_a_delay(method, delay
     assert off < 1e-12
 
 
+@pytest.mark.parametrize("ratio", [1, 2, 10])
 @pytest.mark.parametrize(
     "choices",
-    [{}, {"interface": "schur"}, {"coupling": "mean"}, {"corrections": 2}, {"solution": "BEM"}],
+    [
+        {},
+        {"interface": "schur"},
+        {"coupling": "mean"},
+        {"corrections": 2},
+        {"solution": "BEM"},
+        {"predictor": "TM", "interpolation": "spline"},
+        {"predictor": "extrapolation"},
+    ],
 )
-def test_the_operator_of_two_rates_is_a_run(choices):
+def test_the_operator_of_two_rates_is_a_run(choices, ratio):
     for fast in (["L.z"], ["L.x"], ["L.y", "L.z"], ["L.x", "L.y", "L.z"]):
         split = by_hand(two_delays(0.1, 0.1).linearise().without_delays(), fast)
-        off, _ = difference(psmr.Multirate(split, h_slow=0.01, ratio=10, **choices), (20.43, 7.3))
+        off, _ = difference(psmr.Multirate(split, h_slow=0.01, ratio=ratio, **choices), (20.43, 7.3))
         assert off < 1e-13, fast
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+@pytest.mark.parametrize("fast", [["L.x", "I.x"], ["L.y"], ["I.x", "L.y", "L.z"]])
+@pytest.mark.parametrize("choices", [{}, {"interface": "schur"}, {"coupling": "mean"}, {"solution": "BEM"}])
+def test_the_operator_is_a_run_where_the_sides_have_other_numbers_of_delayed_signals(fast, choices, ratio):
+    """With one fast step both sides have their past at the ends of steps: it is one past."""
+    split = by_hand(three_delays(0.1, 0.1, 0.1).linearise().without_delays(), fast)
+    scheme = psmr.Multirate(split, h_slow=0.01, ratio=ratio, **choices)
+    off, _ = difference(scheme, (4.4, 7.3, 2.0), make=three_delays)
+    assert off < 1e-13
+
+
+@pytest.mark.parametrize("fast", [["G2", "GOV2", "AVR1"], ["GOV1"]])
+def test_one_fast_step_with_converged_corrections_is_single_rate(fast):
+    delays = {"GOV2.omega": 0.034, "GOV1.omega": 0.02, "AVR1.v": 0.06}
+    linear = psmr.with_delays(psmr.build(psmr.case("wscc9-ibr")), delays).linearise()
+    split = by_device(linear.without_delays(), fast)
+    scheme = psmr.Multirate(
+        split, h_slow=0.02, ratio=1, solution="TM", predictor="TM", corrections="converge"
+    )
+    off = psmr.step_operator(linear, scheme) - psmr.step_operator(linear, psmr.SingleRate("TM", 0.02))
+    assert abs(off).max() < 1e-11
 
 
 def test_the_shift_states_are_no_more_than_needed():

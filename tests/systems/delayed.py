@@ -55,3 +55,10 @@ def two_delays(tau_x, tau_y, b=1.0):
     """Return the system with its delays in s."""
     reads = {"x_late": "L.x", "y_late": "L.y"}
     return assemble([Device("L", TwoDelays, {"b": b, "tau": tau_y}, reads, delays={"x_late": tau_x})])
+
+
+def three_delays(tau_x, tau_y, tau_i, b=1.0):
+    """Return the system with an integrator beside it, which reads itself with a delay and L.z at once."""
+    system = two_delays(tau_x, tau_y, b)
+    beside = Device("I", Integrator, {"b": 0.5 * b}, {"late": "I.x", "u": "L.z"}, delays={"late": tau_i})
+    return assemble([*system.devices, beside])

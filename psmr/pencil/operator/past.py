@@ -86,9 +86,12 @@ class Register(NamedTuple):
 
 
 def _registers(delays: Delays, scheme: Scheme, within: tuple[str, ...]) -> list[Register]:
-    """Return the past that a step reads: of what has points within a step, and of the rest."""
+    """Return the past that a step reads: of what has points within a step, and of the rest.
+
+    A step without points within has one past, that at its ends, whichever side a signal is of.
+    """
     places = _sources(delays)
-    inner, found = scheme.read_within_steps(places.tolist()), []
+    inner, found = scheme.read_within_steps(places.tolist()) & bool(within), []
     for fast in np.unique(inner).tolist():
         sources = np.unique(places[inner == fast])
         of = np.where(inner == fast, np.searchsorted(sources, places), -1)
