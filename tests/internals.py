@@ -82,7 +82,7 @@ psmr.files.psse.dyr_loads: LoadRecords
 psmr.files.psse.dyr_records: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.dyr_static_var: StaticVarRecords
-psmr.files.psse.entries: as_load entries
+psmr.files.psse.entries: entries unwrapped
 psmr.files.psse.free_format: split
 psmr.files.psse.joined: join
 psmr.files.psse.load_layout: KINDS RECORDS

@@ -21,10 +21,10 @@ from tests.internals import (
     LoadRecords,
     RelayRecords,
     StaticVarRecords,
-    as_load,
     component_for,
     entries,
     names_of,
+    unwrapped,
 )
 
 USER_WRITTEN = ("USRMDL", "USRLOD", "USRMSC", "USRBUS", "USRBRN", "USRFCT", "USRSWS", "USRDCL", "USRREL")
@@ -74,7 +74,7 @@ def count(folder: Path) -> tuple[Counter[str], Counter[str], Counter[str], int]:
         found = entries(str(path), lines)
         while True:
             try:
-                entry = as_load(next(found))
+                entry = unwrapped(next(found))
             except StopIteration:
                 break
             except PsmrError as error:

@@ -81,7 +81,6 @@ WRONG = {
     "number": ("0.49 33.0", "x 33.0", 6, "t_1 = 'x': must be a finite number"),
     "line of a value": ("0.55 0.25", "nan 0.25", 3, "x_q1 = 'nan': must be a finite number"),
     "forbidden": ("6.5 0.0 1.8", "-6.5 0.0 1.8", 2, "h = -6.5: must be > 0"),
-    "not ended": ("5.0 /\n/", "5.0", 7, "does not end with a slash"),
     "quotation mark": ("'GENCLS' 'G1'", "'GENCLS' 'G1", 4, "not closed"),
 }
 

@@ -19,7 +19,7 @@ from psmr.devices.governors.cross_compound import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, meant
 from psmr.files.psse.dyr_records import ALIASES, LIBRARY, Records, parameters
-from psmr.files.psse.entries import Entry, as_load, entries
+from psmr.files.psse.entries import Entry, entries, unwrapped
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
 from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
@@ -103,8 +103,8 @@ def read_dyr(
     skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(own)
     bare = {kind.__name__.upper(): kind for kind in own if not kind.role}
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
-    for record in entries(str(path), read_text(path, WINDOWS)):
-        entry = mistakes.attempt(as_load, record)
+    for record in entries(str(path), read_text(path, WINDOWS), others or ()):
+        entry = mistakes.attempt(unwrapped, record)
         if entry is None:
             continue
         taken = (others or {}).get(entry.model)

@@ -1,19 +1,35 @@
-"""The records of a PSS/E DYR file: words up to a slash, over lines."""
+"""The records of a PSS/E DYR file: words up to a slash, over lines; those of user-written models unwrapped."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, PsmrWarning, nearest
-from psmr.files.psse.dyr_records import MODELS, component_for
+from psmr.files.psse.dyr_records import LIBRARY, MODELS, component_for
 from psmr.files.psse.free_format import fields_of
 from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
 from psmr.files.psse.record import PsseRecord
 
-COUNTS = slice(4, 11)
-"""Where the counts of a user-written load's record are."""
+OF_PLANT = "USRMDL"
+"""Name under which PSS/E has a model of a plant as a user-written one: its own comes after the identifier."""
+
+COUNTS: Mapping[str, int] = {OF_PLANT: 6, USER_WRITTEN: 7}
+"""How many counts there are after the name: the third is that of whole numbers, the fourth that of values."""
+
+UNDER_OTHER_NAMES: Mapping[str, str] = {
+    **{
+        f"{name}U1": f"{name}1"
+        for name in ("REGCA", "REECA", "REECB", "REPCA", "WTDTA", "WTTQA", "WTPTA", "WTARA", "GENTPJ")
+    },
+    **{f"REGFMA1_{version}": "REGFMA1" for version in (33, 34, 35)},
+}
+"""Models of the library by the names that they have as user-written ones, with the same values.
+
+PSS/E up to version 33 has them so. Sources: PowerWorld, What's New in version 20, USRMDL from DYR; InterPSS'
+parser of GENTPJ1; for REGFMA1 its public user-written model for PSS/E 33 to 35.
+"""
 
 _OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip one generator"
 BESIDE = {
@@ -83,7 +99,7 @@ class Entry:
         """Name of the model, with that of a user-written one behind it, as messages quote it."""
         if not self.model.startswith("USR"):
             return repr(self.model)
-        place = 3 if self.model in ("USRMDL", USER_WRITTEN) else 2
+        place = 3 if self.model in COUNTS else 2
         inner = self.words[place][1] if place < len(self.words) else ""
         return f"{self.model!r} {inner!r}" if inner else repr(self.model)
 
@@ -95,7 +111,7 @@ class Entry:
         if self.model in _LOADS:
             return f"the load {what} keeps its static characteristic"
         what = f"generator {head.text('id', '1')!r} {what}"
-        if self.model != "USRMDL":
+        if self.model != OF_PLANT:
             return f"{what} runs without it"
         role = _ROLES.get(kind.split(".")[0], "")
         lost = "has no machine by it, and keeps no controllers" if role == "machine" else "runs without it"
@@ -122,43 +138,57 @@ class Entry:
         )
 
 
-def as_load(entry: Entry) -> Entry:
-    """Return the record of a load model that PSS/E has as a user-written one as a record of that model.
+def unwrapped(entry: Entry) -> Entry:
+    """Return the record of a model of the library that PSS/E has as a user-written one as one of that model.
 
-    The model's name comes after the identifier, then seven counts, of which the third and fourth say how many
-    whole numbers and values follow. Other records stay as they are.
+    The model's name comes after the identifier, then counts, of which the third and fourth say how many
+    whole numbers and values follow. Other records stay as they are, and those of user-written models that
+    bear a name of the library and have other values.
 
     Raises
     ------
     CaseError
         Where there are more or fewer of them.
     """
-    if entry.model != USER_WRITTEN or len(entry.words) < COUNTS.stop:
+    counts = COUNTS.get(entry.model, 0)
+    first = 4 + counts
+    if not counts or len(entry.words) < first:
         return entry
-    if entry.words[3][1].upper() not in KINDS:
+    given = entry.words[3][1].upper()
+    name = UNDER_OTHER_NAMES.get(given, given)
+    of_load = entry.model == USER_WRITTEN
+    if not (name in KINDS if of_load else component_for(name)):
         return entry
-    words = [word for _, word in entry.words]
-    counts = PsseRecord(entry.path, entry.line, words[3], [f"count {k}" for k in range(1, 8)], words[COUNTS])
-    whole, values = counts.whole("count 3"), counts.whole("count 4")
-    given = entry.words[COUNTS.stop + max(whole, 0) :]
-    if len(given) != values:
+    words = [word for _, word in entry.words[4:first]]
+    names = [f"count {k}" for k in range(1, counts + 1)]
+    record = PsseRecord(entry.path, entry.line, given, names, words)
+    whole, values = record.whole("count 3"), record.whole("count 4")
+    there = len(entry.words) - first
+    if there != whole + values:
         raise CaseError(
-            f"{entry.where}: {words[3]}: its fourth count says {values} values, and there are {len(given)}"
-            f" after {whole} whole numbers; does the record end with a slash?"
+            f"{entry.where}: {given}: its third and fourth counts say {whole} whole numbers and {values}"
+            f" values, and there are {there} of both; does the record end with a slash?"
         )
-    return replace(entry, words=(entry.words[0], entry.words[3], entry.words[2], *given))
+    if not of_load and name == given and there not in map(len, LIBRARY.layouts[name]):
+        return entry
+    passed = first + whole if of_load else first
+    head = (entry.words[0], (entry.words[3][0], name), entry.words[2])
+    return replace(entry, words=(*head, *entry.words[passed:]))
 
 
-def _begins_another(words: list[tuple[int, str]]) -> bool:
+def _begins_another(words: list[tuple[int, str]], others: Container[str]) -> bool:
     """Say whether the last two words of a record are the bus and the model of another one."""
     if len(words) <= _AFTER_NAMES or not words[-2][1].isdecimal():
         return False
     name = words[-1][1].upper()
-    return name in KINDS or component_for(name) is not None
+    return name in others or name in KINDS or name in COUNTS or component_for(name) is not None
 
 
-def entries(path: str, lines: list[str]) -> Iterator[Entry]:
-    """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files."""
+def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterator[Entry]:
+    """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files.
+
+    `others` are names of models that begin a record, beside those of plants and loads.
+    """
     held: list[tuple[int, str]] = []
     separated = True
     for number, line in enumerate(lines, start=1):
@@ -171,7 +201,7 @@ def entries(path: str, lines: list[str]) -> Iterator[Entry]:
         values, ended, separated = fields_of(line, f"{path}:{number}", separated or not held)
         for value in values:
             held.append((number, (value or "").strip()))
-            if _begins_another(held):
+            if _begins_another(held, others):
                 *held, bus, model = held
                 what = f"its record has no slash before {bus[1]} {model[1]!r}, where the next begins"
                 warnings.warn(f"{path}:{held[0][0]}: {what}", PsmrWarning, stacklevel=3)
@@ -182,4 +212,6 @@ def entries(path: str, lines: list[str]) -> Iterator[Entry]:
         if ended:
             held = []
     if held:
-        raise CaseError(f"{path}:{held[0][0]}: the record does not end with a slash; is the file whole?")
+        what = "the last record does not end with a slash; is the file whole? It is taken as it stands"
+        warnings.warn(f"{path}:{held[0][0]}: {what}", PsmrWarning, stacklevel=3)
+        yield Entry(path, held[0][0], tuple(held))
