@@ -207,11 +207,25 @@ def test_an_overcurrent_relay_opens_its_branch_and_sheds_its_load(read):
         (distr1(monitor=0), r"case.dyr:\d+: DISTR1: only monitors .*; left out"),
         (tiocr1(monitor=0), r"case.dyr:\d+: TIOCR1: only monitors"),
         (distr1(other=104), r"DISTR1: there is no branch 101-104, circuit '1', in the RAW file; left out"),
+        (distr1(zones="0 0 85 0 0 0 85 0 0 0 85 0"), r"DISTR1: has no zone \(every reach is 0\); left out"),
     ],
 )
 def test_what_is_left_out(read, records, message):
     with pytest.warns(PsmrWarning, match=message):
         assert read(records).relays == ()
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (distr1(transfer="102 105 '1'"), r"transfer trip 1: there is no branch 102-105.*; left out"),
+        (tiocr1(load="103 '3'"), r"load that it sheds: there is no load '3' at bus 103 .*bus: '1', '2'\)"),
+    ],
+)
+def test_of_what_acts_on_nothing_the_rest_stays(read, records, message):
+    with pytest.warns(PsmrWarning, match=message):
+        rows = read(records).relays
+    assert [row.acts_on for row in rows] == ["line101-103"]
 
 
 def test_a_branch_that_is_overloaded_in_the_power_flow_opens(read):
@@ -247,9 +261,6 @@ def test_currents_that_look_like_values_per_unit_are_told(read):
     [
         (distr1(form=2), r"case.dyr:\d+.*TYPE = '2'.*type 1 \(mho\) only"),
         (distr1(blinders="1 0.05 90 0 0 0"), r"BLINT1 = '0.05'.*psmr has no blinders"),
-        (distr1(transfer="102 105 '1'"), "transfer trip 1: there is no branch 102-105"),
-        (distr1(zones="0 0 85 0 0 0 85 0 0 0 85 0"), "there is no zone"),
-        (tiocr1(load="103 '3'"), r"LDID = '3'.*no such load at bus 103 .*\(there: '1', '2'\)"),
         (tiocr1(curve="0.5 4 1.2 2 1.5 3 2 3 3 3 4 3"), "time_2 = 3: must be at most time_1 = 2"),
         (tiocr1(curve="0.5 4 0.9 2 1.5 1 2 1 3 1 4 1"), "multiple_1 = 0.9: must be >= 1"),
         ("101 'TIOCR1' 103 '1' 1 1 /\n", "TIOCR1: has 4 values; must have 29: JBUS ID RS MON"),

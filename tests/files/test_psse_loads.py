@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import CaseError
+from psmr.errors import CaseError, PsmrWarning
 from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
 
 RAW, MACHINES = HERE / "LOAD" / "ThreeBusMulti.raw", HERE / "LOAD" / "ThreeBus_GENROU.dyr"
@@ -82,8 +82,6 @@ def test_loads_stay_where_the_rest_is_converted(read):
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        (f"103 'IEELBL' '3' {PARTS} /", r"case.dyr:\d+: IEELBL: there is no load '3' at bus 103 .*'1', '2'"),
-        (f"104 'IEELBL' '1' {PARTS} /", r"case.dyr:\d+: IEELBL: there is no load '1' at bus 104 .*: none"),
         ("103 'IEELBL' '2' 1 0 0 /", r"case.dyr:\d+: IEELBL: has 3 values; must have 14: a_1 a_2"),
         (
             "103 'IEELBL' '2' 1 -1 0 1 0 0 0 0 0 0 0 0 0 0 /",
@@ -100,6 +98,15 @@ def test_loads_stay_where_the_rest_is_converted(read):
 def test_what_is_wrong_is_refused(read, records, message):
     with pytest.raises(CaseError, match=message):
         read(records + "\n")
+
+
+@pytest.mark.parametrize(("at", "there"), [("103 'IEELBL' '3'", "'1', '2'"), ("104 'IEELBL' '1'", "none")])
+def test_a_record_of_no_load_is_left_out(read, at, there):
+    number, _, ident = at.split()
+    words = rf"dyr:\d+: IEELBL: there is no load {ident} at bus {number} .*this bus: {there}\); left out"
+    with pytest.warns(PsmrWarning, match=words):
+        case = read(f"{at} {PARTS} /\n")
+    assert not any(row.characteristic for row in case.loads)
 
 
 def test_parts_of_current_and_impedance_are_no_power(read):

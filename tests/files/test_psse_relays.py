@@ -101,7 +101,6 @@ def test_no_stage_at_all_is_left_out(read):
     ("records", "message"),
     [
         ("103 'LDSHBL' '2' 59.3 0.1 /", r"case.dyr:\d+: LDSHBL: has 2 values; must have 10: f1 t1 frac1"),
-        ("103 'LDSHBL' '3' 59 0 .1 0 0 0 0 0 0 0 /", "there is no load '3' at bus 103"),
         ("103 'LDSHBL' '2' 59 -1 .1 0 0 0 0 0 0 0 /", r"case.dyr:\d+ .*pickup_1 = -1.0: must be >= 0"),
         ("103 'LDSHBL' '2' 59 0 .7 58 0 .7 0 0 0 0 /", "must not shed more than the load"),
         (
@@ -109,7 +108,6 @@ def test_no_stage_at_all_is_left_out(read):
             r"GBUS = 102: psmr has this relay only without a transfer trip",
         ),
         ("1 'VTGTPAT' 102 102 1 1.7 1.3 0.1 0.05 /", "low = 1.7: must be below high = 1.3"),
-        ("1 'VTGTPAT' 105 102 1 0.7 1.3 0.1 0.05 /", "bus = 105: there is no bus with this number"),
         ("1 'FRQTPAT' 102 102 1 0.7 /", r"case.dyr:\d+: FRQTPAT: has 4 values; must have 7: BUS GENBUS"),
         ("103 'UFLSBL' '1' 0.04 0.06 49.2 0.1 /", "UFLSBL: has 4 values; must have 2: TF TB"),
     ],
@@ -137,10 +135,14 @@ def test_what_is_not_there_is_named(read, record, message):
     ("record", "said"),
     [
         ("1 'VTGTPAT' 102 104 1 0.7 1.3 0.1 0.05 /", "there is no generator '1' at bus 104"),
+        ("1 'VTGTPAT' 105 102 1 0.7 1.3 0.1 0.05 /", "there is no bus 105 in service in the RAW file"),
+        ("103 'LDSHBL' '3' 59 0 .1 0 0 0 0 0 0 0 /", "there is no load '3' at bus 103 .*this bus: '1', '2'"),
+        ("104 'LVSHBL' '1' 0 .9 0 .1 0 0 0 0 0 0 0 /", "there is no load '1' at bus 104 .*this bus: none"),
+        ("103 'LVSHBL' '1' 105 .9 0 .1 0 0 0 0 0 0 0 /", "there is no bus 105 in service in the RAW file"),
         ("102 'USRMDL' 1 'MYGOV' 5 0 0 2 1 1 0.5 0.1 /", "no model 'USRMDL' 'MYGOV'; generator '1' at bus"),
         ("0 'USRMSC' 'MYREL' 512 0 1 1 0 0 7 0.1 /", "no model 'USRMSC' 'MYREL'"),
     ],
 )
-def test_what_is_of_no_generator_or_user_written_is_left_out(read, record, said):
+def test_what_is_of_nothing_or_user_written_is_left_out(read, record, said):
     with pytest.warns(PsmrWarning, match=f"{said}.*; left out"):
         read(record)

@@ -31,7 +31,7 @@ from psmr.base.errors import CaseError, PsmrWarning
 from psmr.devices.protection.distance import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.files.psse.conventions import circuit_number
-from psmr.files.psse.dyr_loads import LoadUnit
+from psmr.files.psse.dyr_loads import LoadUnit, leave_out, no_load
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow
 
@@ -96,12 +96,13 @@ def branch_relays(
     Raises
     ------
     CaseError
-        For a form that psmr does not have, and for a branch or load that is not in the RAW file.
+        For a form that psmr does not have.
 
     Warns
     -----
     PsmrWarning
-        For a record that is left out: it only monitors, or its branch is not in the RAW file.
+        For a record that is left out (it only monitors, or its branch is not in the RAW file), and for
+        another branch or a load that is not there.
     """
     names, words = LAYOUTS[entry.model], [entry.words[0], *entry.words[2:]]
     if len(words) - 1 != len(names):
@@ -114,14 +115,15 @@ def branch_relays(
     bus = record.bus("I")
     own = _branch(branches, bus, record.bus("JBUS"), record.text("ID"))
     if own is None:
-        what = f"there is no branch {_named(record, 'I', 'JBUS', 'ID')} in the RAW file"
-        warnings.warn(f"{entry.where}: {entry.model}: {what}; left out", PsmrWarning, stacklevel=4)
+        leave_out(entry, f"there is no branch {_named(record, 'I', 'JBUS', 'ID')} in the RAW file")
         return
     if record.one_of("MON", (MONITORS, 1), 1) == MONITORS:
-        what = "only monitors (its monitor and operate flag is 0), and opens nothing"
-        warnings.warn(f"{entry.where}: {entry.model}: {what}; left out", PsmrWarning, stacklevel=4)
+        leave_out(entry, "only monitors (its monitor and operate flag is 0), and opens nothing")
         return
     distance = entry.model == "DISTR1"
+    if distance and not any(record.real(f"REACH{k}") for k in range(1, ZONES + 1)):
+        leave_out(entry, "has no zone (every reach is 0)")
+        return
     values = _zones(record, frequency_hz) if distance else _points(record)
     trip, transfer = _breakers(record, frequency_hz) if distance else ({"breaker": record.real("TB")},) * 2
     kind = KINDS[entry.model][0]
@@ -134,12 +136,12 @@ def branch_relays(
         other = _branch(branches, record.bus(ends[0]), record.bus(ends[1]), record.text(ends[2], "1"))
         if other is None:
             named = _named(record, *ends)
-            raise record.error(ends[0], f"transfer trip {k}: there is no branch {named} in the RAW file")
-        if other.name not in opened:
+            leave_out(entry, f"transfer trip {k}: there is no branch {named} in the RAW file")
+        elif other.name not in opened:
             opened.add(other.name)
             yield Found(kind, bus, own.name, other.name, {**values, **transfer, "both": 1.0})
     if not distance and record.real("FRAC"):
-        for row in _load(record, loads):
+        for row in _load(entry, record, loads):
             shed = {"breaker": record.real("TB"), "part": record.real("FRAC")}
             yield Found(KINDS[entry.model][1], bus, own.name, row, {**values, **shed})
 
@@ -199,7 +201,7 @@ def _points(record: PsseRecord) -> dict[str, float]:
     return found
 
 
-def _load(record: PsseRecord, loads: Sequence[LoadUnit]) -> tuple[str, ...]:
+def _load(entry: Entry, record: PsseRecord, loads: Sequence[LoadUnit]) -> tuple[str, ...]:
     """Return the rows of the load that a TIOCR1 sheds; none for bus 0."""
     if not record.whole("LBUS", 0):
         return ()
@@ -207,8 +209,7 @@ def _load(record: PsseRecord, loads: Sequence[LoadUnit]) -> tuple[str, ...]:
     of = [unit for unit in loads if unit.bus == bus]
     mine = [unit.rows for unit in of if unit.ident == ident]
     if not mine:
-        there = ", ".join(repr(unit.ident) for unit in of) or "none"
-        raise record.error("LDID", f"there is no such load at bus {bus} in the RAW file (there: {there})")
+        leave_out(entry, f"the load that it sheds: {no_load(ident, bus, of)}")
     return tuple(row for rows in mine for row in rows)
 
 

@@ -8,11 +8,12 @@ load models; `psmr.files.psse.load_layout` for the values.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import CaseError, Mistakes
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection import NO_VOLTAGE
 from psmr.files.psse.load_layout import COMPONENTS, KINDS, RECORDS, SCOPES
@@ -68,7 +69,12 @@ class LoadRecords:
         Raises
         ------
         CaseError
-            Where it is for no load of the RAW file, or for one that another record of its kind is for.
+            Where it is for a load that another record of its kind is for.
+
+        Warns
+        -----
+        PsmrWarning
+            Where it is for no load of the RAW file; it is left out.
         """
         head = entry.head()
         scope = KINDS[entry.model][1]
@@ -76,11 +82,7 @@ class LoadRecords:
         of = [unit for unit in self.units if unit.belongs(scope, number)]
         mine = [unit for unit in of if "*" in head.text("id", "1") or unit.ident == ident]
         if not mine and scope == "BL":
-            there = ", ".join(repr(unit.ident) for unit in of) or "none"
-            raise CaseError(
-                f"{entry.where}: {entry.model}: there is no load {ident!r} at bus {number} in the RAW file"
-                f" (at this bus: {there})"
-            )
+            leave_out(entry, no_load(ident, number, of))
         rank = SCOPES.index(scope)
         for unit in mine:
             before = self._found.get(unit)
@@ -200,6 +202,17 @@ def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
         return replace(row, p_zip=(), q_zip=(), v_0=None, composite=device)
 
     return made
+
+
+def no_load(ident: str, bus: int, there: Sequence[LoadUnit]) -> str:
+    """Return the words on a load that is not at a bus of the RAW file, with those that are."""
+    known = ", ".join(repr(unit.ident) for unit in there) or "none"
+    return f"there is no load {ident!r} at bus {bus} in the RAW file (at this bus: {known})"
+
+
+def leave_out(entry: Entry, what: str) -> None:
+    """Warn of a record, or a part of it, that is left out, and why."""
+    warnings.warn(f"{entry.where}: {entry.model}: {what}; left out", PsmrWarning, stacklevel=5)
 
 
 def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:

@@ -20,14 +20,13 @@ UFLSBL that of STEPS, whose model it is.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError
 from psmr.devices.protection import STAGES
 from psmr.files.psse.dyr_branch_relays import KINDS, branch_relays
-from psmr.files.psse.dyr_loads import LoadUnit, numbers
+from psmr.files.psse.dyr_loads import LoadUnit, leave_out, no_load, numbers
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
 
@@ -62,9 +61,11 @@ class RelayRecords:
         loads: Sequence[LoadUnit],
         units: Mapping[tuple[int, str], Unit],
         branches: Sequence[BranchRow] = (),
+        buses: Iterable[int] = (),
         frequency_hz: float = 60.0,
     ) -> None:
         self.loads, self.units, self.branches, self.frequency_hz = loads, units, branches, frequency_hz
+        self.buses = frozenset(buses)
         self.rows: list[RelayRow] = []
 
     def takers(self) -> dict[str, Callable[[Entry], None]]:
@@ -134,19 +135,12 @@ class RelayRecords:
         of = [unit for unit in self.loads if unit.bus == number]
         mine = [row for unit in of if unit.ident == ident for row in unit.rows]
         if not any(unit.ident == ident for unit in of):
-            there = ", ".join(repr(unit.ident) for unit in of) or "none"
-            raise CaseError(
-                f"{entry.where}: {entry.model}: there is no load {ident!r} at bus {number} in the RAW file"
-                f" (at this bus: {there})"
-            )
+            leave_out(entry, no_load(ident, number, of))
+            return
         given: Values = dict(own or {})
         used = [stage for stage in stages if stage[0]]
         if not used:
-            warnings.warn(
-                f"{entry.where}: {entry.model}: has no stage (every set value is 0); left out",
-                PsmrWarning,
-                stacklevel=4,
-            )
+            leave_out(entry, "has no stage (every set value is 0)")
             return
         for k, (level, pickup, breaker, part) in enumerate(used, start=1):
             given |= {f"set_{k}": level, f"pickup_{k}": pickup, f"breaker_{k}": breaker, f"shed_{k}": part}
@@ -167,12 +161,8 @@ class RelayRecords:
         key = record.bus("GENBUS"), name_part(record.text("GENID", "1"))
         if key not in self.units:
             there = ", ".join(repr(i) for b, i in self.units if b == key[0]) or "none"
-            warnings.warn(
-                f"{entry.where}: {entry.model}: there is no generator {key[1]!r} at bus {key[0]} in the RAW"
-                f" file (at this bus: {there}); left out",
-                PsmrWarning,
-                stacklevel=3,
-            )
+            what = f"there is no generator {key[1]!r} at bus {key[0]} in the RAW file (at this bus: {there})"
+            leave_out(entry, what)
             return
         unit = self.units[key]
         if unit.row is None:
@@ -201,6 +191,9 @@ class RelayRecords:
         kind: str = "",
         measures: str = "",
     ) -> None:
+        if bus not in self.buses:
+            leave_out(entry, f"there is no bus {bus} in service in the RAW file, whose voltage it measures")
+            return
         taken = {row.name for row in self.rows}
         name = next(label for label in _numbered(name) if label not in taken)
         device = DeviceRow(name, "relay", kind or RECORDS[entry.model][0], given, where=entry.where)

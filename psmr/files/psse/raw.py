@@ -99,7 +99,8 @@ def read_raw(
     if dynamics is not None:
         loads = LoadRecords(tables.load_units, mistakes, frequency)
         branches = [*tables.lines, *tables.transformers]
-        relays = RelayRecords(tables.load_units, tables.units, branches, frequency)
+        buses = [row.number for row in tables.buses]
+        relays = RelayRecords(tables.load_units, tables.units, branches, buses, frequency)
         systems = StaticVarRecords(tables.switched)
         others = dict.fromkeys(loads.models(), loads.take) | relays.takers() | systems.takers()
         generators = list(
