@@ -71,15 +71,6 @@ def test_a_lead_lag_without_a_lag_is_left_out(read):
     np.testing.assert_array_equal(build(case).x0, build(plain).x0)
 
 
-def test_a_subtransient_reactance_that_is_rounded_up(read):
-    """As in GridPACK's GENSAL records: X'd = 0.1198 and X''d = 0.12."""
-    machine = "1 'GENROU' 1 6.5 0.06 0.2 0.05 4.0 0.0 1.8 1.75 0.1198 0.8 {x_2} 0.05 0.09 0.38 /\n"
-    with pytest.warns(PsmrWarning, match=r"X''d = 0\.12 is above X'd = 0\.1198 by rounding; taken as X'd"):
-        assert parameters(read(machine.format(x_2=0.12)), 1)["x_2"] == 0.1198
-    with pytest.raises(CaseError, match=r"x_d1 = 0\.1198 and x_2 = 0\.15: x_d1 must be at least x_2"):
-        read(machine.format(x_2=0.15))
-
-
 def test_the_later_of_two_exciters_counts(read):
     machine = "1 'GENROU' 1 6.5 0.06 0.2 0.05 4.0 0.0 1.8 1.75 0.6 0.8 0.3 0.15 0.09 0.38 /\n"
     exciters = "1 'SEXS' 1 0.1 10 100 0.1 0 4 /\n1 'SEXS' 1 0.1 10 150 0.1 0 4 /\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -225,6 +225,11 @@ class Component:
     def conflict(p: Mapping[str, float]) -> str | None:
         """Return what is wrong between the values of several parameters, and what would be right."""
         return None
+
+    @staticmethod
+    def unlikely(p: Mapping[str, float]) -> Iterator[str]:
+        """Yield what the parameters of a device may be and are not in any equipment, with the values."""
+        yield from ()
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from psmr.dae.declare.component import Terms
 from psmr.devices.blocks import power_saturation
 from psmr.devices.machines.genrou import GENROU, round_rotor, round_rotor_at_rest
-from psmr.devices.machines.subtransient import KNEES, ordered, power_conflict
+from psmr.devices.machines.subtransient import D_AXIS, KNEES, Q_AXIS, power_conflict, unsound
 
 
 class GENROE(GENROU):
@@ -27,12 +27,8 @@ class GENROE(GENROU):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to reactances in a wrong order and to a saturation curve with one point."""
-        return (
-            ordered(p, "x_d", "x_d1", "x_2", "x_l")
-            or ordered(p, "x_q", "x_q1", "x_2", "x_l")
-            or power_conflict(p)
-        )
+        """Object to windings that no machine at rest could have, and to a curve with one point."""
+        return unsound(p, D_AXIS, Q_AXIS) or power_conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

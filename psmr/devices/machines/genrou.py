@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from psmr.dae.declare.component import Parameter, Terms, positive
 from psmr.devices.blocks import quadratic_saturation, saturation_conflict
 from psmr.devices.machines.subtransient import (
+    D_AXIS,
     KNEES,
     PU,
+    Q_AXIS,
     Saturation,
     SubtransientMachine,
     across,
     behind_subtransient,
     direct_axis,
-    ordered,
+    rising,
     stator,
     turning,
+    unsound,
 )
 
 
@@ -55,12 +58,13 @@ class GENROU(SubtransientMachine):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to reactances in a wrong order and to an impossible saturation curve."""
-        return (
-            ordered(p, "x_d", "x_d1", "x_2", "x_l")
-            or ordered(p, "x_q", "x_q1", "x_2", "x_l")
-            or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
-        )
+        """Object to windings that no machine at rest could have, and to an impossible saturation curve."""
+        return unsound(p, D_AXIS, Q_AXIS) or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
+
+    @staticmethod
+    def unlikely(p: Mapping[str, float]) -> Iterator[str]:
+        """Yield the reactances that are in another order than those of windings."""
+        return rising(p, D_AXIS, Q_AXIS)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

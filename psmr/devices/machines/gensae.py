@@ -8,14 +8,15 @@ from typing import Any
 from psmr.dae.declare.component import Terms
 from psmr.devices.machines.genroe import saturation
 from psmr.devices.machines.subtransient import (
+    D_AXIS,
     SubtransientMachine,
     across,
     behind_subtransient,
     direct_axis,
-    ordered,
     power_conflict,
     stator,
     turning,
+    unsound,
 )
 
 
@@ -38,8 +39,8 @@ class GENSAE(SubtransientMachine):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to reactances in a wrong order and to a saturation curve with one point."""
-        return ordered(p, "x_d", "x_d1", "x_2", "x_l") or ordered(p, "x_q", "x_2", "x_l") or power_conflict(p)
+        """Object to windings that no machine at rest could have, and to a curve with one point."""
+        return unsound(p, D_AXIS) or power_conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

@@ -9,12 +9,11 @@ import numpy as np
 
 from psmr.dae.declare.component import Terms
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import quadratic_saturation, saturation_conflict
+from psmr.devices.blocks import quadratic_saturation
 from psmr.devices.machines.subtransient import (
     KNEES,
     SubtransientMachine,
     direct_axis,
-    ordered,
     stator,
     turning,
 )
@@ -42,15 +41,6 @@ class GENSAL(SubtransientMachine):
     role = "machine"
     records = ("GENSAL t_d01 t_d02 t_q02 h d x_d x_q x_d1 x_2 x_l s_10 s_12",)
     states = ("delta", "omega", "e_q", "psi_1d", "psi_q2")
-
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to reactances in a wrong order and to an impossible saturation curve."""
-        return (
-            ordered(p, "x_d", "x_d1", "x_2", "x_l")
-            or ordered(p, "x_q", "x_2")
-            or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
-        )
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,18 @@ from psmr.base.errors import InputError
 from psmr.dae.declare.component import Parameter, Terms, positive
 from psmr.devices.blocks import machine_frame, machine_to_network, saturation_conflict
 from psmr.devices.machines.genrou import GENROU, flux_saturation
-from psmr.devices.machines.subtransient import KNEES, PU, across, direct_axis, ordered, turning
+from psmr.devices.machines.subtransient import (
+    D_AXIS,
+    KNEES,
+    PU,
+    across,
+    direct_axis,
+    rising,
+    turning,
+    unsound,
+)
+
+OWN_Q_AXIS = ("x_q", "x_q1", "x_q2", "t_q01", "t_q02")
 
 
 class RoundRotorMachine(GENROU):
@@ -38,12 +49,13 @@ class RoundRotorMachine(GENROU):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to reactances in a wrong order and to an impossible saturation curve."""
-        return (
-            ordered(p, "x_d", "x_d1", "x_2", "x_l")
-            or ordered(p, "x_q", "x_q1", "x_q2", "x_l")
-            or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
-        )
+        """Object to windings that no machine at rest could have, and to an impossible saturation curve."""
+        return unsound(p, D_AXIS, OWN_Q_AXIS) or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
+
+    @staticmethod
+    def unlikely(p: Mapping[str, float]) -> Iterator[str]:
+        """Yield the reactances that are in another order than those of windings."""
+        return rising(p, D_AXIS, OWN_Q_AXIS)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

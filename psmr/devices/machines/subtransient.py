@@ -5,7 +5,7 @@ All have equal subtransient reactances of the two axes, and the saturation of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -56,26 +56,82 @@ class SubtransientMachine(Component):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to reactances in a wrong order and to an impossible saturation curve."""
-        return ordered(p, "x_d", "x_d1", "x_2", "x_l") or saturation_conflict(
-            p, KNEES[0], "s_10", KNEES[1], "s_12"
-        )
+        """Object to windings that no machine at rest could have, and to an impossible saturation curve."""
+        return unsound(p, D_AXIS) or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
+
+    @staticmethod
+    def unlikely(p: Mapping[str, float]) -> Iterator[str]:
+        """Yield the reactances that are in another order than those of windings."""
+        return rising(p, D_AXIS, Q_DAMPER)
 
 
-def ordered(p: Mapping[str, float], *names: str) -> str | None:
-    """Return the objection to reactances that rise, or to a transient one that is not above the leakage.
+D_AXIS = ("x_d", "x_d1", "x_2", "t_d01", "t_d02")
+Q_AXIS = ("x_q", "x_q1", "x_2", "t_q01", "t_q02")
+Q_DAMPER = ("x_q", "x_2")
+"""Synchronous, transient and subtransient reactance of an axis, and its time constants; of one damper."""
 
-    Two neighbours may be equal: then one winding has no effect, or no leakage of its own. A subtransient
-    reactance below the leakage is no winding's, but PSS/E's planning data have it, and the equations hold.
+
+def unsound(p: Mapping[str, float], *axes: tuple[str, ...]) -> str | None:
+    """Return the objection to windings without leakage of their own, whose equations divide by it.
+
+    Any other order has equations: `growing` says which of them have no rest.
     """
-    for large, small in pairwise(name for name in names if name != "x_l"):
-        if p[large] < p[small]:
-            return f"{large} = {p[large]:g} and {small} = {p[small]:g}: {large} must be at least {small}"
-    for transient in ("x_d1", "x_q1"):
-        if transient in names and "x_l" in names and p[transient] <= p["x_l"]:
-            given = f"{transient} = {p[transient]:g} and x_l = {p['x_l']:g}"
-            return f"{given}: {transient} must be above x_l"
+    pairs = [(axis[1], "x_l") for axis in axes]
+    for name, other in (*pairs, ("x_d", "x_l")):
+        if p[name] == p[other]:
+            return f"{name} = {other} = {p[name]:g}: must differ, or no flux leaks past the windings"
     return None
+
+
+def growing(p: Mapping[str, float], axis: tuple[str, ...]) -> str | None:
+    """Return behind which reactances the currents of the two windings of an axis grow by themselves.
+
+    With g = (x'' - x_l)/(x' - x_l), k = (x - x')(x' - x'')/(x' - x_l)^2 and an external reactance x_e, the
+    windings have the poles of
+
+        s^2 + b s + (x + x_e) y/(t_1 t_2),
+        b = (1 + k + (x - x') g^2 y)/t_1 + (1 - (x'' - x') y)/t_2,    y = 1/(x'' + x_e).
+
+    The product of the poles is above 0, so that they decay where b is; b is linear in y, which goes from 0
+    with the stator open to 1/x'' with the stator shorted.
+    """
+    x, x_1, x_2, t_1, t_2 = (p[name] for name in axis)
+    inside, outside = (x_2 - p["x_l"]) / (x_1 - p["x_l"]), x - x_1
+    opened = (1 + outside * (x_1 - x_2) / (x_1 - p["x_l"]) ** 2) / t_1 + 1 / t_2
+    shorted = opened + outside * inside**2 / x_2 / t_1 - (x_2 - x_1) / x_2 / t_2
+    if opened > 0 and shorted > 0:
+        return None
+    turn = x_2 * ((opened - shorted) / opened - 1) if opened * shorted < 0 else 0.0
+    where = f"{'below' if opened > 0 else 'above'} {turn:.3g} pu" if turn > 0 else "of any size"
+    given = ", ".join(f"{name} = {p[name]:g}" for name in axis)
+    return f"its currents grow by themselves behind a reactance {where} ({given}, x_l = {p['x_l']:g})"
+
+
+def rising(p: Mapping[str, float], *axes: tuple[str, ...]) -> Iterator[str]:
+    """Yield the reactances of each axis that rise from one winding to the next, or are below the leakage.
+
+    Two neighbours may be equal: then one winding has no effect, or no leakage of its own. Planning data have
+    other orders, which PSS/E takes with a warning: no windings have them, and the equations hold.
+    """
+    for axis in axes:
+        names = [name for name in axis if name.startswith("x_")]
+        for large, small in pairwise(names):
+            if p[small] > p[large]:
+                given = f"{small} = {p[small]:g}, {large} = {p[large]:g}"
+                yield f"{_said(small, axis)} is above {_said(large, axis)}: {given}; are columns swapped?"
+    for name in dict.fromkeys(name for axis in axes for name in axis[1:3]):
+        if name.startswith("x_") and p[name] < p["x_l"]:
+            given = f"{name} = {p[name]:g}, x_l = {p['x_l']:g}"
+            yield f"{_said(name, axes[0])} is below the leakage reactance: {given}; are columns swapped?"
+    for axis in axes:
+        if len(axis) > len(Q_DAMPER) and (words := growing(p, axis)):
+            yield f"the {axis[0][-1]} axis is unstable: {words}; correct the reactances"
+
+
+def _said(name: str, axis: tuple[str, ...]) -> str:
+    """Return a reactance as books write it, x'd for x_d1."""
+    letter = axis[0][-1]
+    return {f"x_{letter}1": f"x'{letter}", f"x_{letter}": f"x{letter}"}.get(name, "x''")
 
 
 def power_conflict(p: Mapping[str, float]) -> str | None:

@@ -17,9 +17,6 @@ SHORTEST = 1e-3
 NO_RATE = 999.0
 """A rate in pu/s that limits nothing, as records write it."""
 
-_ROUNDED = 1.01
-"""How far above X'd two digits may leave an X''d that is equal to it."""
-
 _LEADS = ("IEEEG1", "IEEEG1CC", "WSIEG1")
 _LAGS = ("t_iq", "t_pord")
 _RATES = (("iqrmax", NO_RATE), ("iqrmin", -NO_RATE))
@@ -40,9 +37,6 @@ def without_none(model: str, given: Mapping[str, float]) -> tuple[dict[str, floa
         if found.get(name) == 0:
             notes.append(f"{name} = 0 is no limit; taken as {none:g}")
             found[name] = none
-    if found.get("x_d1", 0.0) < found.get("x_2", 0.0) <= _ROUNDED * found.get("x_d1", 0.0):
-        notes.append(f"X''d = {found['x_2']:g} is above X'd = {found['x_d1']:g} by rounding; taken as X'd")
-        found["x_2"] = found["x_d1"]
     for name in _BANDS:
         if found.get(name, 0.0) > 0:
             notes.append(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from psmr.base.errors import CaseError, nearest, shown
-from psmr.devices.catalogue import SOURCES
+from psmr.devices.catalogue import SOURCES, defaults
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.case.monitored_branches import branch_read
 from psmr.network.case.tables import LARGEST, MECHANICAL, REACTIVE, STATOR, GeneratorRow, Row, Tables
@@ -76,7 +76,8 @@ def unlikely(case: Tables) -> Iterator[tuple[str, str]]:
             yield second.name, f"{second.place}: {words}: each holds its voltage and its angle"
     for generator in case.generators:
         for device in generator.devices:
-            for words in _unlikely(device.parameters):
+            of_kind = device.component.unlikely(defaults(device.component) | dict(device.parameters))
+            for words in (*_unlikely(device.parameters), *of_kind):
                 yield device.name, f"{device.place}: {device.type}: {words}"
 
 
@@ -94,9 +95,6 @@ def _unlikely(p: Mapping[str, float]) -> Iterator[str]:
             wrong = p[short] < p[long] if short == "s_12" else p[short] > p[long]
             if wrong:
                 yield f"{words}: {short} = {p[short]:g}, {long} = {p[long]:g}; are columns swapped?"
-    if "x_2" in p and p["x_2"] < p.get("x_l", 0.0):
-        given = f"x_2 = {p['x_2']:g}, x_l = {p['x_l']:g}"
-        yield f"x'' is below the leakage reactance: {given}; are columns swapped?"
 
 
 def check_unique(case: Tables) -> None:
