@@ -115,8 +115,7 @@ def test_a_record_without_its_slash_ends_before_any_model_that_is_known(read, re
     assert "SEXS" in [kind for kind, _ in devices(case)]
 
 
-# Reactances in another order than those of windings; of GENSAL the open stator's poles have the sum -9.21 and
-# the product 1/(T'd0 T''d0) = 1/(10.4 0.1), by hand from k = (1.07 - 0.24)(0.24 - 0.33)/(0.24 - 0.15)^2 = -9.22.
+# Reactances in another order than those of windings.
 X2_ABOVE = "2 'GENSAL' G1 10.4 0.1 0.12 3.63 0.5 1.07 0.74 0.24 0.33 0.15 0.1 0.25 /\n"
 XQ1_ABOVE = "2 'GENROU' G1 6 0.05 0.5 0.06 4 0 0.9 0.12 0.12 0.197 0.1 0.08 0 0 /\n"
 ODD = {
@@ -136,7 +135,10 @@ def test_reactances_in_another_order_are_a_warning(read, record):
 
 
 def test_the_windings_of_an_open_stator_have_the_poles_of_the_formula(read):
-    """The stator's currents held and without saturation, the matrix of e_q and psi_1d is the windings' own."""
+    """With the stator's currents held, and unsaturated, the matrix of e_q and psi_1d is that of the windings.
+
+    Their sum is -9.21 and their product 1/(T'd0 T''d0), by hand from k = -9.22: stable.
+    """
     with pytest.warns(PsmrWarning, match="x'' is above x'd"):
         system = psmr.build(read(X2_ABOVE.replace("0.1 0.25", "0 0")))
     linear = system.linearise()
@@ -152,7 +154,7 @@ def test_the_windings_of_an_open_stator_have_the_poles_of_the_formula(read):
 
 
 def test_windings_that_grow_by_themselves_are_named_with_the_reactance(read):
-    """New England's first machine in a public file of STEPS: shorted it grows, behind its network it does not.
+    """New England's first machine in a public file of STEPS: it grows shorted, and not in its network.
 
     b = 1.57 + (5.65 - 15.0) at y = 1/x'' by the formula of `growing`, zero at y x'' = 1.57/9.35: behind less
     than x'' (9.35/1.57 - 1) = 0.0099 pu.

@@ -237,7 +237,7 @@ def test_too_much_power_is_refused(case):
 
 def test_currents_and_fluxes_turn_with_the_frame():
     """Equations in a frame turned by an angle: the same slip, turned fluxes and currents."""
-    p = SimpleNamespace(**values(TWO), d=2.0)
+    p = SimpleNamespace(**values(TWO), d=2.0, shed=0.0)
     turn = np.exp(0.7j)
     plain = {"slip": 0.02, "t_0": 0.8, "b_shunt": 0.1}
     vectors = {"v": 0.9 + 0.2j, "a": 0.3 - 0.8j, "b": 0.2 - 0.7j}

@@ -53,7 +53,9 @@ def rest_torque(p, slip, v):
 
     def rates(e_re, e_im, t_0=0.0):
         given = {"slip": slip, "e_re": e_re, "e_im": e_im, "v_re": v, "v_im": 0.0, "t_0": t_0, "b_shunt": 0.0}
-        found = InductionMotor.equations(NumericMath, SimpleNamespace(**given), SimpleNamespace(**p))[0]
+        found = InductionMotor.equations(
+            NumericMath, SimpleNamespace(**given), SimpleNamespace(shed=0.0, **p)
+        )[0]
         return np.array(found)
 
     zero = rates(0.0, 0.0)[1:]

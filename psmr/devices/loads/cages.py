@@ -36,7 +36,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive, whole
 from psmr.devices.loads import running_branch
-from psmr.devices.loads.motors import PU, STANDSTILL
+from psmr.devices.loads.motors import PU, SHED, STANDSTILL, into_bus
 from psmr.devices.machines import F_N, S_BASE, S_N
 
 LEAST_SPEED = 0.01
@@ -68,6 +68,7 @@ class CageMotor(Component):
     x_2 = Parameter(PU, "leakage reactance of the second cage", nonnegative, default=0.0)
     h = Parameter("s", "inertia constant of motor and load on the motor base", positive)
     standstill = STANDSTILL
+    shed = SHED
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
@@ -234,9 +235,7 @@ def turning(m: Any, v: Any, p: Any, load: Any) -> tuple[Terms, Terms, Terms]:
             turn * (v.slip * b_im - p.r_2 * (n_12 * a_re + n_22 * c_re)),
             turn * (-v.slip * b_re - p.r_2 * (n_12 * a_im + n_22 * c_im)),
         ]
-    base = p.s_n / p.s_base
-    injection = (-base * i_re + v.b_shunt * v.v_im, -base * i_im - v.b_shunt * v.v_re)
-    return tuple(derivatives), (), injection
+    return tuple(derivatives), (), into_bus(v, p, i_re, i_im)
 
 
 def impedance(p: Any, slip: Any) -> Any:

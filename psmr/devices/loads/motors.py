@@ -23,6 +23,9 @@ The power flow gives P and V; slip and t_0 follow. So does the reactive power th
 left of the load's Q is `b_shunt`, a constant susceptance at the bus that belongs to the load (positive for a
 capacitor) and is one of its set-points.
 
+A motor stands for many alike. Of these a relay that sheds load takes a part off the bus, with their part of
+`b_shunt`: the current into the bus is (1 - shed) times that of the motor, and the others go on.
+
 Source: P. Kundur, Power System Stability and Control (1994), section 7.2, induction motors: equivalent
 circuit, representation in stability studies without stator transients, load torque.
 """
@@ -38,6 +41,8 @@ from psmr.dae.declare.component import Component, Parameter, Terms, fraction, no
 from psmr.devices.machines import F_N, S_BASE, S_N
 
 PU = "pu on motor base"
+
+SHED = Parameter("1", "part of the motors that relays have shed", fraction, default=0.0)
 
 STANDSTILL = Parameter("1", "slip of the shaft at rest, beyond which no passive load turns it", positive, 1.0)
 """A load torque opposes the rotation: it slows a shaft down to rest and holds it there."""
@@ -66,6 +71,7 @@ class InductionMotor(Component):
     torque_a = Parameter("1", "part of the load torque with the square of the speed", fraction)
     torque_b = Parameter("1", "part of the load torque with the speed", fraction)
     standstill = STANDSTILL
+    shed = SHED
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -83,8 +89,7 @@ class InductionMotor(Component):
             turning * v.e_im - decay * (v.e_re + (x_0 - x_1) * i_im),
             -turning * v.e_re - decay * (v.e_im - (x_0 - x_1) * i_re),
         )
-        base = p.s_n / p.s_base
-        return derivatives, (), (-base * i_re + v.b_shunt * v.v_im, -base * i_im - v.b_shunt * v.v_re)
+        return derivatives, (), into_bus(v, p, i_re, i_im)
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
@@ -119,6 +124,12 @@ class InductionMotor(Component):
             "t_0": (e * np.conj(current)).real / shape,
             "b_shunt": (taken - power.imag) / np.abs(terminal.voltage) ** 2,
         }
+
+
+def into_bus(v: Any, p: Any, i_re: Any, i_im: Any) -> Terms:
+    """Return the current into the bus of the motors that are left, each with a current in pu on its base."""
+    base, left = p.s_n / p.s_base, 1 - p.shed
+    return left * (v.b_shunt * v.v_im - base * i_re), left * (-base * i_im - v.b_shunt * v.v_re)
 
 
 def reactances(p: Any) -> tuple[Any, Any]:

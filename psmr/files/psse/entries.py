@@ -1,4 +1,4 @@
-"""The records of a PSS/E DYR file: words up to a slash, over lines; those of user-written models unwrapped."""
+"""The records of a PSS/E DYR file: words up to a slash, over lines; user-written ones are unwrapped."""
 
 from __future__ import annotations
 

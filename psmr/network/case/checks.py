@@ -162,11 +162,9 @@ def check_references(case: Tables) -> None:
 
 def check_relays(case: Tables) -> None:
     """Raise CaseError where a relay acts on nothing, or on something that it cannot act on."""
-    motors = {row.name for row in case.loads if row.motor is not None}
-    static = {row.name for row in case.loads} - motors
     trips = {row.name for row in case.generators} | {row.name for row in case.loads if row.solved is not None}
     known = {
-        "load": ("load that is no motor", static),
+        "load": ("load", {row.name for row in case.loads}),
         "source": ("generator, motor or composite load", trips),
         "branch": ("line or transformer", {row.name for row in case.branches}),
     }
