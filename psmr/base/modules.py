@@ -16,13 +16,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from psmr.base.errors import InputError, nearest, shown
+from psmr.base.errors import InputError, few, nearest, shown
 
 _DIGEST = "__psmr_digest__"
 """The attribute that keeps what the source of a module of the user's was when it was imported."""
 
 
-def load_modules(names: Iterable[str], folders: Iterable[Path], where: str) -> tuple[ModuleType, ...]:
+ALLOW = "--allow-code (from Python allow_code=True)"
+"""What has the modules imported that a file names."""
+
+
+def load_modules(
+    names: Iterable[str], folders: Iterable[Path], where: str, allowed: bool
+) -> tuple[ModuleType, ...]:
     """Return modules by their names, ``mine`` for ``mine.py`` or the package ``mine``, imported.
 
     Parameters
@@ -34,25 +40,44 @@ def load_modules(names: Iterable[str], folders: Iterable[Path], where: str) -> t
         installed.
     where
         The file and line, or the argument, that names them.
+    allowed
+        Whether they may be imported, which runs them: because the caller named them, or because the caller
+        allowed what the file names.
 
     Raises
     ------
     InputError
-        For a name that is none, a module that is not there, one whose name another one has, and one that
-        does not import: with its own error and its line.
+        Where they may not, before any is imported; for a name that is none, a module that is not there, one
+        whose name another one has, and one that does not import: with its own error and its line.
     """
-    looked = tuple(dict.fromkeys(Path(folder).resolve() for folder in folders))
+    names, looked = tuple(names), tuple(dict.fromkeys(Path(folder).resolve() for folder in folders))
+    for name in names:
+        _check(name, where)
+    if names and not allowed:
+        code = few([_code(name, looked) for name in names], 3)
+        raise InputError(
+            f"{where}: modules: reading this file would run {code}; where you trust that code, give {ALLOW}"
+        )
     return tuple(_load(name, looked, where) for name in names)
 
 
-def _load(name: str, folders: tuple[Path, ...], where: str) -> ModuleType:
+def _check(name: str, where: str) -> None:
     if name.endswith(".py") or not all(part.isidentifier() for part in name.split(".")):
         stem = Path(name).stem
         hint = f'; write "{stem}"' if stem.isidentifier() else ""
         raise InputError(
             f"{where}: modules: {shown(name)}: must be the name of a module, as import takes it{hint}"
         )
-    path = next((found for folder in folders if (found := _in_folder(name, folder))), None)
+
+
+def _code(name: str, folders: tuple[Path, ...]) -> str:
+    """Return what the import of a module runs, in words."""
+    path = _found(name, folders)
+    return f"the installed module {name}" if path is None else f"{name} ({path})"
+
+
+def _load(name: str, folders: tuple[Path, ...], where: str) -> ModuleType:
+    path = _found(name, folders)
     if path is None:
         return _installed(name, folders, where)
     there = sys.modules.get(name)
@@ -143,9 +168,9 @@ def _installed(name: str, folders: tuple[Path, ...], where: str) -> ModuleType:
     )
 
 
-def _in_folder(name: str, folder: Path) -> Path | None:
-    """Return the file of a module in a folder; None where there is none."""
-    places = (folder / f"{name}.py", folder / name / "__init__.py")
+def _found(name: str, folders: tuple[Path, ...]) -> Path | None:
+    """Return the file of a module in the first folder that has it; None where none has."""
+    places = (place for folder in folders for place in (folder / f"{name}.py", folder / name / "__init__.py"))
     return next((place for place in places if place.is_file()), None)
 
 

@@ -91,6 +91,7 @@ def case_options(
         metavar="MODULE",
         help="Python modules beside the case, by name, with components of your own; they are imported",
     )
+    code_option(group)
     if start:
         group.add_argument(
             "--reactive-limits",
@@ -110,6 +111,15 @@ def case_options(
             help="what a start beyond a limit does: moves the limit (default), stays at it, or ends with an"
             " error",
         )
+
+
+def code_option(command: Any) -> None:
+    """Add --allow-code to a command, or a group of its options, that reads files which may name modules."""
+    command.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="import the Python modules that the files name, which runs them: for files that you trust",
+    )
 
 
 def output_option(command: argparse.ArgumentParser, metavar: str, help: str) -> None:
@@ -263,6 +273,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         stator=arguments.stator,
         netted=arguments.netted,
         sequence=arguments.sequence,
+        allow_code=arguments.allow_code,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import EventError, PsmrError, SchemeError, StudyError
+from psmr.base.errors import EventError, InputError, PsmrError, SchemeError, StudyError
 from psmr.base.files import OutputTransaction
 from psmr.cli.console import Progress
 from psmr.cli.run_outputs import (
@@ -141,11 +141,13 @@ def run_study(
     return system, run, files
 
 
-def saved_or_run(path: str, modules: Sequence[str] = ()) -> Run:
+def saved_or_run(path: str, modules: Sequence[str] = (), allow_code: bool = False) -> Run:
     """Return a saved run, or the run of a study file, of which nothing is written."""
     if not is_study(path):
-        return load_run(path, modules=modules)
-    study = read_study(path)
+        return load_run(path, modules, allow_code)
+    if modules:
+        raise InputError(f"--modules: {path} is a study, which names its own; give --allow-code for those")
+    study = read_study(path, allow_code)
     with Progress(study.t_end) as progress:
         return run_study(study, progress=progress, write=False)[1]
 
@@ -159,7 +161,8 @@ def _origin(study: Study) -> Origin | None:
     """Return what a report says of where its run came from, of a study that was read from a file."""
     if not study.source:
         return None
-    return Origin(f"psmr run {study.source}", study.text, str(study.case.path))
+    code = " --allow-code" if study.case.allow_code else ""
+    return Origin(f"psmr run {study.source}{code}", study.text, str(study.case.path))
 
 
 def _network(

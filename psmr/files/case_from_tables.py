@@ -12,6 +12,7 @@ from psmr.files.toml.document import Document
 from psmr.files.toml.lines import Lines
 from psmr.files.toml.lines import Path as TablePath
 from psmr.files.toml.read_case import FORMAT, ROWS, VERSION, case_of
+from psmr.files.user_components import UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.tables import TORQUE
 
@@ -103,7 +104,8 @@ def make_case(
     for header, (part, _) in ROWS.items():
         content[header] = [_plain(row) for row in _rows(part, parts[part])]
     return case_of(
-        _Given(Path(name if isinstance(name, str) else "case"), content, Lines(""), CaseError, finite=False)
+        _Given(Path(name if isinstance(name, str) else "case"), content, Lines(""), CaseError, finite=False),
+        own=UserComponents(allow_code=True),  # the program names them
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +52,8 @@ class CaseFile:
         The part of the network with its own dynamics in place of what the case says, see `build`.
     delays
         Inputs that are read with a delay, and the delay in s, see `psmr.with_delays`.
+    allow_code
+        Whether the modules are imported that the case file names itself; no file can say so.
     """
 
     path: str | Path
@@ -74,6 +76,7 @@ class CaseFile:
     sequence: str | Path | None = None
     dynamic: Region | None = None
     delays: tuple[tuple[str, float], ...] = ()
+    allow_code: bool = field(default=False, compare=False)
 
     def read(self) -> Case:
         """Return the case."""
@@ -90,6 +93,7 @@ class CaseFile:
             self.folder,
             self.stator,
             self.sequence,
+            self.allow_code,
         )
         _warn(case)
         if self.dynamic is not None:
@@ -135,6 +139,7 @@ def read_case(
     stator: Annotated[str, STATOR] | None = None,
     netted: Annotated[str, NETTED] | None = None,
     sequence: str | Path | None = None,
+    allow_code: bool = False,
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -168,8 +173,7 @@ def read_case(
         ``"rating"``, in proportion to their ratings.
     modules
         Python modules with components of your own, ``("mine",)`` for ``mine.py`` beside the file or in the
-        current folder: a device's type, or a DYR record's model, may be one of them. They are imported. A
-        TOML file can name them itself.
+        current folder: a device's type, or a DYR record's model, may be one of them. They are imported.
     adjust
         Controls that the power flow moves to where they keep what they control, of ``"shunts"``, ``"taps"``
         and ``"phase-shifters"``; the others are held as the file has them. What moves is a warning.
@@ -181,12 +185,15 @@ def read_case(
         (PowerWorld's) or ``"power"``; None: a power, which `loads` converts.
     sequence
         SEQ file with negative- and zero-sequence data for a RAW file.
+    allow_code
+        Whether the modules are imported that a TOML file names itself, which runs them: for files whose
+        authors you trust.
 
     Raises
     ------
     CaseError
-        For a suffix that is not known, an option that the format has no use for, and everything the reader
-        and `Case` object to.
+        For a suffix that is not known, modules of the file that are not allowed, an option that the format
+        has no use for, and everything the reader and `Case` object to.
     PowerFlowError
         Where `loads` or `net_unmodelled` need a power flow that has no solution.
 
@@ -209,6 +216,7 @@ def read_case(
         tuple(modules),
         stator=stator,
         sequence=sequence,
+        allow_code=allow_code,
     )
     _warn(case)
     return _prepared(case, loads, _netting(net_unmodelled, netted, dynamics), tuple(adjust))
@@ -227,9 +235,11 @@ def _read(
     folder: str | Path | None = None,
     stator: str | None = None,
     sequence: str | Path | None = None,
+    allow_code: bool = False,
 ) -> Case:
     beside = (Path(folder),) if folder else tuple(Path(file).parent for file in (path, dynamics) if file)
-    own = load_user_components(modules, (*beside, Path()), str(path))
+    own = load_user_components(modules, (*beside, Path()), str(path), allowed=True)
+    own = replace(own, allow_code=allow_code)
     case = _of_format(
         path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
     )

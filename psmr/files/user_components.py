@@ -18,22 +18,26 @@ from psmr.devices.catalogue import components, own_components
 
 @dataclass(frozen=True)
 class UserComponents:
-    """The names of modules, and the components in them by name."""
+    """The names of modules, and the components in them by name; whether others that a file names may be."""
 
     modules: tuple[str, ...] = ()
     kinds: Mapping[str, type[Component]] = field(default_factory=dict)
+    allow_code: bool = False
 
 
 NONE = UserComponents()
 
 
-def load_user_components(modules: Iterable[str], folders: Iterable[Path], where: str) -> UserComponents:
+def load_user_components(
+    modules: Iterable[str], folders: Iterable[Path], where: str, allowed: bool
+) -> UserComponents:
     """Return the components in modules, which are imported; see `psmr.base.modules.load_modules`.
 
     Raises
     ------
     CaseError
-        For a module that is not there or does not import, and a component whose equations cannot be read.
+        For modules that may not be imported, one that is not there or does not import, and a component whose
+        equations cannot be read.
 
     Warns
     -----
@@ -44,7 +48,7 @@ def load_user_components(modules: Iterable[str], folders: Iterable[Path], where:
     if not names:
         return NONE
     try:
-        kinds = own_components(load_modules(names, folders, where))
+        kinds = own_components(load_modules(names, folders, where, allowed))
     except InputError as error:
         raise CaseError(str(error)) from error
     for kind in kinds.values():

@@ -69,8 +69,8 @@ class SweepOutput:
     worst: int = 5
 
 
-def read_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Return the sweep in a TOML file.
+def read_sweep(path: str | os.PathLike[str], allow_code: bool = False) -> Sweep:
+    """Return the sweep in a TOML file; `allow_code` as in `read_study`, for what its workers read as well.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     """
     check_arguments(read_sweep, locals(), StudyError)
     document = read_document(path, StudyError)
-    study = _study(document)
+    study = _study(document, allow_code)
     axes = tuple(_made(document, ("axis", k), given, AXES) for k, given in enumerate(document.rows("axis")))
     if not axes:
         document.fail("nothing varies; add [[axis]] tables")
@@ -98,11 +98,13 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     return Sweep(study, axes, measure, kept.signals, kept.worst, name, kept.folder, places)
 
 
-def _study(document: Document) -> Study:
+def _study(document: Document, allow_code: bool) -> Study:
     """Return the study that the file names, or that it is itself."""
     own = ("axis", "measure", "output")
     if "study" not in document.content:
-        return study_of(document, FORMAT, VERSION, without=("output",), beside=("axis", "measure"))
+        return study_of(
+            document, allow_code, FORMAT, VERSION, without=("output",), beside=("axis", "measure")
+        )
     spec: Spec = {"name": Field((str,)), "study": specification(_Named)["study"]}
     head = document.head(FORMAT, VERSION, spec, (*own, *TABLES))
     for table in TABLES:
@@ -112,7 +114,7 @@ def _study(document: Document) -> Study:
         document.fail(
             f"study = {shown(document.content['study'])}: there is no such file beside the sweep", (), "study"
         )
-    return read_study(head["study"])
+    return read_study(head["study"], allow_code)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def sweep(
     many: bool = False,
     report: bool = True,
     progress: Callable[[float, int], None] | None = None,
+    allow_code: bool = False,
 ) -> Swept:
     """Carry out a sweep: a study at every combination of what its axes vary.
 
@@ -79,6 +80,9 @@ def sweep(
         Whether figures, page and reports of the worst runs are written.
     progress
         Called with the number of points that are done and of all.
+    allow_code
+        Whether the modules are imported that a sweep file, its study or their cases name, as in
+        `psmr.read_study`; a `Sweep` and a `Study` have it from where they were read.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def sweep(
             f"scheduler is of the type {type(scheduler).__name__}: must be the address of a Dask scheduler, "
             "or a distributed.Client"
         )
-    what = _sweep_of(base, axes, measure, signals, worst)
+    what = _sweep_of(base, axes, measure, signals, worst, allow_code)
     if folder is not None:
         what = replace(what, folder=os.fspath(folder))
     if workers is not None and (isinstance(workers, bool) or workers < 1):
@@ -145,6 +149,7 @@ def _sweep_of(
     measure: Measure | None,
     signals: str | Iterable[str] | None,
     worst: int | None,
+    allow_code: bool,
 ) -> Sweep:
     axes = tuple(axes)
     if isinstance(base, Study):
@@ -152,7 +157,7 @@ def _sweep_of(
     else:
         if not isinstance(base, str | os.PathLike | Sweep):
             raise InputError(f"{type(base).__name__} is no sweep; give a sweep file, or a study with axes")
-        found = base if isinstance(base, Sweep) else read_sweep(base)
+        found = base if isinstance(base, Sweep) else read_sweep(base, allow_code)
         if axes:
             found = replace(found, axes=(*found.axes, *axes))
         if measure is not None:

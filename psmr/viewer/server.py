@@ -102,6 +102,7 @@ def view(
     dynamics: str | os.PathLike[str] | None = None,
     port: int = 0,
     show: bool = True,
+    allow_code: bool = False,
 ) -> Served:
     """Serve a page on which a study is edited, run and compared; in a notebook the page is shown there.
 
@@ -115,6 +116,9 @@ def view(
         Of this machine; 0: any that is free.
     show
         Open a browser.
+    allow_code
+        Whether the modules are imported that the study, also as it is edited on the page, or its case names,
+        which runs them: for files whose authors you trust.
 
     Returns
     -------
@@ -129,7 +133,7 @@ def view(
         Where bokeh is not installed.
     """
     check_arguments(view, locals())
-    served = Served(Workbench(located(os.fspath(path)), dynamics), port)
+    served = Served(Workbench(located(os.fspath(path)), dynamics, allow_code), port)
     if show:
         served.open()
     return served

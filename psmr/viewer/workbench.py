@@ -71,6 +71,8 @@ class Workbench:
         A study file, or a case file, of which a first study is made.
     dynamics
         DYR file of a RAW file.
+    allow_code
+        Whether modules that the study, whatever it becomes, or its case names are imported.
 
     Raises
     ------
@@ -78,8 +80,14 @@ class Workbench:
         For a file that is neither, cannot be read, or whose case has no start.
     """
 
-    def __init__(self, path: str | os.PathLike[str], dynamics: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        dynamics: str | os.PathLike[str] | None = None,
+        allow_code: bool = False,
+    ) -> None:
         self.runs: list[Finished] = []
+        self.allow_code = allow_code
         self.path = Path(path).resolve()
         content = self._opened(dynamics)
         for key in ("case", "dynamics"):
@@ -93,7 +101,9 @@ class Workbench:
 
     def _opened(self, dynamics: str | os.PathLike[str] | None) -> dict[str, Any]:
         if is_study(self.path):
-            return dict(read_document(self.path, StudyError).content)
+            document = read_document(self.path, StudyError)
+            study_of(document, self.allow_code)  # what is wrong with it is said with the file's own lines
+            return dict(document.content)
         content = {"format": FORMAT, "version": VERSION, "name": f"{self.path.stem}, a study"}
         content |= {"case": str(self.path)} | (
             {"dynamics": str(Path(dynamics).resolve())} if dynamics else {}
@@ -124,8 +134,10 @@ class Workbench:
         self.system, self.linear = system, system.linearise()
 
     def _parsed(self, text: str) -> Study:
-        document = Document(Path("study"), parsed_toml("study", text), Lines(text), StudyError, True, text)
-        study = study_of(document)
+        here = self.path.parent == Path.cwd()
+        place = Path("study") if here else self.path.parent / "study"
+        document = Document(place, parsed_toml(place, text), Lines(text), StudyError, True, text)
+        study = study_of(document, self.allow_code)
         if study.t_end is None:
             raise StudyError("study: add [simulation] with t_end, the end of the run in s")
         return study

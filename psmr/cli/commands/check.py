@@ -58,7 +58,7 @@ def command(arguments: argparse.Namespace) -> int:
     study = None
     if names_study(arguments):
         check_study_options(arguments, {})
-        study = read_study(arguments.case)
+        study = read_study(arguments.case, arguments.allow_code)
     file = study.case if study else case_file(arguments)
     case, warned = _read(file)
     looked = partial(

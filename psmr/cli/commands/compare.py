@@ -8,7 +8,7 @@ from typing import Any
 from psmr.base.files import PICTURES, TABLES
 from psmr.base.numbers import real_in
 from psmr.cli.console import print_json, show, tell_written, write_csv
-from psmr.cli.options import add_command, input_file, output_option, path, require_targets
+from psmr.cli.options import add_command, code_option, input_file, output_option, path, require_targets
 
 
 def add(subparsers: Any) -> None:
@@ -39,8 +39,13 @@ def add(subparsers: Any) -> None:
         "--shift", type=real_in, default=0.0, metavar="S", help="added to the times of the trace"
     )
     compare.add_argument(
-        "--modules", nargs="+", metavar="MODULE", default=(), help="modules of your own, by name"
+        "--modules",
+        nargs="+",
+        metavar="MODULE",
+        default=(),
+        help="modules of your own, by name, whose components, events or schemes a saved run has; imported",
     )
+    code_option(compare)
     compare.add_argument(
         "--figure", type=path, metavar="FILE", help="draw the most different signals (.svg, .png, .pdf)"
     )
@@ -56,7 +61,7 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.study.trace.trace import read_trace
 
     trace = read_trace(arguments.trace, arguments.map, arguments.shift)
-    found = compare_trace(saved_or_run(arguments.run, arguments.modules), trace)
+    found = compare_trace(saved_or_run(arguments.run, arguments.modules, arguments.allow_code), trace)
     if arguments.figure:
         from psmr.figures.canvas import save
 

@@ -52,7 +52,7 @@ def command(arguments: argparse.Namespace) -> None:
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}
     if names_study(arguments):
         check_study_options(arguments, given)
-        system, recipe = prepare(read_study(arguments.case))
+        system, recipe = prepare(read_study(arguments.case, arguments.allow_code))
     else:
         recipe = _recipe(given)
         system = load_system(case_file(arguments))

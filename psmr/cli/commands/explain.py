@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from psmr.cli.console import print_json, show
-from psmr.cli.options import add_command, input_file
+from psmr.cli.options import add_command, code_option, input_file
 
 
 def add(subparsers: Any) -> None:
@@ -24,6 +24,7 @@ def add(subparsers: Any) -> None:
         metavar="STUDY",
         help="study file, or a name that `psmr cases` lists; - reads it from standard input",
     )
+    code_option(explain)
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -34,7 +35,7 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.study.explain import explain
     from psmr.study.file.read_study import read_study
 
-    system, recipe = prepare(read_study(arguments.study))
+    system, recipe = prepare(read_study(arguments.study, arguments.allow_code))
     explanation = explain(system, recipe.scheme(system.linearise()))
     if arguments.json:
         print_json(asdict(explanation))

@@ -14,8 +14,9 @@ from typing import Any
 
 from psmr.base.errors import InputError
 from psmr.base.files import write_texts
-from psmr.cli.console import tell_written
-from psmr.cli.options import add_command, path
+from psmr.base.printable import in_line
+from psmr.cli.console import show, tell_written
+from psmr.cli.options import add_command, code_option, path
 
 USUAL_CASE = "wscc9"
 
@@ -37,6 +38,7 @@ def add(subparsers: Any) -> None:
     )
     new.add_argument("--dynamics", metavar="FILE", type=path, help="DYR file of a .raw case")
     new.add_argument("--sequence", metavar="FILE", type=path, help="SEQ file of a .raw case")
+    code_option(new)
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -46,13 +48,14 @@ def command(arguments: argparse.Namespace) -> None:
             raise InputError("psmr new component NAME: has a case of its own; leave out the other")
         texts, study = _component(arguments.name)
     else:
-        texts, study = _study(arguments.name, arguments.case, arguments.dynamics, arguments.sequence)
+        texts, study = _study(arguments)
     for place in texts:
         if os.path.lexists(place):
             raise InputError(f"{place}: is there already; give another name, or move it away")
     write_texts(texts)
     tell_written(*map(str, texts))
-    print(f"\nRun it: psmr run {study}")
+    code = " --allow-code" if arguments.what == "component" or arguments.allow_code else ""
+    show(f"\nRun it: psmr run {in_line(str(study))}{code}")
 
 
 def _component(name: str) -> tuple[dict[Path, str], Path]:
@@ -74,24 +77,23 @@ def _component(name: str) -> tuple[dict[Path, str], Path]:
     }, study
 
 
-def _study(
-    name: str, case: str | None, dynamics: str | None, sequence: str | None
-) -> tuple[dict[Path, str], Path]:
+def _study(arguments: argparse.Namespace) -> tuple[dict[Path, str], Path]:
     """Return the files of a new study: itself, and a case where none was given."""
     from psmr.files.read import read_case
     from psmr.files.shipped import case_path
     from psmr.files.toml.write_case import toml_pairs
 
+    name, dynamics, sequence = arguments.name, arguments.dynamics, arguments.sequence
     study = Path(name if name.endswith(".toml") else f"{name}.toml")
     texts: dict[Path, str] = {}
-    if case is None:
+    if arguments.case is None:
         source = case_path(USUAL_CASE)
         place = study.parent / source.name
         if not place.exists():
             texts[place] = source.read_text(encoding="utf-8")
     else:
-        source = place = Path(case)
-    read = read_case(source, dynamics, sequence=sequence)
+        source = place = Path(arguments.case)
+    read = read_case(source, dynamics, sequence=sequence, allow_code=arguments.allow_code)
     bus = read.loads[0].bus if read.loads else read.buses[0].number
     head = {"name": f"{read.name}, fault at bus {bus}", "case": _beside(place, study)}
     for key, beside in (("dynamics", dynamics), ("sequence", sequence)):

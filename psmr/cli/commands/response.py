@@ -116,7 +116,7 @@ def system_and_scheme(arguments: argparse.Namespace) -> tuple[System, Scheme | N
     if not names_study(arguments):
         return load_system(case_file(arguments)), None
     check_study_options(arguments, {})
-    system, recipe = prepare(read_study(arguments.case))
+    system, recipe = prepare(read_study(arguments.case, arguments.allow_code))
     return system, recipe.scheme(system.linearise())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.cli.console import Progress, is_large, list_written, print_json, show
-from psmr.cli.options import add_command, input_file, output_option
+from psmr.cli.options import add_command, code_option, input_file, output_option
 
 
 def add(subparsers: Any) -> None:
@@ -62,6 +62,7 @@ def add(subparsers: Any) -> None:
         action="store_true",
         help="run even if the estimate says that it is too large for this machine",
     )
+    code_option(run)
     output_option(run, "FOLDER", "write the results here, in place of the study's own folder or results/NAME")
 
 
@@ -70,7 +71,7 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.cli.run_study import default_folder, run_study
     from psmr.study.file.read_study import read_study
 
-    study = read_study(arguments.study)
+    study = read_study(arguments.study, arguments.allow_code)
     folder = arguments.output or (None if study.output else default_folder(study))
     with Progress(study.t_end) as progress:
         extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}

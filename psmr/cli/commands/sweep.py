@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from psmr.cli.console import Progress, list_written, print_json, show
-from psmr.cli.options import add_command, input_file, output_option
+from psmr.cli.options import add_command, code_option, input_file, output_option
 
 
 def add(subparsers: Any) -> None:
@@ -34,6 +34,7 @@ def add(subparsers: Any) -> None:
     sweep.add_argument("--worst", type=int, metavar="N", help="runs of which reports are written (default 5)")
     sweep.add_argument("--yes", action="store_true", help="run even if there are more than 10,000 points")
     sweep.add_argument("--no-report", action="store_true", help="leave out figures, page and reports")
+    code_option(sweep)
     output_option(
         sweep, "FOLDER", "write the results here, in place of the file's own folder or results/NAME; a sweep "
         "that was interrupted goes on where it was"
@@ -60,6 +61,7 @@ def command(arguments: argparse.Namespace) -> int:
             many=arguments.yes,
             report=not arguments.no_report,
             progress=progress,
+            allow_code=arguments.allow_code,
         )
     if arguments.json:
         import json

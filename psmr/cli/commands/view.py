@@ -8,7 +8,7 @@ from typing import Any
 
 from psmr.base.numbers import whole_in
 from psmr.cli.console import show
-from psmr.cli.options import add_command, input_file, path
+from psmr.cli.options import add_command, code_option, input_file, path
 
 
 def add(subparsers: Any) -> None:
@@ -30,6 +30,7 @@ def add(subparsers: Any) -> None:
     view.add_argument(
         "--port", type=whole_in, default=0, metavar="N", help="port of this machine; any free one"
     )
+    code_option(view)
     view.add_argument("--no-browser", action="store_true", help="print the address alone")
 
 
@@ -38,7 +39,7 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.viewer.server import Served
     from psmr.viewer.workbench import Workbench
 
-    served = Served(Workbench(arguments.file, arguments.dynamics), arguments.port)
+    served = Served(Workbench(arguments.file, arguments.dynamics, arguments.allow_code), arguments.port)
     show(f"{served.url}\nServed on this machine alone, to whoever has the address; Ctrl-C ends it.")
     if not arguments.no_browser and not served.open():
         show("No browser was found: open the address in one.")

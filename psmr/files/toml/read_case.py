@@ -9,7 +9,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     name = "two buses"
     base_mva = 100.0
     frequency_hz = 60.0
-    modules = ["mine"]         # Python modules beside this file (mine.py) with components of your own
+    modules = ["mine"]         # Python modules beside this file (mine.py) with components of your own, which
+                               # are imported where whoever reads it allows that
     mechanical = "torque"      # what drives GENROU, GENSAL, GENROE, GENSAE: "torque" (also when left out),
                                # or "power", PSS/E's convention
 
@@ -155,7 +156,8 @@ _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
 def read_toml(path: str | Path, mechanical: str | None = None, own: UserComponents = NONE) -> Case:
     """Return the case in a TOML file; `mechanical` stands in for what its head says.
 
-    Components of the user's own are `own` and those of the modules that the head names, beside the file.
+    Components of the user's own are `own` and, where that allows it, those of the modules that the head
+    names, beside the file.
 
     Raises
     ------
@@ -174,9 +176,9 @@ def case_of(
     head = document.head(FORMAT, VERSION, _HEAD, (*ROWS, *PLACE))
     if mechanical:
         head["mechanical"] = mechanical
-    named = load_user_components(
-        head.get("modules", ()), (document.path.parent,), document.where((), "modules")
-    )
+    given = head.get("modules", ())
+    allowed = own.allow_code or set(given) <= set(own.modules)
+    named = load_user_components(given, (document.path.parent,), document.where((), "modules"), allowed)
     head["modules"] = tuple(dict.fromkeys((*named.modules, *own.modules)))
     document = replace(document, own={**named.kinds, **own.kinds})
     mistakes = Mistakes()

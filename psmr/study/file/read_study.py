@@ -32,23 +32,30 @@ Row = TypeVar("Row")
 USUAL = "variable"
 
 
-def read_study(path: str | os.PathLike[str]) -> Study:
+def read_study(path: str | os.PathLike[str], allow_code: bool = False) -> Study:
     """Return the study in a TOML file, or in standard input (``-``).
 
-    The paths in it are relative to its folder, those of standard input to the current one.
+    Parameters
+    ----------
+    path
+        The file. The paths in it are relative to its folder, those of standard input to the current one.
+    allow_code
+        Whether the modules are imported that the study, or later its case, names, which runs them: for files
+        whose authors you trust.
 
     Raises
     ------
     StudyError
-        For a file that cannot be read or is no TOML, a missing, misspelt or mistyped field and a value that
-        cannot be; the message names file, line, table, field and value.
+        For modules that are not allowed, a file that cannot be read or is no TOML, a missing, misspelt or
+        mistyped field and a value that cannot be; the message names file, line, table, field and value.
     """
     check_arguments(read_study, locals(), StudyError)
-    return study_of(read_document(path, StudyError))
+    return study_of(read_document(path, StudyError), allow_code)
 
 
 def study_of(
     document: Document,
+    allow_code: bool,
     format: str = FORMAT,
     version: int = VERSION,
     without: tuple[str, ...] = (),
@@ -71,16 +78,15 @@ def study_of(
             if table in document.content:
                 words = f"{table}s need a run; add [simulation] with t_end"
                 mistakes.attempt(document.fail, words, (table, 0))
-    schemes: Mapping[str, type[Scheme]] = {}
+    schemes: Mapping[str, type[Scheme]] | None = {}
     if head and "modules" in head:
         head["folder"] = document.path.parent
         folders = document.path.parent, Path()
-        schemes = (
-            mistakes.attempt(_own_schemes, head["modules"], folders, document.where((), "modules")) or {}
-        )
+        where = document.where((), "modules")
+        schemes = mistakes.attempt(_own_schemes, head["modules"], folders, where, allow_code)
     region = mistakes.attempt(read_region, document)
     delays = mistakes.attempt(_delays, document)
-    recipe = mistakes.attempt(_recipe, document, schemes)
+    recipe = None if schemes is None else mistakes.attempt(_recipe, document, schemes)
     criteria = mistakes.attempt(_criteria, document)
     output = None if "output" in without else mistakes.attempt(_output, document)
     mistakes.finish()
@@ -91,7 +97,7 @@ def study_of(
     name = head.pop("name", _stem(document.path))
     return Study(
         name,
-        CaseFile(**head, dynamic=region, delays=delays or ()),
+        CaseFile(**head, dynamic=region, delays=delays or (), allow_code=allow_code),
         recipe,
         events=events,
         monitors=monitors,
@@ -160,10 +166,12 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
     return head
 
 
-def _own_schemes(names: tuple[str, ...], folders: tuple[Path, ...], where: str) -> dict[str, type[Scheme]]:
+def _own_schemes(
+    names: tuple[str, ...], folders: tuple[Path, ...], where: str, allowed: bool
+) -> dict[str, type[Scheme]]:
     """Return the schemes in modules of the user's own."""
     try:
-        return own_schemes(load_modules(names, folders, where))
+        return own_schemes(load_modules(names, folders, where, allowed))
     except InputError as error:
         raise StudyError(str(error)) from error
 

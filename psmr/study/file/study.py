@@ -6,7 +6,8 @@
     version = 1
     case = "wscc9.toml"            # beside this file, or a name that `psmr cases` lists; for a .raw file
                                    # dynamics = "wscc9.dyr" as well
-    modules = ["mine"]             # Python modules beside this file with components and schemes of your own
+    modules = ["mine"]             # Python modules beside this file with components and schemes of your own,
+                                   # which are imported where whoever reads it allows that
 
     [scheme]                       # left out: a variable step with tolerance 1e-4
     type = "multirate"

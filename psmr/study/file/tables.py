@@ -18,7 +18,9 @@ from psmr.study.record.record import Record
 
 HEAD: Spec = {
     "name": Field((str,)),
-    **specification(CaseFile, without=("format", "folder", "dynamic", "delays"), called={"path": "case"}),
+    **specification(
+        CaseFile, without=("format", "folder", "dynamic", "delays", "allow_code"), called={"path": "case"}
+    ),
     # Its choices come with the engine, which reading a case does not need.
     "start_at_limits": Field((str,), among=CHOICES),
 }

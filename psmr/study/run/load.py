@@ -28,7 +28,7 @@ from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION
 from psmr.study.run.serialise import Damaged, Decoder
 
 
-def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
+def load_run(path: str | os.PathLike[str], modules: Iterable[str] = (), allow_code: bool = False) -> Run:
     """Return the `psmr.Run` that `Run.save` wrote.
 
     Reading a file runs nothing that is in it.
@@ -40,6 +40,9 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     modules
         Names of modules of your own whose components, events or schemes the run has. They are imported: from
         the run's folder, the current one or that where they were as it was saved, or as they are installed.
+    allow_code
+        Whether all the modules are imported that the file names, in the same way, which runs them: for files
+        and modules whose authors you trust.
 
     Raises
     ------
@@ -66,7 +69,10 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
             f"{place}: a run of version {version!r}, written by psmr {writer}; this psmr reads version "
             f"{VERSION}; run the study again"
         )
-    _import(place, tuple(modules), head.get("modules", {}))
+    known = head.get("modules", {})
+    known = known if isinstance(known, dict) else {}
+    modules = tuple(dict.fromkeys((*modules, *(known if allow_code else ()))))
+    _import(place, modules, known)
     other = "" if writer == __version__ else f"psmr {writer} wrote it, this is {__version__}"
     try:
         with _readable(place) as file:
@@ -86,15 +92,14 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     return run
 
 
-def _import(place: Path, modules: tuple[str, ...], known: Any) -> None:
+def _import(place: Path, modules: tuple[str, ...], known: dict[str, Any]) -> None:
     """Import the modules that may be; `known` says where those of the run were, and their digests then."""
-    known = known if isinstance(known, dict) else {}
     for name in modules:
         then = known.get(name)
         then = then if isinstance(then, dict) else {}
         file = Path(str(then.get("file", "")))
         home = file.parents[1] if file.name == "__init__.py" else file.parent
-        load_modules((name,), (place.parent, Path(), home), str(place))
+        load_modules((name,), (place.parent, Path(), home), str(place), allowed=True)
         if then and source_of(name).get("digest") != then.get("digest"):
             warnings.warn(
                 f"{place}: {name} is not as it was when the run was saved; its points are as they were, what"

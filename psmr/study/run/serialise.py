@@ -21,6 +21,7 @@ import numpy as np
 from partitioning.partition import Partition
 from psmr.base.arguments import misfit
 from psmr.base.errors import InputError, shown
+from psmr.base.modules import ALLOW
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
 from psmr.dae.declare.algebraic_form import algebraic_form
 from psmr.dae.declare.component import Component
@@ -267,7 +268,8 @@ class Decoder:
         if not OWN.fullmatch(module) and module not in self.modules:
             raise InputError(
                 f"it holds a {name} of the module {module}, which is not psmr's; where you trust both, "
-                f"psmr.load_run(path, modules=[{module!r}]) or psmr plot --modules {module}"
+                f"psmr.load_run(path, modules=[{module!r}]) or psmr plot --modules {module}; {ALLOW} imports"
+                " all that it names"
             )
         found = vars(importlib.import_module(module)).get(name)
         if not isinstance(found, type) or found.__module__ != module:

@@ -81,7 +81,9 @@ def write_study(
         return os.path.relpath(Path(file).resolve(), place.resolve().parent).replace(os.sep, "/")
 
     # What a study file need not say of its case is left out.
-    reading = {f.name: getattr(case, f.name) for f in fields(case) if f.name not in ("path", "format")}
+    reading = {
+        f.name: getattr(case, f.name) for f in fields(case) if f.name not in ("path", "format") and f.compare
+    }
     given = [f.name for f in fields(case) if f.name in reading and reading[f.name] != f.default]
     if case.dynamics is not None:
         reading["dynamics"] = relative(case.dynamics)
