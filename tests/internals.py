@@ -65,7 +65,7 @@ psmr.figures.modes.page: page
 psmr.figures.modes.render: render
 psmr.figures.modes.shape_figures: compass participation_bars shape_drawing shortened>shortened_name
 psmr.figures.run.lines: named_signals panels_with thinned
-psmr.figures.run.oneline: plants
+psmr.figures.run.oneline: one_line plants
 psmr.figures.run.plots: comparison panel_drawing trajectories
 psmr.figures.run.report: Origin run_page
 psmr.figures.run.stress: stress_layout
@@ -224,7 +224,8 @@ psmr.sweep.measures.measure: Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
 psmr.sweep.variation: together
-psmr.viewer.job: Job
+psmr.viewer.job: Job job_module
+psmr.viewer.page: Page
 psmr.viewer.workbench: Workbench
 """
 

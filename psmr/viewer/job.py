@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import traceback
 import warnings
 
 from psmr.base.errors import PsmrError
+from psmr.dae.compile.notice import say
 from psmr.figures.run.report import BADGES
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
@@ -51,6 +53,9 @@ class Job:
             self.words = f"Cancelled at t = {self.t:.3g} s; nothing is kept."
         except PsmrError as error:
             self.words = str(error)
+        except Exception as error:  # a mistake of psmr's own: shown whole where the command was given
+            say(traceback.format_exc())
+            self.words = f"{type(error).__name__}: {error}; please report this"
         else:
             self.bench.runs.append(Finished(self.label, run, self.text))
             self.words = f"{BADGES[run.judgement.colour]}: {run.judgement.headline}"

@@ -8,6 +8,7 @@ import secrets
 import socket
 import threading
 import webbrowser
+from typing import Any
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError
@@ -18,14 +19,26 @@ from psmr.viewer.workbench import Workbench
 
 LOOPBACK = "127.0.0.1"
 
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws://{host}; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""Where the page may load from and send to: this server alone."""
+
+HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""The address, which holds the secret, is told to nobody."""
+
 
 class Served:
     """A page that is served at `url` until `stop`; in a notebook it is shown."""
 
     def __init__(self, bench: Workbench, port: int = 0) -> None:
         optional("bokeh.server.server", "psmr view", "psmr[view]", "use psmr run and its report")
-        from bokeh.server.server import Server
-
         self.bench = bench
         port = _free(port)
         token = secrets.token_urlsafe(16)
@@ -36,13 +49,7 @@ class Served:
             import asyncio
 
             asyncio.set_event_loop(asyncio.new_event_loop())
-            self.server = Server(
-                {"/": lambda document: Page(bench, document) and None},
-                address=LOOPBACK,
-                port=port,
-                prefix=token,
-                allow_websocket_origin=[f"{LOOPBACK}:{port}"],
-            )
+            self.server = _server(bench, port, token)
             self.server.start()
             started.set()
             self.server.io_loop.start()
@@ -74,6 +81,53 @@ class Served:
 
     def _repr_html_(self) -> str:
         return f'<iframe src="{self.url}" style="width:100%;height:900px;border:0"></iframe>'
+
+
+def _server(bench: Workbench, port: int, token: str) -> Any:
+    """Return a server that answers at one address of this machine alone, and nothing but the page."""
+    from bokeh.server.server import BaseServer
+    from bokeh.server.tornado import BokehTornado
+    from tornado.httpserver import HTTPServer
+    from tornado.ioloop import IOLoop
+    from tornado.netutil import bind_sockets
+    from tornado.web import ErrorHandler, OutputTransform
+
+    host = f"{LOOPBACK}:{port}"
+    headers = HEADERS | {"Content-Security-Policy": POLICY.format(host=host)}
+
+    class Closed(OutputTransform):
+        """What a browser is told not to do with what it gets."""
+
+        def __init__(self, request: Any) -> None:
+            pass
+
+        def transform_first_chunk(self, status: int, given: Any, chunk: bytes, end: bool) -> Any:
+            given.pop("Access-Control-Allow-Origin", None)
+            for name, value in headers.items():
+                given[name] = value
+            return status, given, chunk
+
+    class Application(BokehTornado):
+        """Routes of the page, for requests that name this host and know the secret."""
+
+        def find_handler(self, request: Any, **more: Any) -> Any:
+            # Another name of this machine is that of a page elsewhere, whose server has it lead here.
+            given = request.path.split("/")[1].encode()
+            if request.host == host and secrets.compare_digest(given, token.encode()):
+                return super().find_handler(request, **more)
+            return self.get_handler_delegate(request, ErrorHandler, {"status_code": 404})
+
+    application = Application(
+        {"/": lambda document: Page(bench, document) and None},
+        prefix=token,
+        extra_websocket_origins=[host],
+        absolute_url=f"http://{host}/",
+        transforms=[Closed],
+        log_function=lambda handler: None,  # the path of a request is whatever somebody asked for
+    )
+    server = HTTPServer(application)
+    server.add_sockets(bind_sockets(port, LOOPBACK))
+    return BaseServer(IOLoop.current(), application, server)
 
 
 def _free(port: int) -> int:

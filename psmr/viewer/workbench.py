@@ -258,13 +258,16 @@ class Workbench:
         Raises
         ------
         InputError
-            For a name without .toml, a file that is there unless `replace`, a folder that cannot be written.
+            For a name without .toml, a file that is there unless `replace` and it is a study, a folder that
+            cannot be written.
         """
-        target = Path(path).expanduser().resolve()
+        target = Path(path).expanduser().resolve()  # where a link leads is what is written
         if target.suffix != ".toml":
             raise InputError(f"{shown(path)}: a study file ends in .toml")
         if target.exists() and not replace:
             raise InputError(f"{target} is there already; choose another name, or tick 'replace'")
+        if target.exists() and not _holds_study(target):
+            raise InputError(f"{target} is no study, and stays as it is; choose another name")
         write_text(target, self.text)
         return target
 
@@ -273,6 +276,13 @@ class Workbench:
         scheme = self.content.get("scheme", {"type": "variable"})
         words = [f"{key} {value}" if key != "type" else str(value) for key, value in scheme.items()]
         return f"{len(self.runs) + 1}: {', '.join(words[:4])}"
+
+
+def _holds_study(path: Path) -> bool:
+    try:
+        return is_study(path)
+    except InputError:
+        return False
 
 
 def study_toml(content: Mapping[str, Any]) -> str:

@@ -94,3 +94,51 @@ def test_a_port_in_use_is_refused(served):
     port = int(served.url.split(":")[2].split("/")[0])
     with pytest.raises(psmr.errors.InputError, match=rf"port = {port}: is in use"):
         psmr.view("wscc9", port=port, show=False)
+
+
+def test_a_name_that_leads_here_gets_nothing(served):
+    """A page elsewhere can have its own name lead to this machine, and then reads what that answers."""
+
+    def status(url, **headers):
+        try:
+            return urllib.request.urlopen(urllib.request.Request(url, headers=headers)).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    port = served.url.split(":")[2].split("/")[0]
+    for host in ("elsewhere.example", f"elsewhere.example:{port}", f"localhost:{port}", ""):
+        assert status(served.url, Host=host) in (400, 404)
+    root = served.url.rsplit("/", 2)[0]
+    secret = served.url.rsplit("/", 2)[1]
+    for path in (
+        "/ws",
+        "/static/js/bokeh.min.js",
+        "/favicon.ico",
+        f"/{secret[:-1]}/",
+        f"/{secret}x/",
+        "/../",
+    ):
+        assert status(root + path) == 404
+    assert status(served.url + "static/js/bokeh.min.js") == 200
+    assert status(served.url + "static/../../../../../../../../etc/passwd") == 403
+    answer = urllib.request.urlopen(served.url)
+    assert "connect-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Access-Control-Allow-Origin"] is None
+
+
+def test_a_page_elsewhere_opens_no_connection(served):
+    from tornado.httpclient import HTTPClientError, HTTPRequest
+    from tornado.websocket import websocket_connect
+
+    async def status(**headers):
+        url = served.url.replace("http", "ws") + "ws"
+        try:
+            await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=["bokeh", "x.y"])
+        except HTTPClientError as error:
+            return error.code
+        return 101
+
+    port = served.url.split(":")[2].split("/")[0]
+    assert asyncio.run(status(Origin="http://elsewhere.example")) == 403
+    assert asyncio.run(status(Origin=f"http://127.0.0.1:{port}", Host="elsewhere.example")) == 404

@@ -5,7 +5,7 @@ import pytest
 
 import psmr
 from psmr.errors import InputError, SchemeError, StudyError
-from tests.internals import Job, Workbench
+from tests.internals import Job, Workbench, job_module
 
 
 @pytest.fixture
@@ -99,3 +99,29 @@ def test_a_run_is_cancelled_and_a_failed_one_says_why(bench):
     job.wait()
     assert "clear" in job.words
     assert bench.runs == []
+
+
+def test_only_studies_are_replaced(bench, tmp_path):
+    """The page writes where its reader may; what is no study stays, also behind a link."""
+    other = tmp_path / "pyproject.toml"
+    other.write_text("[project]\n")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[[[")
+    (tmp_path / "link.toml").symlink_to(other)
+    (tmp_path / "script.toml").symlink_to(tmp_path / "script.sh")
+    for path in (other, broken, tmp_path / "link.toml"):
+        with pytest.raises(InputError, match="is no study, and stays as it is; choose another name"):
+            bench.save(str(path), replace=True)
+    assert other.read_text() == "[project]\n"
+    with pytest.raises(InputError, match=r"a study file ends in \.toml"):
+        bench.save(str(tmp_path / "script.toml"), replace=True)
+    place = bench.save(str(tmp_path / "mine.toml"))
+    assert bench.save(str(place), replace=True) == place
+
+
+def test_a_run_that_psmr_gets_wrong_says_so(bench, monkeypatch, capsys):
+    monkeypatch.setattr(job_module, "simulate", lambda *given, **more: 1 / 0)
+    job = Job(bench)
+    job.wait()
+    assert job.words == "ZeroDivisionError: division by zero; please report this"
+    assert "ZeroDivisionError" in capsys.readouterr().err
