@@ -139,7 +139,7 @@ class Progress:
             self.bar = None
         if self.words is None:
             self.words = tqdm(file=sys.stderr, bar_format="{desc} [{elapsed}]", leave=False, delay=0.5)
-        self.words.set_description_str(words)
+        self.words.set_description_str(in_line(words))
 
     def __exit__(self, *reason: object) -> None:
         for bar in (self.bar, self.words):

@@ -18,6 +18,7 @@ from typing import Any
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.base.numbers import real_in, whole_in
 from psmr.base.optional import broken_package, fails
+from psmr.base.printable import printable
 from psmr.cli.commands import (
     cases,
     check,
@@ -153,6 +154,7 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # That of argparse hides that standard output is full.
+        message = printable(message)  # it may quote what was typed, or what a shell found in a folder
         if file is sys.stdout and message:
             file.write(message)
         else:

@@ -32,6 +32,7 @@ from psmr.figures.scales import SymLog
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 LEGENDS: dict[str, dict[str, Any]] = {
     "lower right": {"loc": "lower right", "handlelength": 1.0},
@@ -39,6 +40,10 @@ LEGENDS: dict[str, dict[str, Any]] = {
     "upper left": {"loc": "upper left"},
     "below": {"loc": "upper center", "ncols": 2},
 }
+
+
+LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""How every text is set: names and titles come from files, and ``$`` is a character of theirs."""
 
 
 def to_matplotlib(drawing: Drawing) -> Figure:
@@ -58,12 +63,14 @@ def to_matplotlib(drawing: Drawing) -> Figure:
             if drawing.shared and ax is not axes[-1]:
                 ax.set_xlabel("")
         if drawing.title:
-            figure.suptitle(drawing.title, x=0.01, ha="left", fontsize=10, color=INK)
+            figure.suptitle(drawing.title, x=0.01, ha="left", fontsize=10, color=INK, **LITERAL)
         if drawing.legend:
             entries = dict(
                 pair[::-1] for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)
             )
-            figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=4)
+            _literal(
+                figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=4)
+            )
     return figure
 
 
@@ -83,7 +90,7 @@ def draw_on(ax: Axes, panel: Panel) -> Figure:
         ax.set_aspect("equal")
     ax.spines[["top", "right"]].set_visible(False)
     if panel.title:
-        ax.set_title(panel.title, loc="left", fontsize=10)
+        ax.set_title(panel.title, loc="left", fontsize=10, **LITERAL)
     for mark in panel.marks:
         _draw(mark, ax)
     for tick in panel.y.bold:
@@ -92,7 +99,7 @@ def draw_on(ax: Axes, panel: Panel) -> Figure:
         figure = ax.get_figure(root=True)
         inch = figure.get_figheight() if figure is not None else 1.0
         below = {"bbox_to_anchor": (0.5, -0.6 / inch)} if panel.legend == "below" else {}
-        ax.legend(frameon=False, fontsize=8.5, **LEGENDS[panel.legend], **below)
+        _literal(ax.legend(frameon=False, fontsize=8.5, **LEGENDS[panel.legend], **below))
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
@@ -112,12 +119,26 @@ def _set_axis(ax: Any, which: str, axis: Axis) -> None:
         ax.margins(**{which: axis.margin})
     if axis.ticks is not None:
         own.set_ticks(
-            [value for value, _ in axis.ticks], [text for _, text in axis.ticks], fontsize=axis.size
+            [value for value, _ in axis.ticks],
+            [text for _, text in axis.ticks],
+            fontsize=axis.size,
+            **LITERAL,
         )
     if axis.length != Axis.length:
         ax.tick_params(axis=which, length=axis.length)
     if axis.label:
-        getattr(ax, f"set_{which}label")(axis.label)
+        getattr(ax, f"set_{which}label")(axis.label, **LITERAL)
+
+
+def _literal(legend: Legend) -> None:
+    """Have a legend show its words as they are."""
+    for text in legend.get_texts():
+        text.set(**LITERAL)
+
+
+def _label(mark: Mark) -> str | None:
+    """Return what a legend calls a mark; matplotlib leaves out a word that begins with an underscore."""
+    return f" {mark.label}" if mark.label.startswith("_") else mark.label or None
 
 
 def _frame(frame: Frame) -> Any:
@@ -142,7 +163,7 @@ def _draw(mark: Mark, ax: Axes) -> None:
 @_draw.register
 def _(mark: Line, ax: Any) -> None:
     ax.plot(
-        mark.x, mark.y, color=mark.colour, lw=mark.width, ls=_dashes(mark.dashes), label=mark.label or None,
+        mark.x, mark.y, color=mark.colour, lw=mark.width, ls=_dashes(mark.dashes), label=_label(mark),
         zorder=mark.z, solid_capstyle="butt" if mark.butt else "round", transform=_transform(ax, mark.frame),
     )  # fmt: skip
 
@@ -151,7 +172,7 @@ def _(mark: Line, ax: Any) -> None:
 def _(mark: Dots, ax: Any) -> None:
     ax.plot(
         mark.x, mark.y, mark.shape, ms=mark.size, mfc=mark.fill, mec=mark.edge, mew=mark.width,
-        alpha=mark.alpha, label=mark.label or None, zorder=mark.z,
+        alpha=mark.alpha, label=_label(mark), zorder=mark.z,
     )  # fmt: skip
 
 
@@ -159,7 +180,7 @@ def _(mark: Dots, ax: Any) -> None:
 def _(mark: Area, ax: Any) -> None:
     ax.fill(
         mark.x, mark.y, fc=mark.fill, ec=mark.edge, lw=0 if mark.edge == "none" else mark.width,
-        alpha=mark.alpha, zorder=mark.z, label=mark.label or None, transform=_transform(ax, mark.frame),
+        alpha=mark.alpha, zorder=mark.z, label=_label(mark), transform=_transform(ax, mark.frame),
     )  # fmt: skip
 
 
@@ -181,7 +202,7 @@ def _(mark: Words, ax: Any) -> None:
         mark.text, mark.at, xycoords=_frame(mark.frame), xytext=mark.shift, textcoords="offset points",
         fontsize=mark.size, color=mark.colour, ha=mark.ha, va=mark.va, zorder=mark.z,
         style="italic" if mark.italic else "normal",
-        annotation_clip=mark.frame == ("data", "data"), **behind,
+        annotation_clip=mark.frame == ("data", "data"), **behind, **LITERAL,
     )  # fmt: skip
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import PsmrError
+from psmr.base.printable import printable
+from psmr.dae.compile.notice import say
+from psmr.dae.system.system import System
+from psmr.figures.modes.render import environment
 from psmr.figures.run.report import BADGES
+from psmr.network.topology.network import buses
 from psmr.viewer.diagram import Diagram, Target
 from psmr.viewer.job import Job
 from psmr.viewer.panels import ModeMap, signal_panels
@@ -25,6 +29,12 @@ TITLES = {
     "load-trip": "trip of a load",
     "generator-trip": "trip of a machine",
 }
+
+
+def usual_search(system: System) -> str:
+    """Return what signals a page begins with: speeds, and voltages of buses, however these are called."""
+    called = any(name.startswith("bus") for name in buses(system))
+    return "*.omega bus*.v" if called else "*.omega *.v"
 
 
 class Page:
@@ -47,7 +57,7 @@ class Page:
         self.bench, self.document = bench, document
         self.job: Job | None = None
         self.diagram = Diagram(bench.system, self._dropped)
-        self.message = Div(name="message", text="", sizing_mode=wide)
+        self.message = Div(name="message", text="", sizing_mode=wide, disable_math=True)
         self.text = TextAreaInput(title="Study file", rows=16, sizing_mode=wide, max_length=100_000)
         self.form = SchemeForm(self._change_scheme)
         self.map = ModeMap()
@@ -60,15 +70,17 @@ class Page:
         self.undo = Button(label="Remove last event", button_type="default")
         self.run = Button(label="Run", button_type="primary")
         self.cancel = Button(label="Cancel", disabled=True)
-        self.progress = Div(text="", sizing_mode=wide)
+        self.progress = Div(text="", sizing_mode=wide, disable_math=True)
         self.search = TextInput(
-            title="Names and patterns of signals", value="*.omega bus*.v", sizing_mode=wide
+            title="Names and patterns of signals", value=usual_search(bench.system), sizing_mode=wide
         )
         self.shown = CheckboxGroup(labels=[], active=[], sizing_mode=wide)
         self.difference = CheckboxGroup(labels=["less the first run"], active=[])
         # Long lines are broken, so that the page is not wider than a telephone.
-        self.summary = PreText(text="", sizing_mode=wide, stylesheets=["pre { white-space: pre-wrap }"])
-        self.placeholder = Div(text="")
+        self.summary = PreText(
+            text="", sizing_mode=wide, stylesheets=["pre { white-space: pre-wrap }"], disable_math=True
+        )
+        self.placeholder = Div(text="", disable_math=True)
         self.file = TextInput(title="Save study as", value="my-study.toml", sizing_mode=wide)
         self.replace = CheckboxGroup(labels=["replace"], active=[])
         self.save = Button(label="Save")
@@ -97,7 +109,6 @@ class Page:
             widget.on_change(field, self._follow(action))
 
     def _assemble(self) -> None:
-        from bokeh.core.templates import get_env
         from bokeh.layouts import column, row
 
         wide = "stretch_width"
@@ -125,8 +136,7 @@ class Page:
         for name, root in roots.items():
             root.name = name
             self.document.add_root(root)
-        template = Path(__file__).parent / "templates" / "view.html"
-        self.document.template = get_env().from_string(template.read_text(encoding="utf-8"))
+        self.document.template = environment("psmr.viewer").get_template("view.html")
         self.document.title = f"psmr view: {self.bench.system.name}"
         self.document.template_variables["system"] = self.bench.system.name
 
@@ -153,7 +163,7 @@ class Page:
             except PsmrError as error:
                 self.say(str(error), wrong=True)
             except Exception as error:  # a mistake of psmr's own: shown whole where the command was given
-                traceback.print_exc()
+                say(traceback.format_exc())
                 self.say(f"{type(error).__name__}: {error}; please report this", wrong=True)
 
         return guarded
@@ -168,7 +178,7 @@ class Page:
 
         colour = "#b42318" if wrong else "inherit"
         self.message.text = (
-            f'<div role="status" style="color:{colour};white-space:pre-wrap">{escape(words)}</div>'
+            f'<div role="status" style="color:{colour};white-space:pre-wrap">{escape(printable(words))}</div>'
         )
 
     def _edit(self) -> None:
@@ -191,12 +201,14 @@ class Page:
             self.refresh()
 
     def _show_modes(self) -> None:
+        from bokeh.models import PlainText
+
         h = self.slider.value / 1e3
         try:
             self.map.show(self.bench.modes(h))
         except PsmrError as error:
             self.map.show(None)
-            self.map.figure.title.text = str(error)[:90]
+            self.map.figure.title.text = PlainText(str(error)[:90])
         else:
             self.map.figure.title.text = f"one step of {1e3 * h:g} ms"
 

@@ -82,13 +82,13 @@ def signal_panels(runs: Sequence[Finished], pattern: str, difference: bool) -> l
     from bokeh.models import Range1d
 
     first = runs[0].run
-    names = pattern.replace(",", " ").split() or ["*.omega", "bus*.v"]
+    names = pattern.replace(",", " ").split() or None
     shared = Range1d(0.0, max(float(entry.run.t[-1]) for entry in runs), bounds="auto")
     return [_panel(runs, panel, shared, difference) for panel in panels_of(first, names)]
 
 
 def _panel(runs: Sequence[Finished], names: Sequence[str], shared: Any, difference: bool) -> Any:
-    from bokeh.models import Legend, LegendItem, Span
+    from bokeh.models import Legend, LegendItem, PlainText, Span
     from bokeh.plotting import figure
 
     first = runs[0].run
@@ -96,7 +96,8 @@ def _panel(runs: Sequence[Finished], names: Sequence[str], shared: Any, differen
     panel = figure(
         height=300, sizing_mode="stretch_width", x_range=shared, tools="pan,box_zoom,wheel_zoom,reset,save",
         active_drag="box_zoom", x_axis_label="time [s]", output_backend="canvas",
-        y_axis_label=f"{'difference of ' if difference else ''}{kind} [{unit}]", toolbar_location="above",
+        y_axis_label=PlainText(f"{'difference of ' if difference else ''}{kind} [{unit}]"),
+        toolbar_location="above",
     )  # fmt: skip
     panel.toolbar.logo = None
     shown = names[: max(1, LINES // len(runs))]

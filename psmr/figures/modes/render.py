@@ -84,11 +84,12 @@ def render(template: str, package: str = HOME, **values: Any) -> str:
     values
         What it shows. Text is escaped, also what would change the direction of the text beside it.
     """
-    return printable(_environment(package).get_template(template).render(**values))
+    return printable(environment(package).get_template(template).render(**values))
 
 
 @cache
-def _environment(package: str) -> Environment:
+def environment(package: str) -> Environment:
+    """Return what makes pages of the templates of a package: every value is escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

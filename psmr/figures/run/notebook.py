@@ -93,7 +93,7 @@ def interactive(run: Recorded, signals: Iterable[str] | None = None) -> dict[str
 
 
 def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
-    from bokeh.models import BoxAnnotation, HoverTool, Span
+    from bokeh.models import BoxAnnotation, HoverTool, PlainText, Span
     from bokeh.plotting import figure
 
     values = values_of(run, names, exact=False)
@@ -103,7 +103,7 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
     panel = figure(
         height=height, sizing_mode="stretch_width", x_range=shared, output_backend="canvas",
         tools="pan,box_zoom,wheel_zoom,reset,save", active_drag="box_zoom",
-        x_axis_label="time [s]", y_axis_label=axis_words(run, names),
+        x_axis_label="time [s]", y_axis_label=PlainText(axis_words(run, names)),
     )  # fmt: skip
     chosen = list(range(len(names)))
     if len(names) > MOST:
@@ -116,7 +116,9 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
         drawn = panel.line(
             t, line[:, 0], color=COLOURS[place % len(COLOURS)], legend_label=names[k], width=1.5
         )
-        tips = [("", names[k]), ("t", "@x{0.0000} s"), (kind, f"@y{{0.00000}} {unit}")]
+        # In a tip @ and $ begin a field, and one that is "safe" makes markup of the whole: a name is a field.
+        drawn.name = names[k]
+        tips = [("", "$name"), ("t", "@x{0.0000} s"), (kind, f"@y{{0.00000}} {unit}")]
         panel.add_tools(HoverTool(renderers=[drawn], tooltips=tips, visible=place == 0))
     for event in run.events:
         if isinstance(event, Fault):
