@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import psmr
 from psmr import Case
-from tests.internals import Change, System, dense_points, spans_of
+from tests.internals import Change, System, dense_points
 
 Reals = NDArray[np.float64]
 
@@ -154,8 +154,7 @@ def values_at(
     met = np.abs(run.t[place] - times) < 1e-7
     out = points[place]
     if not met.all():
-        spans = spans_of(system, run.t, disturbance.changes)
-        out[~met] = dense_points(system, spans, run.t, points, times[~met])
+        out[~met] = dense_points(system, run.spans, run.t, points, times[~met])
     return np.asarray(out)
 
 

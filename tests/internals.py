@@ -107,7 +107,9 @@ psmr.integrate.run.counters: Counters
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.available_memory: available_memory_module
 psmr.integrate.run.span: span_module
-psmr.integrate.run.trajectory: Change
+psmr.integrate.timeline.change: Change
+psmr.integrate.timeline.service: AsTripped
+psmr.integrate.timeline.span: first_span spans_by_changes
 psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
 psmr.integrate.schemes.multirate_program: PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme
@@ -160,6 +162,7 @@ psmr.network.start.wiring: plant_devices
 psmr.network.synthetic.chain: chain
 psmr.network.synthetic.typical: typical_module
 psmr.network.synthetic.typical_plant: TypicalPlant
+psmr.network.topology.dead_parts: DeadParts
 psmr.network.topology.network: voltage_places
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
@@ -187,7 +190,6 @@ psmr.study.detectors.detection: Detection Detectors detection_module
 psmr.study.detectors.finding: Finding digits_beyond dead_part
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
-psmr.study.events.spans: spans_of
 psmr.study.file.names: load_system refuse_events
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
 psmr.study.file.study: Output

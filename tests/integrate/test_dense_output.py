@@ -1,11 +1,18 @@
 """Points between the steps: their order, and that they stay on limits, branches and recorded points."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import psmr
 from tests import systems
-from tests.internals import dense_points, integrate, spans_of
+from tests.internals import AsTripped, dense_points, first_span, integrate
+
+
+def one_span(system, t):
+    """Return the span of a run with these times and without events."""
+    return [replace(first_span(system, AsTripped()), last=len(t))]
 
 
 def test_dense_output_is_of_fourth_order_and_meets_the_equations():
@@ -16,7 +23,7 @@ def test_dense_output_is_of_fourth_order_and_meets_the_equations():
         t = np.arange(0.0, 2.0 + h / 2, h)
         points = np.array([problem.exact(time) for time in t])
         between = (t[:-1, None] + h * np.array([0.2, 0.5, 0.9])).ravel()
-        spans = spans_of(problem.system, t, ())
+        spans = one_span(problem.system, t)
         found = dense_points(problem.system, spans, t, points, between)
         np.testing.assert_allclose(found[:, 1], found[:, 0] ** 2, rtol=1e-11)
         errors.append(np.abs(found - [problem.exact(time) for time in between]).max())
@@ -30,7 +37,7 @@ def test_an_error_of_a_stiff_state_stays_one_between_the_steps():
     points = np.array([problem.exact(time) for time in t])
     points[1::2, 0] += error
     between = (t[:-1, None] + 0.02 * np.array([0.1, 0.5, 0.8])).ravel()
-    found = dense_points(problem.system, spans_of(problem.system, t, ()), t, points, between)
+    found = dense_points(problem.system, one_span(problem.system, t), t, points, between)
     off = np.abs(found - [problem.exact(time) for time in between]).max()
     assert 0.0 < off < 5 * error  # 1 / SMOOTH
 
@@ -40,7 +47,7 @@ def test_points_between_are_on_the_limit_that_holds_at_both_ends(tolerance):
     """What the state would do without it, 2 (1 - x), is no rate of the cubic."""
     system, t = systems.one(systems.Gated, {}), np.linspace(0.01, 1.19, 60)
     run = integrate(system, psmr.VariableStep(tolerance), 2.0)
-    points, spans = np.hstack([run.x, run.y]), spans_of(system, run.t, ())
+    points, spans = np.hstack([run.x, run.y]), run.spans
     t = np.setdiff1d(t, run.t)
     found = dense_points(system, spans, run.t, points, t)
     np.testing.assert_allclose(found[:, 0], systems.gated_exact(t, 1.0), atol=tolerance)

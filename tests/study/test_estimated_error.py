@@ -179,13 +179,11 @@ def test_samples_do_not_depend_on_the_pieces_in_which_points_come(system):
     events = [psmr.SetPoint("GOV1", "p_ref", value, t) for value, t in ((0.72, 0.5), (0.71, 0.505))]
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.5, events, certify=False)
     whole, single = sampled(run), Samples(system)
-    detection = Detection(system, run.changes, [single])
-    before = -1.0
-    for row, t in enumerate(run.t):
-        if t == before or row == 0:
-            detection.begin(float(t))
-        detection.take(run.t[row : row + 1], run.x[row : row + 1], run.y[row : row + 1])
-        before = t
+    detection = Detection(system, [single])
+    for span in run.spans:
+        detection.begin(span)
+        for row in range(span.first, span.last):
+            detection.take(run.t[row : row + 1], run.x[row : row + 1], run.y[row : row + 1])
     np.testing.assert_array_equal(single.result().t, whole.t)
     np.testing.assert_array_equal(single.result().values, whole.values)
 

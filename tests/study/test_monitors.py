@@ -9,7 +9,7 @@ import psmr
 from psmr import read_study
 from psmr.cli import main
 from psmr.errors import InputError
-from tests.internals import Detection
+from tests.internals import DeadParts, Detection, first_span
 
 SCHEME = psmr.SingleRate("TM", 0.005)
 # G2 and G3 lose step with G1 when a fault at bus 7 lasts three times as long as in the book.
@@ -91,8 +91,8 @@ def test_the_pieces_in_which_a_run_is_looked_at_do_not_matter(system):
     monitor = psmr.VoltageCollapse(0.7, 0.25)
 
     def stop(cuts):
-        detection = Detection(system, (), (), [monitor])
-        detection.begin(0.0)
+        detection = Detection(system, (), [monitor])
+        detection.begin(first_span(system, DeadParts(system)))
         for a, b in zip([0, *cuts], [*cuts, 200], strict=True):
             if detection.points(t[a:b], points[a:b]) is not None:
                 return detection.stop

@@ -223,7 +223,7 @@ def following(wscc9):
 
 def looked_at(system, turns, at_once=1000):
     """What a run comes to in which the loop of C1 moves away from its bus by so many turns."""
-    from tests.internals import Detection, Detectors, Outcome
+    from tests.internals import DeadParts, Detection, Detectors, Outcome, first_span
 
     t = np.linspace(0.0, 1.0, len(turns))
     x, y = np.tile(system.x0, (len(t), 1)), np.tile(system.y0, (len(t), 1))
@@ -238,8 +238,8 @@ def looked_at(system, turns, at_once=1000):
         if name.endswith((".theta", ".delta")):
             x[:, k] += np.linspace(0.0, 9.0, len(t))
     detectors = Detectors.of(system, psmr.Criteria(), 1.0)
-    detection = Detection(system, (), detectors.all)
-    detection.begin(0.0)
+    detection = Detection(system, detectors.all)
+    detection.begin(first_span(system, DeadParts(system)))
     for first in range(0, len(t), at_once):
         rows = slice(first, first + at_once)
         detection.points(t[rows], np.hstack([x[rows], y[rows]]))

@@ -116,7 +116,7 @@ def test_what_is_not_a_saved_run_is_said(fault_run, tmp_path):
 def test_another_version_of_the_format_is_said(tmp_path, version):
     with zipfile.ZipFile(tmp_path / "x.psmr", "w") as file:
         file.writestr("head.json", json.dumps({"format": "psmr-run", "version": version, "psmr": "3.0"}))
-    words = rf"a run of version {version!r}, written by psmr 3.0; this psmr reads version 5; run the study"
+    words = rf"a run of version {version!r}, written by psmr 3.0; this psmr reads version 6; run the study"
     with pytest.raises(InputError, match=words):
         psmr.load_run(tmp_path / "x.psmr")
 

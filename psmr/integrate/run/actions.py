@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.run.timers import ActionTimers, ConditionalEvent, EventTimer, Timers
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -27,10 +28,10 @@ MOST_AT_ONCE = 100
 """Actions at one instant after which devices are taken to switch each other to and fro."""
 
 
-Found = Callable[[Change, Reals, Sequence[Reals], frozenset[str]], Change]
+Found = Callable[[Change, Reals, Span], Change]
 
 
-def as_given(change: Change, w: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Change:
+def as_given(change: Change, w: Reals, span: Span) -> Change:
     """Return a change that does not depend on the point."""
     return change
 
@@ -52,8 +53,7 @@ class Actions:
     ahead
         Changes at their times that depend on the point that they find.
     found
-        Returns what a change is, of those that depend on the point: by the change, the point w, the
-        parameters and the devices that are out.
+        Returns what a change is, of those that depend on the point: by the change, the point w and the span.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Actions:
         self.system, self.lost_with, self.following = system, lost_with, following
         self.follows: Values = ()
         self.acted: list[Change] = []
-        self.parameters: Sequence[Reals] = system.parameters
+        self.span: Span
         self.devices = [
             timers
             for place, group in enumerate(system.groups)
@@ -97,9 +97,9 @@ class Actions:
     def __bool__(self) -> bool:
         return bool(self.watched or self.ahead) or self.following is not None
 
-    def start(self, parameters: Sequence[Reals], small: float) -> None:
-        """Take the matrices of parameters as they change, and a time in s below which instants are one."""
-        self.parameters, self.small = parameters, small
+    def start(self, small: float) -> None:
+        """Take a time in s below which instants are one."""
+        self.small = small
 
     @property
     def due(self) -> float:
@@ -108,14 +108,14 @@ class Actions:
         ahead = np.inf if self.changing else min((change.t for change in self.ahead), default=np.inf)
         return min(self.sought, at_once, ahead, *(float(w.due.min()) for w in self.watched), np.inf)
 
-    def begin(self, t: float, w: Reals) -> None:
+    def begin(self, span: Span, w: Reals) -> None:
         """Take note of the point w, at which a span begins: conditions change at once."""
-        self.t, self.tail = t, w[self.system.n + self.system.m :].copy()
+        self.span, self.t, self.tail = span, span.t, w[self.system.n + self.system.m :].copy()
+        self._without(span.out)
         for timers in self.watched:
-            timers.begin(t, w[None, :], self.parameters)
+            timers.begin(span, w[None, :])
         if self.following is not None:
-            matrices = tuple(matrix.copy() for matrix in self.parameters)
-            self.follows = self.following(replace(self.system, parameters=matrices), self.out)
+            self.follows = self.following(replace(self.system, parameters=span.parameters), self.out)
 
     def look(self, t: Reals, points: Reals) -> int | None:
         """Return how many of (K,) times and (K, n + m) points come before an action, None for all.
@@ -127,12 +127,12 @@ class Actions:
             return None
         rows = np.hstack([points, np.tile(self.tail, (len(points), 1))])
         rows[:, -1] = t
-        values = [timers.condition(rows, self.parameters) for timers in self.watched]
+        values = [timers.condition(rows, self.span) for timers in self.watched]
         for k in self._of_interest(t, values):
             before = self.t if k == 0 else float(t[k - 1])
             for timers, value in zip(self.watched, values, strict=True):
                 last = timers.last if k == 0 else value[k - 1]
-                sought = timers.cross(last, value[k], (before, float(t[k])), self.parameters, self.small)
+                sought = timers.cross(last, value[k], (before, float(t[k])), self.span, self.small)
                 self.sought = min(self.sought, sought)
             if self.due < t[k] - self.small:
                 self._keep(values, rows, k - 1)
@@ -174,7 +174,7 @@ class Actions:
                 name, action = timers.names[device], timers.action
                 timers.due[device] = np.inf
                 timers.running[device] &= not action.again
-                v, p = timers.read(w[None, :], device), timers.given(self.parameters, device)
+                v, p = timers.read(w[None, :], device), timers.given(self.span.parameters, device)
                 v.before = timers.read(self.before, device)
                 other = timers.acts_on[device]
                 v.acts_on = self._parameters_of(other, parameters) if other else None
@@ -200,22 +200,20 @@ class Actions:
         for timer in self.events:
             if timer.due[0] <= t + self.small:
                 timer.due[0], timer.out[0] = np.inf, True
-                self.ahead += timer.event.changes(w, self.parameters, self.ahead)
+                self.ahead += timer.event.changes(w, self.span, self.ahead)
         now = self.changes_due(t)
         self.ahead = [change for change in self.ahead if change not in now]
-        return [self.found(change, w, self.parameters, self.out) for change in now]
+        return [self.found(change, w, self.span) for change in now]
 
     def changes_due(self, t: float) -> list[Change]:
         """Return the changes that were kept until t in s."""
         return [] if self.changing else [change for change in self.ahead if change.t <= t + self.small]
 
-    def without(self, out: frozenset[str]) -> None:
+    def _without(self, out: frozenset[str]) -> None:
         """Take note of the devices out of service: they do not act, nor does what acts on them."""
         for timers in self.devices if out != self.out else ():
             timers.out = np.isin(timers.names, list(out)) | np.isin(timers.acts_on, list(out))
             timers.due[timers.out] = np.inf
-        for timer in self.events:
-            timer.gone = out
         self.out = out
 
     def _parameters_of(self, name: str, made: Mapping[tuple[str, str], float]) -> SimpleNamespace:
@@ -223,7 +221,7 @@ class Actions:
         device = next(d for d in self.system.devices if d.name == name)
         names = tuple(parameters_of(device.component))
         place, row, _ = self.system.parameter_place(name, names[0])
-        known = dict(zip(names, self.parameters[place][row].tolist(), strict=True))
+        known = dict(zip(names, self.span.parameters[place][row].tolist(), strict=True))
         known |= {parameter: value for (owner, parameter), value in made.items() if owner == name}
         return SimpleNamespace(**known)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,70 +13,15 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.run.at_rest import put_at_rest
-from psmr.integrate.run.history import History
-from psmr.integrate.run.service import AsTripped, OutOfService, Service
-from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.ramps import Course, Following, Place
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.service import Service
+from psmr.integrate.timeline.span import Span
 
 Reals = NDArray[np.float64]
-
-
-@dataclass
-class Now:
-    """What the changes up to an instant have made of the system, beside parameters and inputs.
-
-    Attributes
-    ----------
-    service
-        What says which devices are in service.
-    devices
-        Those that are not.
-    inputs, parameters
-        What follows a course: held inputs by their position in w, parameters by their places.
-    history
-        What is read with a delay; None where nothing is.
-    """
-
-    service: Service = field(default_factory=AsTripped)
-    devices: OutOfService = field(default_factory=OutOfService)
-    inputs: dict[int, Course] = field(default_factory=dict)
-    parameters: dict[Place, Course] = field(default_factory=dict)
-    history: History | None = None
-
-    @property
-    def moves(self) -> bool:
-        """Whether anything follows a course or the past of the run."""
-        return bool(self.inputs or self.parameters or self.history)
-
-    @property
-    def due(self) -> float:
-        """The next time in s at which what is read with a delay jumps; inf for none."""
-        return math.inf if self.history is None else self.history.due
-
-    def following(self) -> Following:
-        """Return all that does."""
-        return Following(self.inputs, self.parameters, self.history.delayed if self.history else None)
-
-    def rows(self, a: float, b: float, same: float) -> Reals:
-        """Return the times of the rows of all courses between a and b in s; closer than `same` are one."""
-        if not self.moves:
-            return np.zeros(0)
-        courses = (*self.inputs.values(), *self.parameters.values())
-        t = np.unique(np.concatenate([np.zeros(0), *(course.t for course in courses)]))
-        t = t[(t > a + same) & (t < b - same)]
-        return np.asarray(t[np.diff(t, prepend=-np.inf) > same])
-
-    def put(self, w: Reals, parameters: Sequence[Reals]) -> None:
-        """Write what follows a course or the past as it is at the time in w."""
-        if self.history is not None:
-            self.history.put(w)
-        for place, course in self.inputs.items():
-            w[place] = course.at(w[-1])
-        for (group, row, column), course in self.parameters.items():
-            parameters[group][row, column] = course.at(w[-1])
 
 
 def instants_of(
@@ -173,19 +116,20 @@ def objection(system: System, device: str, parameter: str, value: float) -> str 
     return declared[parameter].objection(float(value)) or component.conflict(changed)
 
 
-def apply_changes(
+def begin_span(
     system: System,
-    changes: list[Change],
-    parameters: list[Reals],
+    before: Span,
+    span: Span,
     engine: Engine,
     algebraic: Block,
+    service: Service,
+    history: History | None,
     w: Reals,
-    now: Now,
 ) -> None:
-    """Apply the changes of one instant and solve g = 0 after it.
+    """Bring blocks and the point w from one span to the next, and solve g = 0 there.
 
     States are continuous but for those that a change sets. A state beyond a limit that was changed, or that
-    moved with what changed, is at that limit at once. `now` is brought up to date.
+    moved with what changed, is at that limit at once.
 
     Raises
     ------
@@ -194,14 +138,10 @@ def apply_changes(
     SimulationError, SingularError
         When the algebraic equations have no solution after the change.
     """
-    what = ", ".join(map(str, changes))
-    limits_before = system.constant_limits(parameters)
-    now.put(w, parameters)
-    for change in changes:
-        for device, parameter, value in change.parameters:
-            group, row, column = place = system.parameter_place(device, parameter)
-            parameters[group][row, column] = value
-            now.parameters.pop(place, None)
+    what = ", ".join(map(str, span.changes))
+    parameters, out = span.parameters, span.out
+    limits_before = system.constant_limits(before.parameters)
+    for change in span.changes:
         for name, value in change.states:
             w[system.index(name)] = value
     lower, upper = system.constant_limits(parameters)
@@ -211,29 +151,26 @@ def apply_changes(
         )
     moved = np.flatnonzero((lower != limits_before[0]) | (upper != limits_before[1]))
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
-    _set_courses(system, changes, w, now)
-    now.put(w, parameters)
-    following = now.following()
-    before = now.devices
-    now.devices = now.service.after(parameters, gone_after(before.gone, changes))
+    put_inputs(system, span, history, w)
+    following = span.following(system.n + system.m, history.delayed if history else None)
     returning: Collection[str] = ()
-    if now.devices != before:
-        begun = frozenset(name for change in changes for name in change.back)
-        returning = frozenset(now.service.put(w, before, now.devices)) - begun
-        engine.take_out(system, parameters, w, now.devices.out)
-        algebraic.take_out(system, parameters, w, now.devices.out)
+    if span.devices != before.devices:
+        begun = frozenset(name for change in span.changes for name in change.back)
+        returning = frozenset(service.put(w, before.devices, span.devices)) - begun
+        engine.take_out(system, parameters, w, out)
+        algebraic.take_out(system, parameters, w, out)
     for block in (*engine.blocks.values(), algebraic):
         block.load(parameters, lower, upper, following, w)
-    engine.forget(autonomous(system, parameters) and not now.moves)
-    solve_within_limits(system, algebraic, w, what, (lower, upper), now.devices.out)
-    put_at_rest(system, parameters, following, w, returning, now.devices.out)
+    engine.forget(autonomous(system, parameters) and not span.moves and history is None)
+    solve_within_limits(system, algebraic, w, what, (lower, upper), out)
+    put_at_rest(system, parameters, following, w, returning, out)
 
 
-def gone_after(gone: frozenset[str], changes: Iterable[Change]) -> frozenset[str]:
-    """Return the devices that stay out after changes, in order of time, by those that did before."""
-    for change in changes:
-        gone = gone.difference(change.back).union(change.out)
-    return gone
+def put_inputs(system: System, span: Span, history: History | None, w: Reals) -> None:
+    """Write into w the held inputs as they are at its time: on courses, and as the past has them."""
+    w[system.n + system.m : -1] = span.held(w[-1:])[0]
+    if history is not None:
+        history.put(w)
 
 
 def solve_within_limits(
@@ -277,26 +214,6 @@ def solve_within_limits(
         f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "
         f"after {TUNED.most_rounds} rounds; is there a point at which the state is within its limit?"
     )
-
-
-def _set_courses(system: System, changes: list[Change], w: Reals, now: Now) -> None:
-    """Write the held inputs as they are from now on, and let begin and end what follows a course."""
-    for change in changes:
-        for name, value in change.inputs:
-            place = system.index(name)
-            w[place] = value
-            now.inputs.pop(place, None)
-        for name, rate in change.rates:
-            place = system.index(name)
-            now.inputs.pop(place, None)
-            if rate != 0:
-                now.inputs[place] = Course.line(float(w[-1]), float(w[place]), rate)
-        for name, course in change.courses:
-            if name in system.names_u:
-                now.inputs[system.index(name)] = course
-            else:
-                device, _, parameter = name.rpartition(".")
-                now.parameters[system.parameter_place(device, parameter)] = course
 
 
 def autonomous(system: System, parameters: Sequence[Reals]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,18 @@ from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.time_grid import times_off_grid
 from psmr.integrate.run.actions import Actions
-from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
+from psmr.integrate.run.changes import autonomous, begin_span, instants_of, put_inputs
 from psmr.integrate.run.counters import Counters
-from psmr.integrate.run.history import History
 from psmr.integrate.run.recorder import Recorder
-from psmr.integrate.run.service import Service
 from psmr.integrate.run.span import integrate_span
-from psmr.integrate.run.trajectory import Change, Follower, Trajectory
+from psmr.integrate.run.trajectory import Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, Scheme
 from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve
+from psmr.integrate.solve.block import Block
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.service import AsTripped, Service
+from psmr.integrate.timeline.span import Span, first_span, span_after
 
 Reals = NDArray[np.float64]
 
@@ -99,24 +102,67 @@ def integrate(
     if stops is not None and not scheme.chooses_steps:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
     scheme = able_to_read_delays(scheme, system)
-    parameters = [matrix.copy() for matrix in system.parameters]
     same = TUNED.least_tolerance * (t_end - t_start)
     if not scheme.chooses_steps:
         same = TUNED.rounding * min(scheme.step, t_end - t_start)
     instants = instants_of(system, changes, t_start, t_end, same)
+    expected = 0 if scheme.chooses_steps else _expected_points(scheme, t_end - t_start, instants, every)
+    run = _prepared(
+        system, scheme, w, same, service or AsTripped(), acting, followers, keep, every, expected, progress
+    )
+    ends = sorted({t_start, *instants, float(t_end)})
+    try:
+        for begin, end in zip(ends, [*ends[1:], None], strict=True):
+            w[-1] = begin
+            if begin in instants:
+                run.switch(run.recorder.instant(begin, same), instants[begin])
+            if end is None or run.recorder.stopped():
+                break
+            run.act()
+            run.advance(end, stops, changing=end in instants)
+            if run.recorder.stopped():
+                break
+    except (SimulationError, SingularError) as error:
+        if partial:
+            error.partial = run.trajectory()
+        raise
+    return run.trajectory()
+
+
+def _prepared(
+    system: System,
+    scheme: Scheme,
+    w: Reals,
+    same: float,
+    service: Service,
+    acting: Actions | None,
+    followers: Sequence[Follower],
+    keep: bool,
+    every: bool,
+    expected: int,
+    progress: Callable[[float], None] | None,
+) -> _Integration:
+    """Return an integration at its first point, which is consistent and recorded.
+
+    Raises
+    ------
+    InputError, SimulationError, SingularError
+        As `integrate`.
+    """
+    parameters = list(system.parameters)
     algebraic = algebraic_block(system, parameters, w)
     algebraic_solve(algebraic, w, "start")
     _require_within_limits(system, w)
     inner = scheme.read_within_steps([delay.source for delay in system.delays])
     engine: Engine = scheme.engine(system, parameters, w, every or bool(inner.any()))
-    blocks = [*engine.blocks.values(), algebraic]
     began, compiling = time.perf_counter(), seconds_compiling()
-    now = Now() if service is None else Now(service, service.after(parameters, frozenset()))
-    if now.devices.out:
-        engine.take_out(system, parameters, w, now.devices.out)
-        algebraic.take_out(system, parameters, w, now.devices.out)
+    span = first_span(system, service, w)
+    if span.out:
+        engine.take_out(system, parameters, w, span.out)
+        algebraic.take_out(system, parameters, w, span.out)
+    history = None
     if system.delays:
-        now.history = History(
+        history = History(
             system.delays,
             scheme.delay_degree,
             scheme.step,
@@ -125,22 +171,15 @@ def integrate(
             scheme.reads_unsolved_step,
             same,
             10.0 * scheme.tolerance,
-            t_start,
+            span.t,
             w,
         )
-        following = now.following()
-        for block in blocks:
+        following = span.following(system.n + system.m, history.delayed)
+        for block in (*engine.blocks.values(), algebraic):
             block.follow(following)
-    engine.forget(autonomous(system, parameters) and not now.moves)
-    expected = 0
-    if not scheme.chooses_steps:
-        per_step = _points(scheme, every)
-        # At each instant a step is shortened, and the point stands twice; at the rows of a course once.
-        expected = per_step * (math.ceil((t_end - t_start) / scheme.step) + len(instants) + 1)
-        expected += len(instants) + 1 + sum(len(c.t) for change in changes for _, c in change.courses)
+    engine.forget(autonomous(system, parameters) and history is None)
     if acting is not None:
-        acting.start(parameters, same)
-        acting.without(now.devices.out)
+        acting.start(same)
     recorder = Recorder(
         system.n,
         system.n + system.m,
@@ -149,91 +188,147 @@ def integrate(
         expected,
         acting,
         (*system.names_x, *system.names_y),
-        now.history,
+        history,
         every,
     )
-    recorder.begin(t_start, w)
+    recorder.begin(span, w)
+    return _Integration(
+        system, scheme, engine, algebraic, parameters, service, acting, history, recorder, w, same, span,
+        progress, began, compiling,
+    )  # fmt: skip
 
-    def trajectory() -> Trajectory:
-        counters = Counters.of(
-            blocks,
-            steps=recorder.steps,
-            macro_steps=recorder.macro_steps,
-            divided_at=recorder.divided_at,
-            jumped_at=recorder.jumped_at,
-            seconds=time.perf_counter() - began - (seconds_compiling() - compiling),
-            **engine.counted(),
-        )
-        found = recorder.trajectory(counters, scheme.step)
-        return found if acting is None else replace(found, acted=tuple(acting.acted))
 
-    def cross(end: float) -> None:
-        rows = now.rows(float(w[-1]), end, same)
-        if stops is not None:
-            rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
-        if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
-            rows = times_off_grid(float(w[-1]), rows, scheme.step / scheme.ratio)
-        integrate_span(engine, algebraic, end, w, rows, recorder, progress, now)
+@dataclass
+class _Integration:
+    """An integration as it goes: what is solved, what holds, and what has been recorded.
 
-    def switch(t: float, changes: list[Change]) -> None:
+    Attributes
+    ----------
+    parameters
+        Matrices of the span, in the list that the engine reads.
+    w
+        The buffer with the point that was reached.
+    same
+        Times closer than this in s are one.
+    began, compiling
+        Wall time in s at which it began, and what compiling had taken until then.
+    """
+
+    system: System
+    scheme: Scheme
+    engine: Engine
+    algebraic: Block
+    parameters: list[Reals]
+    service: Service
+    acting: Actions | None
+    history: History | None
+    recorder: Recorder
+    w: Reals
+    same: float
+    span: Span
+    progress: Callable[[float], None] | None
+    began: float
+    compiling: float
+
+    def switch(self, t: float, changes: Sequence[Change]) -> None:
         """Apply the changes of one instant, at t in s, and begin a span."""
-        if now.history is not None:
-            now.history.arrive(t)
-        apply_changes(system, changes, parameters, engine, algebraic, w, now)
-        if acting is not None:
-            acting.without(now.devices.out)
-        recorder.begin(t, w)
+        if self.history is not None:
+            self.history.arrive(t)
+        before, self.span = self.span, span_after(self.system, self.span, t, changes, self.service)
+        self.parameters[:] = self.span.parameters
+        begin_span(
+            self.system, before, self.span, self.engine, self.algebraic, self.service, self.history, self.w
+        )
+        if self.history is not None:
+            self.span = replace(self.span, inputs=self.w[self.system.n + self.system.m : -1].copy())
+        self.recorder.begin(self.span, self.w)
 
-    def act(changing: bool = False) -> None:
+    def act(self, changing: bool = False) -> None:
         """Let devices act that are due here, and those that act on what they changed.
 
         Changes that depend on the point wait where others are still to be made (`changing`).
         """
-        if acting is not None:
-            acting.changing = changing
-        while acting is not None and acting.due <= w[-1] + same and not recorder.stopped():
-            at = recorder.instant(float(w[-1]), same)
+        acting, w, recorder = self.acting, self.w, self.recorder
+        if acting is None:
+            return
+        acting.changing = changing
+        while acting.due <= w[-1] + self.same and not recorder.stopped():
+            at = recorder.instant(float(w[-1]), self.same)
             if acting.changes_due(at):
                 # What depends on the point needs its voltages better than a step leaves them.
-                algebraic_solve(algebraic, w, f"t = {at:g} s")
+                algebraic_solve(self.algebraic, w, f"t = {at:g} s")
             change = acting.act(at, w)
             if wrong := acting.problem(at):
-                raise SimulationError(f"{system.name}: {wrong}")
+                raise SimulationError(f"{self.system.name}: {wrong}")
             recorder.change(change)
             if recorder.stopped():
                 return
-            switch(at, [change])
+            self.switch(at, [change])
 
-    def back() -> None:
+    def advance(self, end: float, stops: Reals | None, changing: bool) -> None:
+        """Go on to `end` in s, through what devices do by themselves and what jumps in the past bring."""
+        while self.w[-1] < end - self.same and not self.recorder.stopped():
+            self._march(min(end, self._due, math.inf if self.acting is None else self.acting.due), stops)
+            if self.recorder.paused():
+                self._back()
+            elif self._due <= self.w[-1] + self.same < end and not self.recorder.stopped():
+                self.switch(self.recorder.instant(self._due, self.same), [])
+            self.act(changing=changing and self.w[-1] >= end - self.same)
+
+    @property
+    def _due(self) -> float:
+        """The next time in s at which what is read with a delay jumps; inf for none."""
+        return math.inf if self.history is None else self.history.due
+
+    def _march(self, end: float, stops: Reals | None) -> None:
+        """Take steps to `end` in s; some of them end at rows of courses, and at stops."""
+        t, span = float(self.w[-1]), self.span
+        rows = span.course_rows(t, end, self.same)
+        if stops is not None:
+            rows = np.union1d(rows, stops[(stops > t) & (stops < end)])
+        first = self.system.n + self.system.m
+        inputs = [first + place for place in span.input_courses]
+        if (
+            rows.size
+            and self.scheme.ratio > 1
+            and not self.engine.read_slowly(inputs, span.parameter_courses)
+        ):
+            rows = times_off_grid(t, rows, self.scheme.step / self.scheme.ratio)
+        integrate_span(
+            self.engine, self.algebraic, end, self.w, rows, self.recorder, self.progress, span, self.history
+        )
+
+    def _back(self) -> None:
         """Go back to the last point before an action."""
-        w[-1], w[: recorder.size] = recorder.go_on()
-        now.put(w, parameters)
-        engine.forget(autonomous(system, parameters) and not now.moves)
+        self.w[-1], self.w[: self.recorder.size] = self.recorder.go_on()
+        put_inputs(self.system, self.span, self.history, self.w)
+        still = autonomous(self.system, self.parameters) and not self.span.moves and self.history is None
+        self.engine.forget(still)
 
-    ends = sorted({t_start, *instants, float(t_end)})
-    try:
-        for begin, end in zip(ends, [*ends[1:], None], strict=True):
-            w[-1] = begin
-            if begin in instants:
-                switch(recorder.instant(begin, same), instants[begin])
-            if end is None or recorder.stopped():
-                break
-            act()
-            while w[-1] < end - same and not recorder.stopped():
-                reached = min(end, now.due if acting is None else min(now.due, acting.due))
-                cross(reached)
-                if recorder.paused():
-                    back()
-                elif now.due <= w[-1] + same < end and not recorder.stopped():
-                    switch(recorder.instant(now.due, same), [])
-                act(changing=end in instants and w[-1] >= end - same)
-            if recorder.stopped():
-                break
-    except (SimulationError, SingularError) as error:
-        if partial:
-            error.partial = trajectory()
-        raise
-    return trajectory()
+    def trajectory(self) -> Trajectory:
+        """Return what has been recorded, with the work that it took."""
+        recorder = self.recorder
+        counters = Counters.of(
+            [*self.engine.blocks.values(), self.algebraic],
+            steps=recorder.steps,
+            macro_steps=recorder.macro_steps,
+            divided_at=recorder.divided_at,
+            jumped_at=recorder.jumped_at,
+            seconds=time.perf_counter() - self.began - (seconds_compiling() - self.compiling),
+            **self.engine.counted(),
+        )
+        found = recorder.trajectory(counters, self.scheme.step)
+        return found if self.acting is None else replace(found, acted=tuple(self.acting.acted))
+
+
+def _expected_points(
+    scheme: Scheme, length: float, instants: Mapping[float, Sequence[Change]], every: bool
+) -> int:
+    """Return about how many points a run of a length in s with fixed steps has."""
+    # At each instant a step is shortened, and the point stands twice; at the rows of a course once.
+    found = _points(scheme, every) * (math.ceil(length / scheme.step) + len(instants) + 1)
+    courses = (course for changes in instants.values() for change in changes for _, course in change.courses)
+    return found + len(instants) + 1 + sum(len(course.t) for course in courses)
 
 
 def able_to_read_delays(scheme: Scheme, system: System) -> Scheme:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from psmr.base.errors import SimulationError
 from psmr.integrate.control.time_grid import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.counters import Counters
-from psmr.integrate.run.history import History
 from psmr.integrate.run.table import Table
-from psmr.integrate.run.trajectory import Change, Follower, Trajectory
+from psmr.integrate.run.trajectory import Follower, Trajectory
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 
 Reals = NDArray[np.float64]
 
@@ -50,6 +53,8 @@ class Recorder:
         Number of states n, and of states and algebraic variables n + m.
     steps, macro_steps, divided_at, jumped_at
         As in `Counters`.
+    spans
+        What held from when on, each with its first row.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class Recorder:
         self.steps = self.macro_steps = 0
         self.divided_at: tuple[float, ...] = ()
         self.jumped_at: tuple[float, ...] = ()
+        self.spans: list[Span] = []
         self._stopped = False
         self._paused = False
         self._followers = tuple(followers)
@@ -106,22 +112,23 @@ class Recorder:
             return by_the_clock
         return max(16, min(256, 2**16 // self.size))
 
-    def begin(self, t: float, w: Reals) -> None:
+    def begin(self, span: Span, w: Reals) -> None:
         """Take the point in w at which a span begins."""
         for follower in self._followers:
-            follower.begin(t)
+            follower.begin(span)
         if self._history is not None:
-            self._history.begin(t)
+            self._history.begin()
         if self._acting is not None:
-            self._acting.begin(t, w)
-        times, rows = np.array([t]), w[None, : self.size]
+            self._acting.begin(span, w)
+        times, rows = np.array([span.t]), w[None, : self.size]
         if self._before_action(times, rows) is None:
+            self.spans.append(replace(span, first=self._table.count))
             self._keep(times, rows, np.zeros(1, np.int64))
 
-    def jump(self, w: Reals) -> None:
+    def jump(self, span: Span, w: Reals) -> None:
         """Take the point in w, at which the algebraic variables have jumped to another solution."""
         self.jumped_at += (float(w[-1]),)
-        self.begin(float(w[-1]), w)
+        self.begin(span, w)
 
     def change(self, change: Change) -> None:
         """Tell the followers what devices change by themselves; one of them may end the integration."""
@@ -205,4 +212,5 @@ class Recorder:
         """Return everything so far; of one that keeps none the first point alone."""
         rows = self._table.rows()
         states = 1 + self.states
-        return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h)
+        spans = ending_where_the_next_begins(self.spans, len(rows)) if self._whole else ()
+        return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h, spans)

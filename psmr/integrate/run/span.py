@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.integrate.control.time_grid import NO_STOPS, ROOM
-from psmr.integrate.run.changes import Now
 from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import other_solutions
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.span import Span, going_on
 
 Reals = NDArray[np.float64]
 
@@ -32,7 +33,8 @@ def integrate_span(
     stops: Reals,
     recorder: Recorder,
     progress: Callable[[float], None] | None,
-    now: Now,
+    span: Span,
+    history: History | None,
 ) -> None:
     """Advance w to t = end in s and record every point; a step ends at each time of `stops` before it.
 
@@ -49,9 +51,9 @@ def integrate_span(
     for stop in (end,) if engine.ends_at_stops else (*stops.tolist(), end):
         room, begun = recorder.chunk(FEWEST), False
         while w[-1] < stop:
-            if now.history is not None:
-                _extend(now, engine, algebraic, w, end)
-                room = min(room, now.history.steps)
+            if history is not None:
+                _extend(history, span, recorder.size, engine, algebraic, w, end)
+                room = min(room, history.steps)
             began, status = time.perf_counter(), DONE
             if not begun:
                 status = engine.begin(stop, w, stops)
@@ -71,18 +73,21 @@ def integrate_span(
                 engine.failed()[0].make_room()
             elif status != FULL:
                 failure = engine.failure(status, stop, w)
-                if status not in (NOT_CONVERGED, NOT_FINITE) or not _jump(engine, algebraic, w, recorder):
+                if status not in (NOT_CONVERGED, NOT_FINITE) or not _jump(
+                    engine, algebraic, w, recorder, span
+                ):
                     raise failure
                 begun = False
         if recorder.stopped() or recorder.paused():
             return
 
 
-def _extend(now: Now, engine: Engine, algebraic: Block, w: Reals, end: float) -> None:
+def _extend(
+    history: History, span: Span, size: int, engine: Engine, algebraic: Block, w: Reals, end: float
+) -> None:
     """Let all blocks read the past as far as it goes."""
-    assert now.history is not None
-    if not now.history.extend(float(w[-1]), end):
-        following = now.following()
+    if not history.extend(float(w[-1]), end):
+        following = span.following(size, history.delayed)
         for block in (*engine.blocks.values(), algebraic):
             block.follow(following)
 
@@ -95,7 +100,7 @@ def _next_room(room: int, steps: int, elapsed: float, size: int) -> int:
     return min(most, 4 * room, max(FEWEST, int(steps * CHUNK / max(elapsed, 1e-6))))
 
 
-def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder) -> bool:
+def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder, span: Span) -> bool:
     """Take the rest of a step that failed from another solution of the algebraic equations at w.
 
     Returns whether there is one from which the step can be ended; w then is its end, otherwise as it was.
@@ -112,7 +117,7 @@ def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder) -> boo
             if status == NO_ROOM:
                 engine.failed()[0].make_room()
         if status == DONE:
-            recorder.jump(begin)
+            recorder.jump(going_on(span, float(begin[-1])), begin)
             if not recorder.stopped():
                 recorder.add(piece)
             w[:] = there

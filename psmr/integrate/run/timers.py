@@ -19,7 +19,8 @@ from psmr.dae.declare.action import Action
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -54,11 +55,11 @@ class ConditionalEvent(Protocol):
     def delay(self) -> float:
         """Time in s for which it has to hold."""
 
-    def condition(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
-        """Return (K,) values at (K, n + m + k + 1) rows, without the devices in `out`; above 0 it holds."""
+    def condition(self, rows: Reals, span: Span) -> Reals:
+        """Return (K,) values at (K, n + m + k + 1) rows of a span; above 0 it holds."""
 
-    def changes(self, w: Reals, parameters: Sequence[Reals], ahead: Sequence[Change]) -> tuple[Change, ...]:
-        """Return what happens from the point w on, in order of time.
+    def changes(self, w: Reals, span: Span, ahead: Sequence[Change]) -> tuple[Change, ...]:
+        """Return what happens from the point w of a span on, in order of time.
 
         `ahead` are changes of other conditional events that are still to be made.
         """
@@ -85,11 +86,11 @@ class Timers:
         self.last: Reals = np.zeros(count)
         self.at_zero = False
 
-    def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
+    def condition(self, rows: Reals, span: Span) -> Reals:
         """Return (K, D) values of the conditions at (K, n + m + k + 1) rows: above zero where they hold."""
         raise NotImplementedError
 
-    def delays(self, parameters: Sequence[Reals]) -> Reals:
+    def delays(self, span: Span) -> Reals:
         """Return (D,) times in s for which the conditions have to hold."""
         raise NotImplementedError
 
@@ -99,23 +100,23 @@ class Timers:
         self.since[device] = t if holds else -np.inf
         self.due[device] = t + delay if holds else np.inf
 
-    def begin(self, t: float, rows: Reals, parameters: Sequence[Reals]) -> None:
+    def begin(self, span: Span, rows: Reals) -> None:
         """Take note of the point, (1, n + m + k + 1), at which a span begins: conditions change at once."""
-        self.last = self.condition(rows, parameters)[0]
+        self.last = self.condition(rows, span)[0]
         holds = self.last > 0
         changed = np.flatnonzero(holds != self.running)
         if not changed.size:
             return
-        delay = self.delays(parameters)
+        delay = self.delays(span)
         for device in map(int, changed):
-            self.turn(device, bool(holds[device]), t, float(delay[device]))
+            self.turn(device, bool(holds[device]), span.t, float(delay[device]))
 
     def cross(
         self,
         last: Reals,
         value: Reals,
         between: tuple[float, float],
-        parameters: Sequence[Reals],
+        span: Span,
         small: float,
     ) -> float:
         """Turn the timers whose conditions change between two points.
@@ -126,8 +127,8 @@ class Timers:
             (D,) values of the condition at the two points.
         between
             Their times in s.
-        parameters
-            Matrices of parameters, one a group.
+        span
+            In which they lie.
         small
             Time in s below which instants are one.
 
@@ -153,7 +154,7 @@ class Timers:
             if holds[device] and far:
                 sought = min(sought, t)
                 continue
-            delay = float(self.delays(parameters)[device])
+            delay = float(self.delays(span)[device])
             # What acts at once acts where its condition holds, on the far side of the line's zero.
             late = PAST * (now - before) if delay <= small and not self.at_zero else 0.0
             self.turn(device, bool(holds[device]), min(t + late, now), delay)
@@ -188,15 +189,15 @@ class ActionTimers(Timers):
         """Return (D,) whether each device has the action."""
         return np.broadcast_to(self.action.used(self.given(parameters)), (len(self.names),))
 
-    def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
+    def condition(self, rows: Reals, span: Span) -> Reals:
         """See `Timers`."""
-        value = self.action.condition(NumericMath, self.read(rows), self.given(parameters))
-        asleep = self.out | ~self.used(parameters)
+        value = self.action.condition(NumericMath, self.read(rows), self.given(span.parameters))
+        asleep = self.out | ~self.used(span.parameters)
         return np.where(asleep, -1.0, np.broadcast_to(value, (len(rows), len(self.names))))
 
-    def delays(self, parameters: Sequence[Reals]) -> Reals:
+    def delays(self, span: Span) -> Reals:
         """See `Timers`."""
-        return np.broadcast_to(self.action.delay(self.given(parameters)), self.running.shape)
+        return np.broadcast_to(self.action.delay(self.given(span.parameters)), self.running.shape)
 
 
 class EventTimer(Timers):
@@ -205,14 +206,13 @@ class EventTimer(Timers):
     def __init__(self, event: ConditionalEvent) -> None:
         super().__init__(1)
         self.event = event
-        self.gone = frozenset[str]()
 
-    def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
+    def condition(self, rows: Reals, span: Span) -> Reals:
         """See `Timers`; one that has happened does not again."""
         if self.out[0]:
             return np.full((len(rows), 1), -1.0)
-        return self.event.condition(rows, parameters, self.gone)[:, None]
+        return self.event.condition(rows, span)[:, None]
 
-    def delays(self, parameters: Sequence[Reals]) -> Reals:
+    def delays(self, span: Span) -> Reals:
         """See `Timers`."""
         return np.array([self.event.delay])

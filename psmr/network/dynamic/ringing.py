@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.switching import events_outside
 
 if TYPE_CHECKING:

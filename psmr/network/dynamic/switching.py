@@ -17,7 +17,7 @@ from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import OPEN
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.zero_circuit import PART_OF
 from psmr.network.topology.network import branches, buses
 

@@ -26,9 +26,9 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
-from psmr.integrate.run.service import OutOfService
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.solve.impasse import matrix_at
+from psmr.integrate.timeline.service import OutOfService
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.topology.network import branches, buses, is_motor, out_of_service
 from psmr.network.topology.plants import plants
@@ -110,7 +110,7 @@ class _AtBus:
 
 
 class DeadParts:
-    """Says which devices of a system are in service; see `psmr.integrate.run.service.Service`.
+    """Says which devices of a system are in service; see `psmr.integrate.timeline.service.Service`.
 
     Parts that have no source of psmr's at the start are supplied by something else, and never dead. Nor is a
     part of which every bus has a capacitance of its own: it keeps its charge, and loses it as elements do.

@@ -1,7 +1,7 @@
 """What a step reads with a delay, as shift states: the signals at the ends of earlier steps.
 
 With the delay tau = (m + theta) h the value at t + c h - tau is a polynomial in those at the ends of the
-steps around it, of the degree with which a run reads its past (`psmr.integrate.run.past`), so that the
+steps around it, of the degree with which a run reads its past (`psmr.integrate.timeline.past`), so that the
 equations of a step are exact whether or not tau is a multiple of h. What a step longer than tau reads of
 itself is on the line from its start to the stage. Signals of the fast side are known at the fast points, and
 their shift states are those at the fast points of earlier steps.
@@ -18,9 +18,9 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import Delays, LinearDae
 from psmr.integrate.constants import TUNED
-from psmr.integrate.run.past import first_node
 from psmr.integrate.schemes.interpolation import lagrange_weights
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.timeline.past import first_node
 from psmr.pencil.operator.equation import NEW, STATE, Equation, Term, merged
 
 

@@ -29,12 +29,12 @@ from scipy.sparse.csgraph import breadth_first_order
 from psmr.base.arrays import Reals
 from psmr.base.errors import few
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
 from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import angles_of
-from psmr.study.events.spans import Span
 
 Places = NDArray[np.intp]
 

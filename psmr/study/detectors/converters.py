@@ -29,13 +29,13 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.plants import plants
 from psmr.network.topology.sources import centre_of_inertia, sources_of
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import angles_of
-from psmr.study.events.spans import Span
 
 SLIPPED_DEG = 270.0
 """Movement of a loop's error beyond which it has slipped: three quarters of a turn."""

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.run.late_inputs import LateInputs
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.late_inputs import LateInputs
+from psmr.integrate.timeline.span import Span, span_after
+from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters
 from psmr.study.detectors.detector import Detector, Measurement, connections_in
-from psmr.study.detectors.finding import Finding, Stop, dead_part
+from psmr.study.detectors.finding import Finding, Stop, cut_off
 from psmr.study.detectors.frequency import Frequency
 from psmr.study.detectors.limits import Limits
 from psmr.study.detectors.motors import Motors
 from psmr.study.detectors.settling import EndOfRun
 from psmr.study.detectors.voltages import Voltages, bands_of
-from psmr.study.events.spans import Span, Spans
 
 # Points of a finished run that are looked at together, so that what is computed of them stays small.
 AT_ONCE = 1024
@@ -87,14 +88,16 @@ class Detection:
 
     Parameters
     ----------
-    system, changes
-        The system at the start of the run, and what the events do, in order of time.
+    system
+        The system at the start of the run.
     detectors
         What looks at every point that counts.
     monitors
         What ends the run.
     islanding
         Whether the run ends where a device that acts by itself leaves buses without a source.
+    late
+        What reads signals with a delay, which takes the points; None where nothing asks for it.
 
     Attributes
     ----------
@@ -107,14 +110,13 @@ class Detection:
     def __init__(
         self,
         system: System,
-        changes: Sequence[Change],
         detectors: Iterable[Detector] = (),
         monitors: Iterable[Monitor] = (),
         islanding: bool = False,
         late: LateInputs | None = None,
     ) -> None:
         self.system, self.islanding = system, islanding
-        self.spans, self._late = Spans(system, changes, late), late
+        self._service, self._late = DeadParts(system), late
         self.span: Span
         self.stop: Stop | None = None
         self._detectors, self._measurement = tuple(detectors), Measurement(system)
@@ -126,10 +128,11 @@ class Detection:
         """See `Follower`."""
         return bool(self._monitors) or self.islanding
 
-    def begin(self, t: float) -> None:
+    def begin(self, span: Span) -> None:
         """See `Follower`."""
-        self.span = self.spans.begin(t)
+        self.span = span
         if self._late is not None:
+            self.span = replace(span, late=self._late)
             self._late.begin()
         self._connections = connections_in(self.system, self.span)
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
@@ -137,9 +140,9 @@ class Detection:
 
     def change(self, change: Change) -> bool:
         """See `Follower`."""
-        self.spans.add(change)
         if self.islanding and self.stop is None:
-            self.stop = dead_part(self.system, [known for known in self.spans.changes if known.t <= change.t])
+            now = span_after(self.system, self.span, change.t, [change], self._service)
+            self.stop = cut_off(self.span, now)
         return self.stop is not None
 
     def points(self, t: Reals, points: Reals) -> int | None:
@@ -164,15 +167,11 @@ class Detection:
         return last
 
 
-def detect(detection: Detection, t: Reals, x: Reals, y: Reals) -> Detection:
-    """Look at the (K,) times, (K, n) states and (K, m) algebraic variables of a finished run.
-
-    The instant of a change stands twice; a span begins with its second row.
-    """
-    begins = [0, *(1 + np.flatnonzero(np.diff(t) == 0.0)).tolist(), len(t)]
-    for begin, end in itertools.pairwise(begins):
-        detection.begin(float(t[begin]))
-        for first in range(begin, end, AT_ONCE):
-            rows = slice(first, min(first + AT_ONCE, end))
+def detect(detection: Detection, spans: Iterable[Span], t: Reals, x: Reals, y: Reals) -> Detection:
+    """Look at (K,) times, (K, n) states and (K, m) algebraic variables of a finished run, span by span."""
+    for span in spans:
+        detection.begin(span)
+        for first in range(span.first, span.last, AT_ONCE):
+            rows = slice(first, min(first + AT_ONCE, span.last))
             detection.take(t[rows], x[rows], y[rows])
     return detection

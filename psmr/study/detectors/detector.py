@@ -16,12 +16,12 @@ from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
 from psmr.devices.network import Bus
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.dead_parts import islands
-from psmr.network.topology.network import bus_voltages, buses
+from psmr.network.topology.network import bus_voltages, buses, out_of_service
 from psmr.network.topology.sources import by_island, centre_of_inertia, leading, sources_of
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import Speeds
-from psmr.study.events.spans import Span
 
 FAULTED = ("fault", "g_fault", "b_fault", *PAIRS, *TO_GROUND)
 """Parameters of a bus that a fault sets."""
@@ -130,7 +130,7 @@ class Detector(Protocol):
 
 def connections_in(system: System, span: Span) -> Connections:
     """Return what is connected in a span."""
-    out = span.absent(system)
+    out = span.out | out_of_service(system, span.parameters)
     faulted = np.zeros(len(buses(system)), dtype=bool)
     for number, columns, at in _faults_of(system):
         faulted[at[span.parameters[number][:, columns].any(axis=1)]] = True

@@ -7,14 +7,16 @@ infinite bus. That follows from what is in service and not from points of a run:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from psmr.base.errors import few
 from psmr.dae.system.system import System
-from psmr.integrate.run.trajectory import Change
-from psmr.study.events.spans import Spans
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span, spans_by_changes
+from psmr.network.topology.dead_parts import DeadParts
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,12 @@ def names_of(names: Iterable[str], most: int = 5) -> str:
 
 def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
     """Return where the changes, in order of time, first leave a part without a source; None for nowhere."""
-    spans, dead = Spans(system, changes), frozenset[str]()
-    spans.begin(0.0)
-    for t in sorted({change.t for change in changes}):
-        now = spans.begin(t).devices.dead
-        if now - dead:
-            labels = "; ".join(change.label for change in changes if change.t == t and change.label)
-            return Stop(t, "island", f"{labels} leaves {names_of(now - dead)} without a source")
-        dead = now
-    return None
+    spans = spans_by_changes(system, changes, DeadParts(system))
+    return next(filter(None, itertools.starmap(cut_off, itertools.pairwise(spans))), None)
+
+
+def cut_off(before: Span, now: Span) -> Stop | None:
+    """Return what leaves buses without a source from one span to the next; None where nothing does."""
+    dead = now.devices.dead - before.devices.dead
+    labels = "; ".join(change.label for change in now.changes if change.label)
+    return Stop(now.t, "island", f"{labels} leaves {names_of(dead)} without a source") if dead else None

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Extreme, Finding, digits_beyond
-from psmr.study.events.spans import Span
 
 # A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.
 UNCHANGED = 1e-5

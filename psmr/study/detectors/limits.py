@@ -12,9 +12,9 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
-from psmr.study.events.spans import Span
 
 # A state counts as at its limit within this part of max(1, |limit|): rounding of the projection onto it.
 AT_LIMIT = 1e-9

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import is_motor
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding, digits_beyond
-from psmr.study.events.spans import Span
 
 # A shaft that stands still is held there to rounding, and by loose solves to a little more.
 BACKWARDS = 1.0 + 1e-3

@@ -21,12 +21,13 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.sources import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Finding
-from psmr.study.events.spans import Span, driven
+from psmr.study.events.spans import driven
 
 SHORTEST = 1.0
 """Length in s of a quarter below which nothing is said."""

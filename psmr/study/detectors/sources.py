@@ -9,9 +9,9 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.sources import Source
-from psmr.study.events.spans import Span
 
 
 def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x: Reals, y: Reals) -> Reals:

@@ -20,11 +20,11 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import buses
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding, digits_beyond
-from psmr.study.events.spans import Span
 
 # Places in a row of `Voltages._spells`: when it began, the longest one and when that began, and when one
 # first lasted too long.

@@ -13,7 +13,7 @@ from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.dynamic_network.poles import CLOSED
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import can_have_poles, has_poles
 from psmr.network.sequence.equivalents import Values, dependent_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends

@@ -12,7 +12,7 @@ from psmr.base.keywords import explains_keywords
 from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.zero_crossing import SIGNS
 from psmr.devices.network import FAULTS
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import (
     carries_fault,
     inductor_name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, shown
 from psmr.base.keywords import explains_keywords
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import find_branch
 from psmr.network.topology.plants import find_plant
 from psmr.study.events.branch import in_service

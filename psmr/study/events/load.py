@@ -9,7 +9,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.device import Device
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
 from psmr.study.events.scaling import scaled_names, scaling

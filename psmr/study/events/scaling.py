@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
-from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
+from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import is_load, is_motor
 from psmr.study.events.synchronisation import Synchronisation
 

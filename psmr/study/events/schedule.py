@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import has_phases, with_fault_inductors, with_poles_of
 from psmr.network.dynamic.switching import (
     dynamic_elements,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, nearest, shown
 from psmr.base.keywords import explains_keywords
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import shunts
 from psmr.study.events.branch import closing, opening
 from psmr.study.events.event import Lasting, check_time

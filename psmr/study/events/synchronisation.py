@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError, InitialisationError
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.network.equilibrium import equilibrium
 from psmr.network.equilibrium.equilibrium import set_points, solve_plants
 from psmr.network.equilibrium.margins import margins

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, shown
 from psmr.base.keywords import explains_keywords
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
 from psmr.study.events.event import Event
 from psmr.study.events.series import TimeSeries
 

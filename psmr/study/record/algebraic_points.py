@@ -20,7 +20,7 @@ from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
 from psmr.integrate.solve.status import DONE, NO_ROOM
-from psmr.study.events.spans import Span
+from psmr.integrate.timeline.span import Span
 from psmr.study.record.dense_output import TOLERANCE, block_of
 
 

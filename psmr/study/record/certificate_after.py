@@ -32,7 +32,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
 
     None where the run has no system, no event altered it, or nothing of it is left.
     """
-    if run.system is None or not altered(run.system, run.spans[-1]):
+    if run.system is None or not altered(run.system, run.spans[-1], run.spans[0]):
         return None
     if unequal_phases(run.system, run.spans[-1].parameters):
         return certificate_over_period(run, run.spans[-1], "the post-disturbance system with unequal phases")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.base.errors import InputError, PsmrError
+from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.modes.damping import damping_ratio
 from psmr.pencil.operator.periodic import DENSE
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
-from psmr.study.events.spans import Span
 from psmr.study.record.modes_over_period import PeriodicModes, longest, modes_over_period
 from psmr.study.record.recorded import Recorded
 

@@ -35,7 +35,7 @@ from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
 from psmr.integrate.solve.status import DONE, NO_ROOM
-from psmr.study.events.spans import Span
+from psmr.integrate.timeline.span import Span
 
 # A hundredth of the error that the least tolerance of a run allows near one, as at an event.
 TOLERANCE = 1e-12

@@ -18,9 +18,10 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import units_of
 from psmr.network.start.initialise import allowed_residual, polish
-from psmr.study.events.spans import Span, system_in
+from psmr.study.events.spans import system_in
 
 ITERATIONS, HALVINGS = 40, 8
 

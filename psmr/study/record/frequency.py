@@ -12,8 +12,9 @@ from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.solve.ramps import Course, Place
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
-from psmr.study.events.spans import Span, system_in
+from psmr.study.events.spans import system_in
 
 # Half the distance in s of the two points by which g is differentiated with respect to time. Loads and inputs
 # ramp linearly, so that the difference is exact but for rounding, which a large distance makes small.
@@ -70,9 +71,9 @@ def frequencies(
         courses = _courses_in(system, span, now)
         moves = span.moves or span.late is not None or _reads_time(now)
         for row in rows:
-            here = span.at(float(t[row]))
             u, rates = now.u0.copy(), np.zeros(now.k)
-            u[own], rates[own] = here.inputs[held], here.rates[held]
+            u[own] = span.held(t[row : row + 1])[0, held]
+            rates[own] = span.rates(float(t[row]))[held]
             now = _with(now, courses, float(t[row]), 0.0)
             w = now.buffer(x[row, at_x], y[row, at_y], u, float(t[row]))
             matrix = now.jacobian(w)
@@ -95,7 +96,7 @@ def _reads_time(system: System) -> bool:
 def _courses_in(system: System, span: Span, now: System) -> dict[Place, Course]:
     """Return the courses of parameters of a span by their places in the system that it has."""
     found = {}
-    for (group, row, column), course in span.parameters_over.items():
+    for (group, row, column), course in span.parameter_courses.items():
         device = system.groups[group].names[row]
         if device not in span.out:
             name = tuple(parameters_of(system.groups[group].compiled.component))[column]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,10 @@ from psmr.base.arrays import Reals
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
+from psmr.integrate.timeline.span import Span, first_span
 from psmr.network.signals.terminals import terminals
+from psmr.network.topology.dead_parts import DeadParts
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
-from psmr.study.events.spans import Span, Spans
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.record.terminal_values import terminal_values
 
@@ -70,12 +72,12 @@ def _drawn(system: System, span: Span, loads: Sequence[Device], first: tuple[Rea
     base, power = power_base(system), 0.0
     moving = [terminal for terminal in terminals(system) if terminal.device in {d.name for d in loads}]
     moving = [terminal for terminal in moving if is_motor(system.device(terminal.device))]
-    start = Spans(system, ()).begin(0.0, slice(0, 1))
+    start = replace(first_span(system, DeadParts(system)), last=1)
     x, y = (part[None] for part in first)
     for found, _ in terminal_values(system, [start], moving, np.zeros(1), x, y).values() if moving else ():
         power += float(found[0].real)
     for load in loads:
         if not is_motor(load) and base is not None:
-            given = SimpleNamespace(**system.parameters_at(load.name, span.at(span.t).parameters))
+            given = SimpleNamespace(**system.parameters_at(load.name, span.parameters))
             power += base * float(demand(SimpleNamespace(t=span.t), given)[0])
     return power

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from psmr.base.errors import InputError, SchemeError
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import (
     MORE,
@@ -21,7 +22,7 @@ from psmr.pencil.operator.periodic import (
     product_of_steps,
 )
 from psmr.study.certificate.step_sizes import judged_steps
-from psmr.study.events.spans import Span, system_in
+from psmr.study.events.spans import system_in
 from psmr.study.record.recorded import Recorded
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import zero_elements
 from psmr.network.dynamic.zero_circuit import zero_name
 from psmr.network.sequence.solution import PHASES
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.network import branches, buses, nominal_frequency
-from psmr.study.events.spans import Span
 from psmr.study.record.terminal_values import column, injections, terminal_values
 
 Reals = NDArray[np.float64]

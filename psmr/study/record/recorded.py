@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
-from psmr.study.events.spans import Span
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement
 from psmr.study.outcome.outcome import Outcome

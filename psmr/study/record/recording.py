@@ -10,10 +10,10 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.signals.signals import Signals, of_voltage, quantity
 from psmr.study.detectors.detection import Detection
-from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import AlgebraicPoints, warn_of
 from psmr.study.record.record import Record
@@ -77,15 +77,17 @@ class Recording:
         self._exact = exact and any(name not in states for name in (*columns, *self.names))
         self._left: list[float] = []
         self._detection = detection
+        self._spans: list[Span] = []
         self._count, self._until = 0, 0.0
         self._first: tuple[Reals, Reals] | None = None
         self._last: tuple[Reals, Reals] | None = None
         self._pending: tuple[Reals, Reals, Reals] | None = None
 
-    def begin(self, t: float) -> None:
+    def begin(self, span: Span) -> None:
         """See `Follower`."""
         self._flush()
-        span = self._detection.span
+        span = self._detection.span  # with the past of what reads it
+        self._spans.append(replace(span, first=self._table.count, late=None))
         self._columns.begin(span)
         self._algebraic = AlgebraicPoints(self.system, span, self._left)
         self._count = 0
@@ -138,6 +140,10 @@ class Recording:
         self._table.append(t, values[:, self._own])
         for write in self.writers:
             write(t, values[:, self._written])
+
+    def spans(self) -> tuple[Span, ...]:
+        """Return what held from when on, with its rows among those that are kept."""
+        return ending_where_the_next_begins(self._spans, self._table.count)
 
     def result(self, outcome: Outcome) -> tuple[Reals, Reals, Reals, ReducedRecord]:
         """Return (K,) times, kept states, kept algebraic variables, and the rest."""
@@ -209,7 +215,7 @@ class _Columns:
         out[:, self._angles[0]] = angles
         if self._others:
             n = self.system.n
-            span = replace(self._span, rows=slice(0, len(t)))
+            span = replace(self._span, first=0, last=len(t))
             known = {} if self._system is None else {span: self._system}
             found = values_of_devices(
                 self.system,

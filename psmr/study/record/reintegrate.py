@@ -31,9 +31,10 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, SimulationError
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.global_error import GlobalError
@@ -159,7 +160,7 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
         end,
         changes,
         start=run.ends[0],
-        followers=[Detection(run.system, changes, [samples]), counted],
+        followers=[Detection(run.system, [samples]), counted],
         keep=False,
         stops=times if reference.chooses_steps else None,
         service=DeadParts(run.system),
@@ -212,7 +213,7 @@ class MostSteps:
         """Whether there were too many."""
         return self._steps > self._most
 
-    def begin(self, t: float) -> None:
+    def begin(self, span: Span) -> None:
         """Take note of nothing."""
 
     def change(self, change: Change) -> bool:

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import buses
 from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
-from psmr.study.events.spans import TIME_ROUNDING, Span
+from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.record.recorded import Recorded, Sampled
 
 APART = 0.1
@@ -177,5 +178,5 @@ def sampled(run: Recorded) -> Sampled:
         return run.kept.sampled
     assert run.system is not None
     samples = Samples(run.system)
-    detect(Detection(run.system, run.changes, [samples]), run.t, run.x, run.y)
+    detect(Detection(run.system, [samples]), run.spans, run.t, run.x, run.y)
     return samples.result()

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from psmr.base.arrays import Reals
 from psmr.dae.system.complex_step import evaluated
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.network import power_base
-from psmr.study.events.spans import Span
 
 
 def terminal_values(

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage, quantity
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.dead_parts import islands
-from psmr.network.topology.network import bus_voltages, buses, nominal_frequency
+from psmr.network.topology.network import bus_voltages, buses, nominal_frequency, out_of_service
 from psmr.network.topology.sources import centre_of_inertia, island_of, leading, sources_of
 from psmr.study.detectors.sources import Speeds, angles_of
-from psmr.study.events.spans import Span
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.phase_values import phase_values
 from psmr.study.record.recorded import Recorded
@@ -58,7 +58,8 @@ def centres(
         rows = span.rows
         if not len(t[rows]):
             continue
-        out, speed = span.absent(system), speeds.of(t[rows], x[rows])
+        out = span.out | out_of_service(system, span.parameters)
+        speed = speeds.of(t[rows], x[rows])
         parts = islands(system, out)
         for name, values in found.items():
             device = name.rpartition(".")[0]

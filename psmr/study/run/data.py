@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
-from psmr.integrate.run.late_inputs import LateInputs
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.late_inputs import LateInputs
+from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, detect
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
-from psmr.study.events.spans import Span, spans_at_changes, spans_of
 from psmr.study.events.when import When
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import with_algebraic_solved
@@ -63,8 +63,8 @@ class RunData:
         Name of the system.
     system
         The system at the start of the run, from which signals of devices are computed.
-    changes
-        What events and devices did to the system, in order of time.
+    timeline
+        What held from when on; see `psmr.integrate.timeline.span.Span`.
     kept
         What there is beside them of a run that kept chosen signals or not every step; None of one that kept
         every point whole.
@@ -90,7 +90,7 @@ class RunData:
     name: str = ""
     stopped: Stop | None = None
     system: System | None = None
-    changes: tuple[Change, ...] = ()
+    timeline: tuple[Span, ...] = ()
     kept: ReducedRecord | None = None
     acted: tuple[tuple[float, str], ...] = ()
     failure: str = ""
@@ -151,16 +151,21 @@ class RunData:
         assert self.system is not None
         return with_algebraic_solved(self.system, self.spans, self.t, self.x, self.y, slice(None))
 
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What events and devices did to the system, in order of time."""
+        return tuple(change for span in self.timeline for change in span.changes)
+
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The stretches between the events, with the parameters and inputs of each."""
-        if self.system is None:
-            return ()
+        """What held from when on, with the rows of each, and the past of what reads it."""
         late = None
-        if self.system.delays and self.kept is None:
+        if self.system is not None and self.system.delays and self.kept is None:
             points = np.hstack([self.x, self.y])
             late = LateInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
-        return spans_of(self.system, self.t, self.changes, late)
+        begins = np.append(0, np.flatnonzero(np.diff(self.t) == 0.0) + 1).tolist()
+        found = (replace(span, first=k, late=late) for span, k in zip(self.timeline, begins, strict=True))
+        return ending_where_the_next_begins(tuple(found), len(self.t))
 
     @property
     def unmet(self) -> tuple[str, ...]:
@@ -179,8 +184,8 @@ class RunData:
                 machines=0, t_end=t_end, stopped=self.stopped, acted=self.acted, failed=self.failure
             )
         detectors = Detectors.of(self.system, self.criteria, t_end)
-        detect(Detection(self.system, self.changes, detectors.all), self.t, self.x, self.y)
-        parts = interruptions(self.system, spans_at_changes(self.system, self.changes, t_end), self.ends[0])
+        detect(Detection(self.system, detectors.all), self.spans, self.t, self.x, self.y)
+        parts = interruptions(self.system, self.spans, self.ends[0])
         return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure, parts)
 
     @property

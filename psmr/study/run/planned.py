@@ -11,15 +11,14 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InputError
 from psmr.dae.system.system import System
-from psmr.integrate.run.service import OutOfService
-from psmr.integrate.run.trajectory import Change
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import dynamic_elements, with_switched_currents
 from psmr.network.sequence.equivalents import unbalanced_place
 from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
 from psmr.study.events.scaling import resolved
 from psmr.study.events.schedule import refuse_conditional_trips, schedule, with_event_devices
-from psmr.study.events.spans import Span
 from psmr.study.events.synchronisation import refuse_impossible
 from psmr.study.events.when import When
 from psmr.study.record.values import values_of_devices
@@ -39,17 +38,16 @@ class Waiting:
         """See `ConditionalEvent`."""
         return self.when.delay
 
-    def condition(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
+    def condition(self, rows: Reals, span: Span) -> Reals:
         """See `ConditionalEvent`."""
-        beyond = self._signal(rows, parameters, out) - self.when.value
+        beyond = self._signal(rows, span) - self.when.value
         return -beyond if self.when.below else beyond
 
-    def changes(self, w: Reals, parameters: Sequence[Reals], ahead: Sequence[Change]) -> tuple[Change, ...]:
+    def changes(self, w: Reals, span: Span, ahead: Sequence[Change]) -> tuple[Change, ...]:
         """See `ConditionalEvent`; an event that is not possible any more is a change with words alone."""
         t = float(w[-1])
-        matrices = tuple(matrix.copy() for matrix in parameters)
         try:
-            now = replace(self.system, parameters=matrices, w0=w.copy())
+            now = replace(self.system, parameters=span.parameters_at(t), w0=w.copy())
             plain = resolved(now, ((change, self.when) for change in self.when.at(t).changes(now)))
             found = tuple(with_switched_currents(now, change) for change in plain)
             _refuse_second_unbalance(now, found, [c for c in (*self.scheduled, *ahead) if c.t > t])
@@ -57,7 +55,7 @@ class Waiting:
             return (self.when.not_done(t, error),)
         return self.when.named(found[0]), *found[1:]
 
-    def _signal(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
+    def _signal(self, rows: Reals, span: Span) -> Reals:
         """Return (K,) values of the signal."""
         system, name = self.system, self.when.signal
         device = name.rpartition(".")[0]
@@ -67,14 +65,7 @@ class Waiting:
             re, im = (rows[:, system.index(f"{device}.v_{part}")] for part in ("re", "im"))
             return np.hypot(re, im) if quantity(name) == "v" else np.arctan2(im, re)
         n, m = system.n, system.m
-        span = Span(
-            slice(0, len(rows)),
-            float(rows[0, -1]),
-            tuple(parameters),
-            rows[0, n + m : -1],
-            np.zeros(system.k),
-            OutOfService(out=out),
-        )
+        span = replace(span, first=0, last=len(rows))
         found = values_of_devices(
             system, self.signals, [span], [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
         )

@@ -11,7 +11,8 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.study.events.spans import Span, system_in
+from psmr.integrate.timeline.span import Span
+from psmr.study.events.spans import system_in
 from psmr.study.record.algebraic_points import AlgebraicPoints
 from psmr.study.record.dense_output import dense_points
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame

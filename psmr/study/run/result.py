@@ -15,7 +15,9 @@ from psmr.dae.system.system import System
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
 from psmr.integrate.run.counters import Counters
-from psmr.integrate.run.trajectory import Change, Trajectory
+from psmr.integrate.run.trajectory import Trajectory
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import units_of
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -24,7 +26,7 @@ from psmr.study.certificate.foreseen import foreseen
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding, names_of
-from psmr.study.events.spans import Span, at_start, devices_of, spans_at_changes
+from psmr.study.events.spans import at_start, devices_of
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
@@ -93,16 +95,15 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
     t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
     names_x, names_y = system.names_x, system.names_y
     acted = tuple((change.t, change.label) for change in trajectory.acted if change.protects)
-    made = _in_order(setup.changes, trajectory.acted)
     first, end = (x[0], y[0]), float(t[-1]) if recording is None else recording.last_time
-    spans = spans_at_changes(system, made, end)
+    spans = trajectory.spans if recording is None else recording.spans()
     parts = interruptions(system, spans, first)
     if recording is not None:
         outcome = Outcome.of(setup.detectors, setup.criteria, end, setup.stopped, acted, failure, parts)
         t, x, y, kept = recording.result(outcome)
         names_x, names_y = recording.names_x, recording.names_y
     if setup.certify and setup.scheme.chooses_steps:
-        certificate = _certificate_of_steps(setup, t, made)
+        certificate = _certificate_of_steps(setup, t, [span.t for span in spans if span.changes])
     return Run(
         t=t,
         x=x,
@@ -112,13 +113,13 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         name=system.name,
         scheme=setup.scheme,
         events=setup.events,
-        instants=_instants(system, made, spans, parts),
+        instants=_instants(system, spans, parts),
         stopped=setup.stopped,
         stats=Stats.of(trajectory.counters, setup.scheme, system.n + system.m),
         certificate=certificate,
         units=units_of(system),
         system=system,
-        changes=made,
+        timeline=spans,
         kept=kept,
         acted=acted,
         criteria=setup.criteria,
@@ -142,8 +143,8 @@ def explain_failure(setup: Setup, error: PsmrError, certificate: Certificate | N
     if reached is None:
         return
     if setup.recording is None:
-        changes = _in_order(setup.changes, reached.acted)
-        detect(Detection(setup.system, changes, setup.detectors.all), reached.t, reached.x, reached.y)
+        detection = Detection(setup.system, setup.detectors.all)
+        detect(detection, reached.spans, reached.t, reached.x, reached.y)
     loads = (
         constant_power_at_low_voltage(setup.system, reached.x[-1], reached.y[-1]) if len(reached.y) else ""
     )
@@ -175,14 +176,14 @@ def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
 
 
 def _instants(
-    system: System, changes: Sequence[Change], spans: Sequence[Span], parts: Sequence[Interruption]
+    system: System, spans: Sequence[Span], parts: Sequence[Interruption]
 ) -> tuple[tuple[float, str], ...]:
     """Return (time in s, words) of what happened up to the end: changes, and parts that died of them."""
     found = [
         (now.t, change.label + _without_effect(system, change, last, now))
         for last, now in itertools.pairwise(spans)
-        for change in changes
-        if change.label and change.t == now.t
+        for change in now.changes
+        if change.label
     ]
     found += [(part.t, part.what) for part in parts]
     ended = [(part.until, part.buses) for part in parts if part.until is not None]
@@ -202,17 +203,11 @@ def _without_effect(system: System, change: Change, last: Span, now: Span) -> st
     return ""
 
 
-def _in_order(*changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Return changes in order of time."""
-    return tuple(sorted(itertools.chain(*changes), key=lambda change: change.t))
-
-
-def _certificate_of_steps(setup: Setup, t: NDArray[np.float64], made: Iterable[Change]) -> Certificate:
+def _certificate_of_steps(setup: Setup, t: NDArray[np.float64], events: Iterable[float]) -> Certificate:
     """Return the certificate at the steps that were taken; (K,) times in s."""
     # Of a run that keeps some of its points only, the steps are not known.
     whole = setup.record is None or setup.record.every == 1
-    events = [change.t for change in made if change.t < t[-1]]
-    steps = judged_steps(t, events) if whole else None
+    steps = judged_steps(t, [event for event in events if event < t[-1]]) if whole else None
     return certify(at_start(setup.system), setup.scheme, any_size=setup.certify == "always", steps=steps)
 
 

@@ -16,7 +16,7 @@ from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 from psmr.study.run.serialise import Encoder
 
-FORMAT, VERSION = "psmr-run", 5
+FORMAT, VERSION = "psmr-run", 6
 HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
 
 

@@ -18,8 +18,9 @@ from psmr.base.files import OutputTransaction
 from psmr.base.keywords import unknown_keyword
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
-from psmr.integrate.run.late_inputs import LateInputs
-from psmr.integrate.run.trajectory import Change, Follower
+from psmr.integrate.run.trajectory import Follower
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.late_inputs import LateInputs
 from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
     events_outside,
@@ -251,7 +252,7 @@ def set_up(
     samples = Samples(system)
     while_it_goes = () if wanted is None else (*detectors.all, samples)
     late = LateInputs(system, scheme.delay_degree) if system.delays and wanted is not None else None
-    detection = Detection(system, changes, while_it_goes, monitors, islanding and actions is not None, late)
+    detection = Detection(system, while_it_goes, monitors, islanding and actions is not None, late)
     recording = None
     if wanted is not None:
         recording = Recording(system, wanted, detection, samples, scheme.follows_error)

@@ -8,7 +8,6 @@ then go on straight lines to what they were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,11 +15,10 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InitialisationError
 from psmr.dae.system.system import System
-from psmr.integrate.run.service import OutOfService
-from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
-from psmr.network.topology.network import buses, nominal_frequency
-from psmr.study.events.spans import Span
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span, going_on
+from psmr.network.topology.network import nominal_frequency
 from psmr.study.events.synchronisation import Synchronisation, voltage_at, without_power
 from psmr.study.record.frequency import frequencies
 
@@ -37,19 +35,19 @@ class SynchronismCheck:
 
     system: System
 
-    def __call__(self, change: Change, w: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Change:
+    def __call__(self, change: Change, w: Reals, span: Span) -> Change:
         """Return a change that is known before as it is, and that of a plant at the point w."""
         if not isinstance(change, Synchronisation):
             return change
-        now = replace(self.system, parameters=tuple(p.copy() for p in parameters), w0=w.copy())
+        now = replace(self.system, parameters=span.parameters_at(float(w[-1])), w0=w.copy())
         try:
-            return _returning(now, change, out)
+            return _returning(now, change, span)
         except (EventError, InitialisationError) as error:
             return Change(change.t, label=f"{change.plant.name} not synchronised (without effect: {error})")
 
 
-def _returning(system: System, change: Synchronisation, out: frozenset[str]) -> Change:
-    """Return what a plant that returns becomes at the start of a system, without the devices in `out`.
+def _returning(system: System, change: Synchronisation, span: Span) -> Change:
+    """Return what a plant that returns becomes at the start of a system, as a span of a run has it.
 
     Raises
     ------
@@ -57,14 +55,14 @@ def _returning(system: System, change: Synchronisation, out: frozenset[str]) -> 
         With the reason, where it cannot return.
     """
     bus, w = change.plant.bus, system.w0
-    if bus in out:
+    if bus in span.out:
         raise EventError(f"{bus} has no voltage")
     voltage = abs(voltage_at(system, bus))
     if not VOLTAGE[0] <= voltage <= VOLTAGE[1]:
         raise EventError(
             f"the voltage at {bus} is {voltage:.4g} pu, outside {VOLTAGE[0]:g} to {VOLTAGE[1]:g}"
         )
-    turning = _turning(system, bus, out)
+    turning = _turning(system, bus, span)
     start = without_power(system, change.plant, turning)
     lines = {name: (start.pop(name), float(w[system.index(name)])) for name in change.set_points}
     courses = {name: Course.through((change.t, change.until), line) for name, line in lines.items()}
@@ -77,13 +75,11 @@ def _returning(system: System, change: Synchronisation, out: frozenset[str]) -> 
     )
 
 
-def _turning(system: System, bus: str, out: frozenset[str]) -> float:
+def _turning(system: System, bus: str, span: Span) -> float:
     """Return how fast the voltage of a bus turns in rad/s; EventError where no plant may be connected."""
-    n, m, k = system.n, system.m, system.k
-    w, t = system.w0, float(system.w0[-1])
-    gone = OutOfService(out, frozenset(buses(system)) & out, out)
-    # Held inputs that ramp, whose rates are not known here, reach a voltage through states, and not at once.
-    span = Span(slice(0, 1), t, system.parameters, w[n + m : n + m + k], np.zeros(k), gone)
+    n, m, w = system.n, system.m, system.w0
+    t = float(w[-1])
+    span = replace(going_on(span, t), first=0, last=1)
     points = w[None, :n], w[None, n : n + m]
     nominal = nominal_frequency(system)
     if nominal is None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 import psmr
-from tests.internals import Detection, Detectors
+from tests.internals import DeadParts, Detection, Detectors, spans_by_changes
 
 
 def made_points(system, t, values=(), voltages=()):
@@ -24,10 +24,11 @@ def detected(system, t, x, y, criteria=None, changes=(), at_once=1000, t_end=Non
     """Return the detectors after they have seen points; a span begins with the second row of an instant."""
     criteria = psmr.Criteria() if criteria is None else criteria
     detectors = Detectors.of(system, criteria, float(t[-1]) if t_end is None else t_end)
-    detection = Detection(system, changes, detectors.all)
+    detection = Detection(system, detectors.all)
+    known = list(spans_by_changes(system, sorted(changes, key=lambda change: change.t), DeadParts(system)))
     begins = [0, *(1 + np.flatnonzero(np.diff(t) == 0.0)).tolist(), len(t)]
     for begin, end in itertools.pairwise(begins):
-        detection.begin(float(t[begin]))
+        detection.begin([span for span in known if span.t <= t[begin]][-1] if begin else known[0])
         for first in range(begin, end, at_once):
             rows = slice(first, min(first + at_once, end))
             detection.points(t[rows], np.hstack([x[rows], y[rows]]))

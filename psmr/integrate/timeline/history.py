@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.delay import Delay
 from psmr.integrate.constants import TUNED
-from psmr.integrate.run.past import Past
 from psmr.integrate.solve.ramps import Delayed
+from psmr.integrate.timeline.past import Past
 
 Reals = NDArray[np.float64]
 
@@ -109,8 +109,8 @@ class History:
         self._corner = 0
         self._fresh = False
 
-    def begin(self, t: float) -> None:
-        """Begin a span at t in s, which no polynomial crosses."""
+    def begin(self) -> None:
+        """Begin a span, which no polynomial crosses."""
         self._fresh = True
 
     def points(self, t: Reals, points: Reals, accepted: NDArray[np.bool_]) -> None:

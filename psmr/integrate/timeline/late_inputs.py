@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.integrate.run.past import Past
+from psmr.integrate.timeline.past import Past
 
 Reals = NDArray[np.float64]
 
