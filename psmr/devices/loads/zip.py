@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, positive
+from psmr.dae.declare.mathematics import NumericMath
 
 
 class StaticLoad(Component):
@@ -37,28 +39,46 @@ DARK = 1e-6
 """Voltage in pu below which the magnitude is held, whose derivative has no value at zero."""
 
 
-def conductance(m: Any, v: Any, threshold: Any) -> Any:
-    """Return current over voltage, per unit current, of a constant current that bends to zero at low voltage.
+PEAK = 1.0 + 2.0 / math.sqrt(3.0) * math.cos(math.radians(70.0))
+"""Voltage v_min over that at which a constant power that bends has its largest current: the root at which
+the ellipse meets the hyperbola I = 1 / V with its slope, 3 u^3 - 3 u + 1 = 0 for u = PEAK - 1."""
 
-    Above the threshold that is 1/v; below, with x = v / threshold, the current is x (2 - x): a curve of the
-    form that PSS/E documents, which leaves the constant one with the same slope.
+
+def of_ellipse(m: Any, u: Any) -> Any:
+    """Return I(u) / u on the ellipse (I + 1)^2 / 4 + 3 (u - 1)^2 / 4 = 1, for u of 0 or more.
+
+    That is I = 2 sqrt(1 - 3/4 (1 - u)^2) - 1, from I(0) = 0 to I(1) = 1, its largest value, written so that
+    nothing cancels at u = 0, where the quotient is 3.
     """
+    rest = 2 - u
+    return 3 * rest / (1 + m.sqrt(1 + 3 * u * rest))
+
+
+def of_current(m: Any, v: Any, threshold: Any) -> Any:
+    """Return current over voltage, per unit current, of a constant current: its ellipse below a threshold."""
     inverse = 1 / m.max(v, threshold)
-    return inverse * (2 - v * inverse)
+    return inverse * of_ellipse(m, v * inverse)
+
+
+def of_power(m: Any, v: Any, threshold: Any) -> Any:
+    """Return power over the square of the voltage of a constant power: its ellipse below a threshold."""
+    inverse = 1 / m.max(v, threshold)
+    return inverse**2 * of_ellipse(m, PEAK * v * inverse) / of_ellipse(NumericMath, PEAK)
 
 
 class ZipLoad(StaticLoad):
     """A load with parts of constant impedance, constant current and constant power, for P and Q each.
 
     The active power is P (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. P is p while the load does
-    not ramp; a load trip multiplies it. At low voltage neither current nor power can stay: below the voltage
-    `v_min_current` the constant current is multiplied with x (2 - x), x = V / v_min_current, and below
-    `v_min` the constant power with its square, x = V / v_min. Both leave the constant value with its slope
-    and end as an impedance at zero volts, as PSS/E's characteristics below 0.5 pu and PQBRAK = 0.7 pu do;
-    their formula is not public. Per unit on the system base. Sources: Kundur (1994), section 7.1, static load
-    models; OpenIPSL's fit of PSS/E's curves (Electrical.Loads.PSSE, characteristic 2), from which these
-    differ by at most 0.03 of the power and 0.09 of the current. Its characteristic 1, of power alone, is made
-    of two parabolas, 2 x^2 up to x = 1/2 and 1 - 2 (1 - x)^2 from there: at most 0.09 below this one.
+    not ramp; a load trip multiplies it. At low voltage neither current nor power can stay: both go on along
+    PSS/E's ellipse of current over voltage, I(u) = 2 sqrt(1 - 3/4 (1 - u)^2) - 1, and end as impedances at
+    zero volts. Below the voltage `v_min_current` the constant current is multiplied with I(V /
+    v_min_current); below `v_min` the constant power is that of a current I(1.3949 V / v_min) / I(1.3949) /
+    v_min, which of all multiples of the ellipse meets 1 / V with its slope. PSS/E's manuals say that there
+    is an ellipse below 0.5 pu and PQBRAK = 0.7 pu, not which. That of the current was found from a trace
+    (docs/benchmarks/psse.md); of the power there is none: the same form is taken, which keeps within 0.009
+    of the power to OpenIPSL's fit of PSS/E's curve (Electrical.Loads.PSSE, characteristic 2). Per unit on
+    the system base. Source for the parts: Kundur (1994), section 7.1, static load models.
     """
 
     v_0 = Parameter("pu", "voltage to which p and q belong, from the power flow", positive)
@@ -76,8 +96,8 @@ class ZipLoad(StaticLoad):
         """Return the current into the bus, -(g + j b) v with the admittance that belongs to the voltage."""
         active, reactive = demand(v, p)
         magnitude = m.sqrt(m.max(v.v_re**2 + v.v_im**2, DARK**2))
-        of_current = conductance(m, magnitude, p.v_min_current) / p.v_0
-        of_power = conductance(m, magnitude, p.v_min) ** 2
-        g = active * (p.p_z / p.v_0**2 + p.p_i * of_current + p.p_p * of_power)
-        b = -reactive * (p.q_z / p.v_0**2 + p.q_i * of_current + p.q_p * of_power)
+        current = of_current(m, magnitude, p.v_min_current) / p.v_0
+        power = of_power(m, magnitude, p.v_min)
+        g = active * (p.p_z / p.v_0**2 + p.p_i * current + p.p_p * power)
+        b = -reactive * (p.q_z / p.v_0**2 + p.q_i * current + p.q_p * power)
         return (), (), (-(g * v.v_re - b * v.v_im), -(g * v.v_im + b * v.v_re))
