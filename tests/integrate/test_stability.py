@@ -5,7 +5,7 @@ import pytest
 
 import psmr
 from psmr import ArcLength, SingleRate
-from tests.internals import EPSILON, Spectrum, boundary_layer, longest_step, mode_words, polynomial
+from tests.internals import EPSILON, EXPLICIT, Spectrum, boundary_layer, longest_step, mode_words
 from tests.papers.test_smes import linear
 
 
@@ -13,7 +13,9 @@ def test_polynomials_are_truncated_exponentials():
     z = np.array([-1.3 + 0.4j, 0.2j, 3.0])
     terms = [z**k / np.prod(np.arange(1, k + 1)) if k else np.ones(3) for k in range(5)]
     for method, order in (("FEM", 1), ("RK2", 2), ("RK4", 4)):
-        np.testing.assert_allclose(polynomial(method, z), sum(terms[: order + 1]), rtol=1e-14)
+        np.testing.assert_allclose(
+            EXPLICIT[method].stability_function(z), sum(terms[: order + 1]), rtol=1e-14
+        )
 
 
 # Real limits: 2, 2, 2.785 (root of the polynomial) and 3.307 (Dormand and Prince); RK4 on the axis: 2 sqrt 2.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from psmr.integrate.solve.block import Block
     from psmr.integrate.solve.ramps import Place
     from psmr.integrate.step.program import Program
+    from psmr.integrate.tableaux.tableaux import Tableau
 
 Reals = NDArray[np.float64]
 
@@ -222,6 +223,14 @@ class Scheme:
         ------
         SchemeError
             For a scheme that has none, or that does not fit the system.
+        """
+        return None
+
+    @property
+    def tableau(self) -> Tableau | None:
+        """The method, where every variable takes one step of a one-step method; None otherwise.
+
+        What it makes of a mode follows from that mode alone: `Tableau.stability_function`.
         """
         return None
 

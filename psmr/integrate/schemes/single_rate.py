@@ -70,9 +70,14 @@ class SingleRate(UniformStep):
         return self.method
 
     @property
+    def tableau(self) -> Tableau:
+        """See `Scheme`."""
+        return TABLEAUX[self.method]
+
+    @property
     def order(self) -> int:
         """See `Scheme`."""
-        return TABLEAUX[self.method].order
+        return self.tableau.order
 
     def limit(self, linear: LinearDae) -> str:
         """See `Scheme`: for the explicit methods."""

@@ -54,16 +54,6 @@ class Spectrum:
         return np.concatenate([self.damped, (1.0 + margin) * fast, (1.0 - margin) * fast])
 
 
-def polynomial(method: str, z: ArrayLike) -> NDArray[np.complex128]:
-    """Return R(z) = 1 + z b (I - z A)^-1 1, by which one step h multiplies a mode, z = h s."""
-    tableau = EXPLICIT[method]
-    z = np.asarray(z, dtype=complex)
-    stages = np.ones((tableau.stages, *z.shape), complex)
-    for i in range(1, tableau.stages):
-        stages[i] = 1.0 + z * np.tensordot(tableau.A[i, :i], stages[:i], 1)
-    return np.asarray(1.0 + z * np.tensordot(tableau.b, stages, 1))
-
-
 def longest_step(eigenvalues: ArrayLike, method: str) -> float:
     """Return the step in s up to which a method damps every given mode, 0 where it damps one with no step.
 
@@ -84,7 +74,7 @@ def _limit_of(method: str, s: complex) -> float:
     grid = np.linspace(0.0, 4.0 * EXPLICIT[method].stages, 4001)[1:] / abs(s)
     # Close to 0, |R| differs from 1 by less than rounding; a mode on the axis is judged by the first step
     # that counts.
-    outside = np.flatnonzero(np.abs(polynomial(method, grid * s)) > 1.0 + 1e-12)
+    outside = np.flatnonzero(np.abs(EXPLICIT[method].stability_function(grid * s)) > 1.0 + 1e-12)
     if outside.size == 0:
         return float(grid[-1])
     if outside[0] == 0:
@@ -92,7 +82,7 @@ def _limit_of(method: str, s: complex) -> float:
     inside, beyond = grid[outside[0] - 1], grid[outside[0]]
     while beyond - inside > LIMIT_DIGITS * beyond:
         middle = 0.5 * (inside + beyond)
-        if np.abs(polynomial(method, middle * s)) > 1.0 + 1e-12:
+        if np.abs(EXPLICIT[method].stability_function(middle * s)) > 1.0 + 1e-12:
             beyond = middle
         else:
             inside = middle

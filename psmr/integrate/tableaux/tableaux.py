@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,9 @@ class Tableau:
         Stage matrix (s, s), weights (s,) and nodes (s,), read-only.
     order
         Order of convergence, for an ODE and for an index-1 DAE alike: y of every stage satisfies g = 0.
+    a_stable
+        Whether |R(z)| <= 1 for every z with Re z <= 0: no step makes a mode grow that does not grow itself
+        (Hairer and Wanner, definition IV.3.3).
     """
 
     name: str
@@ -38,6 +42,7 @@ class Tableau:
     b: np.ndarray
     c: np.ndarray
     order: int
+    a_stable: bool = False
 
     @property
     def stages(self) -> int:
@@ -64,13 +69,25 @@ class Tableau:
         """Whether the last stage is the new point: the last row of A equals b."""
         return bool(np.array_equal(self.A[-1], self.b))
 
+    def stability_function(self, z: ArrayLike) -> NDArray[np.complex128]:
+        """Return R(z) = 1 + z b (I - z A)^-1 1 of z = h s: what a step of h makes of a mode s.
 
-def _tableau(name: str, A: list[list[float]], b: list[float], order: int) -> Tableau:
+        Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.3.
+        """
+        z = np.asarray(z, dtype=np.complex128)
+        stages = np.ones((self.stages, *z.shape), dtype=np.complex128)
+        for i in range(self.stages):
+            known = 1.0 + z * np.tensordot(self.A[i, :i], stages[:i], 1)
+            stages[i] = known / (1.0 - z * self.A[i, i])
+        return np.asarray(1.0 + z * np.tensordot(self.b, stages, 1))
+
+
+def _tableau(name: str, A: list[list[float]], b: list[float], order: int, a_stable: bool = False) -> Tableau:
     matrix, weights = np.array(A), np.array(b)
     nodes = matrix.sum(axis=1)  # consistent stages: c_i = sum_j A[i, j]
     for array in (matrix, weights, nodes):
         array.setflags(write=False)
-    return Tableau(name, matrix, weights, nodes, order)
+    return Tableau(name, matrix, weights, nodes, order, a_stable)
 
 
 # Alexander (1977): the smaller root of gamma^2 - 2 gamma + 1/2 = 0, which makes the two-stage method
@@ -115,7 +132,7 @@ def _esdirk(name: str, gamma: float, rows: list[list[float]], order: int) -> Tab
     A = [[0.0] * stages, [gamma, gamma]]
     A += [[row[0], row[0], *row[1:], gamma] for row in rows]
     A = [row + [0.0] * (stages - len(row)) for row in A]
-    return _tableau(name, A, A[-1], order)
+    return _tableau(name, A, A[-1], order, a_stable=True)
 
 
 TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
@@ -123,14 +140,15 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
         tableau.name: tableau
         for tableau in (
             _tableau("FEM", [[0.0]], [1.0], 1),
-            _tableau("TM", [[0.0, 0.0], [0.5, 0.5]], [0.5, 0.5], 2),
-            _tableau("BEM", [[1.0]], [1.0], 1),
-            _tableau("SDIRK2", [[_GAMMA, 0.0], [1.0 - _GAMMA, _GAMMA]], [1.0 - _GAMMA, _GAMMA], 2),
+            _tableau("TM", [[0.0, 0.0], [0.5, 0.5]], [0.5, 0.5], 2, a_stable=True),
+            _tableau("BEM", [[1.0]], [1.0], 1, a_stable=True),
+            _tableau("SDIRK2", [[_GAMMA, 0.0], [1.0 - _GAMMA, _GAMMA]], [1.0 - _GAMMA, _GAMMA], 2, True),
             _tableau(
                 "TR-BDF2",
                 [[0.0, 0.0, 0.0], [_GAMMA, _GAMMA, 0.0], [_OUTER, _OUTER, _GAMMA]],
                 [_OUTER, _OUTER, _GAMMA],
                 2,
+                a_stable=True,
             ),
             _esdirk("ESDIRK32", 9.0 / 40.0, _ESDIRK32, 3),
             _esdirk("ESDIRK43", 0.25, _ESDIRK43, 4),

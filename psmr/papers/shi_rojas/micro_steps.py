@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.stability import Spectrum, longest_step, mode_words, narrowest, polynomial
+from psmr.integrate.schemes.stability import Spectrum, longest_step, mode_words, narrowest
 from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 
 BASES = ("FEM", "RK2", "RK4")
@@ -52,7 +52,7 @@ def amplification(
     number = np.asarray(micro)[..., None]
     tableau, back = EXPLICIT[base], setbacks(base, nodes)
     with np.errstate(over="ignore", invalid="ignore"):
-        settle = polynomial("FEM", delta * s) ** number
+        settle = EXPLICIT["FEM"].stability_function(delta * s) ** number
         rates = np.zeros((tableau.stages, *settle.shape), complex)
         for i, c in enumerate(tableau.c):
             at = settle
