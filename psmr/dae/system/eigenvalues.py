@@ -5,7 +5,7 @@ speeds can grow together: A has a zero eigenvalue of multiplicity one or two, th
 block. An eigenvalue solver, which finds the eigenvalues of a matrix off by eps |A|, puts a double zero up to
 sqrt(eps |A|) to either side of 0 (Golub and Van Loan, Matrix Computations, section 7.2), which reads as an
 unstable mode. Its size does not tell such a zero from a slow mode, its vector does: the zeros are taken off
-by their null vectors before the others are computed.
+by their null vectors before the others are computed. A row of A below eps |A| is one of zeros.
 
 With A V = 0, V (n, k) and its rows `drop` the unit matrix, z = x_keep - V_keep x_drop are the states
 relative to those of `drop`, as angles relative to that of one machine, and follow z' = B z by themselves:
@@ -17,7 +17,10 @@ has the other eigenvalues of A, and its own null vectors are the next ones of th
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -35,6 +38,12 @@ DEPENDENT = 1e-10
 
 EPS = float(np.finfo(float).eps)
 
+# So many times the first-order bound beyond a border an eigenvalue is there: those of a Jordan block of p
+# come out where the bound, taken at them, is a p-th of their distance from its centre.
+CLEAR = 10.0
+
+ITERATIONS = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Eigen:
@@ -48,9 +57,8 @@ class Eigen:
         (n, n) vectors in columns, left^H A = value left^H. Those of the zeros span the null space and the
         Jordan chains that end in it; they are real, and left^T right is the unit matrix among them.
     error
-        (n,) how far rounding may have moved each value in 1/s, to first order: n eps |A| over the cosine of
-        the angle between its vectors (Golub and Van Loan, section 7.2.2), at most that of a Jordan block of
-        two, sqrt(eps) |A|; 0 for the zeros.
+        (n,) how far rounding may have moved each value in 1/s; see `rounding`. That of a value right of the
+        axis is at least its real part where the solver cannot tell it from one on the axis. 0 for the zeros.
     norm
         |A|, the largest singular value, in 1/s.
     """
@@ -94,8 +102,7 @@ def eigen(matrix: Reals) -> Eigen:
     zeros = n - len(core.matrix)
     norm = float(np.linalg.norm(matrix, 2)) if n else 0.0
     values, left, right = _eig(core.matrix)
-    cosine = np.abs(np.einsum("ij,ij->j", left.conj(), right))
-    error = np.minimum(n * EPS / np.maximum(cosine, EPS), np.sqrt(EPS)) * norm
+    error = rounding(core.matrix, left, right, n * EPS * norm, norm, values.real, 1j * values.imag)
     left = core.z_of.T @ left
     if zeros:
         # d' = C z + N d with N nilpotent: d = sum N^i C z / value^(i+1) in a mode, and d - X z sees none with
@@ -112,8 +119,69 @@ def eigen(matrix: Reals) -> Eigen:
         placed[core.kept] = right
         right = np.hstack([placed + core.null @ dropped, core.null])
         left = np.hstack([left, (core.d_of - seen @ core.z_of).T])
-    values, error = (np.append(found, np.zeros(zeros)) for found in (values, error))
-    return Eigen(values, left, right, error, norm)
+    return Eigen(np.append(values, np.zeros(zeros)), left, right, np.append(error, np.zeros(zeros)), norm)
+
+
+def rounding(
+    matrix: Reals,
+    left: Complexes,
+    right: Complexes,
+    backward: float,
+    norm: float,
+    beyond: Reals,
+    border: NDArray[Any],
+) -> Reals:
+    """Return how far rounding may have moved each eigenvalue of a matrix.
+
+    To first order that is the backward error over the cosine of the angle between left and right vector
+    (Golub and Van Loan, section 7.2.2), here at most what it does to a Jordan block of two,
+    sqrt(backward |A|). Where eigenvalues are close together or defective the first order says nothing; but
+    one beyond a border can be told from one on it only where no matrix within the backward error has the
+    border's point c as an eigenvalue, which is where the smallest singular value of A - c I is above it
+    (Trefethen and Embree, Spectra and Pseudospectra, section 2).
+
+    Parameters
+    ----------
+    matrix, left, right
+        (r, r) matrix, and its left and right eigenvectors of length 1 in columns.
+    backward
+        Norm of the backward error of the eigenvalues.
+    norm
+        Norm of the matrix.
+    beyond
+        (r,) how far each eigenvalue is beyond the border, below 0 on the other side.
+    border
+        (r,) the point of the border next to it.
+    """
+    cosine = np.abs(np.einsum("ij,ij->j", left.conj(), right))
+    first = backward / np.maximum(cosine, np.finfo(float).tiny)
+    error = np.minimum(first, math.sqrt(backward * norm))
+    size = np.abs(beyond)
+    near = (size > 0.0) & (size < CLEAR * first) & ((beyond > 0.0) | (size <= error))
+    for k in np.flatnonzero(near):
+        distance = smallest_singular(matrix - border[k] * np.eye(len(matrix)), right[:, k])
+        error[k] = size[k] * backward / distance if distance > 0.0 else max(size[k], error[k])
+    return error
+
+
+def smallest_singular(matrix: Complexes, start: Complexes) -> float:
+    """Return the smallest singular value of a matrix (r, r), by inverse iteration on its square.
+
+    From above, and to a few per cent: the start, (r,), is a vector that the matrix makes short.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+        lu = scipy.linalg.lu_factor(matrix, check_finite=False)
+    if not np.diag(lu[0]).all():
+        return 0.0
+    v, size = start / np.linalg.norm(start), 0.0
+    for _ in range(ITERATIONS):
+        v = scipy.linalg.lu_solve(lu, scipy.linalg.lu_solve(lu, v, trans=2), check_finite=False)
+        size = float(np.linalg.norm(v))
+        if not math.isfinite(size):
+            return 0.0
+        v = v / size
+    return 1.0 / math.sqrt(size)
 
 
 def eigenvalues(matrix: Reals) -> Complexes:
@@ -131,10 +199,11 @@ def _eig(matrix: Reals) -> tuple[Complexes, Complexes, Complexes]:
 
 def _without_zeros(matrix: Reals) -> _Core:
     n, levels = len(matrix), 0
+    least = n * EPS * float(np.linalg.norm(matrix, 2)) if n else 0.0
     kept, z_of = np.arange(n), np.eye(n)
     d_of, null = np.zeros((0, n)), np.zeros((n, 0))
     while len(matrix):
-        keep, drop, vectors = _null_vectors(matrix)
+        keep, drop, vectors = _null_vectors(matrix, least)
         if not len(drop):
             break
         chain = np.zeros((n, len(drop)))
@@ -146,14 +215,14 @@ def _without_zeros(matrix: Reals) -> _Core:
     return _Core(matrix, kept, z_of, d_of, null, levels)
 
 
-def _null_vectors(matrix: Reals) -> tuple[NDArray[np.intp], NDArray[np.intp], Reals]:
+def _null_vectors(matrix: Reals, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp], Reals]:
     """Return r rows to keep, k to drop, and the first r components of null vectors that are 1 at the others.
 
     They are found by QR with column pivoting, of rows and then columns of length 1, so that units and stiff
-    states do not count.
+    states do not count; a row of a length up to `least`, the backward error of the eigenvalues, is 0.
     """
     rows = np.linalg.norm(matrix, axis=1)
-    scaled = matrix / np.where(rows > 0.0, rows, 1.0)[:, None]
+    scaled = matrix / np.where(rows > least, rows, np.inf)[:, None]
     columns = np.linalg.norm(scaled, axis=0)
     columns = np.where(columns > 0.0, columns, 1.0)
     r, order = scipy.linalg.qr(scaled / columns, mode="r", pivoting=True)
