@@ -113,7 +113,7 @@ psmr.integrate.timeline.span: first_span spans_by_changes
 psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
 psmr.integrate.schemes.multirate_program: PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme
-psmr.integrate.schemes.stability: Spectrum longest_step mode_words polynomial stability_polynomial
+psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block
 psmr.integrate.solve.equations: evaluate move_limits project
@@ -141,6 +141,7 @@ psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial
 psmr.integrate.step.work: matrices
 psmr.integrate.tableaux.implicit_pairs: PAIRS
+psmr.integrate.tableaux.runge_kutta: EXPLICIT
 psmr.integrate.tableaux.tableaux: COEFFICIENTS TABLEAUX tableaux_module
 psmr.network.case.connected_parts: connected_parts
 psmr.network.case.monitored_branches: monitored_branches
@@ -169,7 +170,7 @@ psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
 psmr.papers.shi_rojas.micro_steps: BASES NODES amplification>smes_amplification
 psmr.pencil.deformation.critical: critical_module
 psmr.pencil.deformation.deformation: deformation_module
-psmr.pencil.deformation.one_step: OneStepModes stability_function
+psmr.pencil.deformation.one_step: OneStepModes
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
 psmr.pencil.modes.damping: DampingLimit damping_ratio
 psmr.pencil.modes.matching: match unwrapped_logarithm
@@ -178,6 +179,7 @@ psmr.pencil.modes.search: find
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert
 psmr.pencil.modes.spectrum: modes_of multipliers_of
+psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.outermost: outermost
 psmr.pencil.operator.periodic: periodic_module

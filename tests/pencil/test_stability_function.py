@@ -5,7 +5,7 @@ import pytest
 
 import psmr
 from psmr.errors import SchemeError
-from tests.internals import TABLEAUX, OneStepModes, stability_function
+from tests.internals import TABLEAUX, OneStepModes
 from tests.pencil.oracle import ode
 
 
@@ -30,9 +30,9 @@ def test_modes_and_step_operator_agree(linear, method, h):
 
 def test_stability_function_of_known_methods():
     z = np.array([-0.3 + 2.0j, -40.0, 0.0])
-    assert stability_function(TABLEAUX["TM"], z) == pytest.approx((1 + z / 2) / (1 - z / 2), rel=1e-13)
-    assert stability_function(TABLEAUX["BEM"], z) == pytest.approx(1 / (1 - z), rel=1e-13)
-    assert stability_function(TABLEAUX["RK4"], z) == pytest.approx(
+    assert TABLEAUX["TM"].stability_function(z) == pytest.approx((1 + z / 2) / (1 - z / 2), rel=1e-13)
+    assert TABLEAUX["BEM"].stability_function(z) == pytest.approx(1 / (1 - z), rel=1e-13)
+    assert TABLEAUX["RK4"].stability_function(z) == pytest.approx(
         1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24, rel=1e-13
     )
 

@@ -9,7 +9,15 @@ import pytest
 import psmr
 from psmr import certify
 from psmr.errors import PsmrWarning
-from tests.internals import Finding, OneStepModes, judge_run, named_signals, panels_with
+from tests.internals import (
+    Finding,
+    Growth,
+    OneStepModes,
+    Verdict,
+    judge_run,
+    named_signals,
+    panels_with,
+)
 
 TRIP = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 
@@ -98,7 +106,7 @@ def test_a_hidden_instability_is_the_first_reason(undamped):
 
 def test_an_instability_that_is_shown_is_the_system_s(undamped):
     with pytest.warns(PsmrWarning, match="Unstable, as the system is"):
-        run = psmr.simulate(undamped, psmr.SingleRate("TM", h=0.02), 0.5)
+        run = psmr.simulate(undamped, psmr.SingleRate("TM", h=0.02), 1.0)
     assert run.judgement.colour == "amber"
     assert run.judgement.reasons[0].startswith(
         "The pre-disturbance system is itself unstable: mode 0.02437 ± j3"
@@ -120,12 +128,10 @@ def test_reasons_come_in_order_of_severity(good):
     out, fine = good.outcome, good.certificate
     grows = complex(0.02, 3.0)
     hiding = dataclasses.replace(
-        fine, growing=(grows,), hidden=(grows,), subject="the post-disturbance system"
+        fine, stability=Verdict(0.01, (grows,), (grows,)), subject="the post-disturbance system"
     )
-    own = dataclasses.replace(
-        fine, stable=False, growing=(grows,), verdict="Unstable, as the system is: |z| = 2."
-    )
-    spoilt = dataclasses.replace(fine, stable=False, verdict="Unstable: a spurious mode grows, |z| = 1.5.")
+    own = dataclasses.replace(fine, stability=Verdict(0.01, (grows,), shown=Growth(2.0, grows)))
+    spoilt = dataclasses.replace(fine, stability=Verdict(0.01, blamed=Growth(1.5, None, "G1.omega")))
     assert judge_run(out, (fine,)).colour == judge_run(out, (fine, fine)).colour == "green"
     assert judge_run(out, (fine, hiding)).colour == "amber"  # after the events only
     assert (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.internals import Finding, judge_run
+from tests.internals import Finding, Growth, Verdict, judge_run
 
 TM = psmr.SingleRate("TM", h=0.005)
 
@@ -116,13 +116,13 @@ def test_colours(kept):
     out, good = kept.outcome, kept.certificate
     assert judge_run(out, (good,)).colour == "green"
     assert judge_run(out, ()).colour == "amber"
-    own = dataclasses.replace(good, stable=False, verdict="Unstable, as the system is: |z| = 1.1.")
+    own = dataclasses.replace(good, stability=Verdict(0.01, shown=Growth(1.1, None)))
     judged = judge_run(out, (good, own))
     assert judged.colour == "amber"
     assert judged.reasons == (
         "The pre-disturbance system is itself unstable: Unstable, as the system is: |z| = 1.1.",
     )
-    spoilt = dataclasses.replace(good, stable=False, verdict="Unstable: a spurious mode grows, |z| = 1.5.")
+    spoilt = dataclasses.replace(good, stability=Verdict(0.01, blamed=Growth(1.5, None, "G1.omega")))
     assert judge_run(out, (spoilt,)).colour == "red"
     for colour in ("amber", "red"):
         finding = Finding(2.0, "low voltage", "bus5", 3.0, 2.0, "s", colour, "bus5 was low.")

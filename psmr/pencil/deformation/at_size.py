@@ -19,7 +19,7 @@ from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
-from psmr.pencil.modes.verdict import instability_notes, mode_text
+from psmr.pencil.modes.verdict import Growth, Verdict, mode_text
 from psmr.pencil.operator.outermost import Outermost, outermost
 from psmr.pencil.operator.step_map import step_map
 
@@ -81,11 +81,7 @@ def deformation_at_size(
     growing = _others(slow[slow.real > GROWS], modes)
     spurious = _left_over(outer, z, scheme.step, linear.names_x + linear.names_y, step.size)
     radius = float(max(np.abs(z).max(), radius_of(outer), *np.exp(np.minimum(slow.real, 0.0) * scheme.step)))
-    stable = radius <= 1.0 + ROUNDING and not len(growing)
-    rising = modes.real > GROWS
-    shown_rising = shown & (np.abs(z) > 1.0 + ROUNDING)
-    grows = (*modes[rising].tolist(), *growing.tolist())
-    hidden = tuple(modes[rising & ~shown_rising].tolist())
+    a_stable = scheme.tableau is not None and scheme.tableau.a_stable and linear.delays is None
     return Deformation(
         scheme=scheme,
         pencil="exact",
@@ -93,21 +89,17 @@ def deformation_at_size(
         columns=columns,
         multipliers=z[order],
         dominant_at=dominant_position(columns),
-        stable=stable,
         spectral_radius=radius,
         spurious_columns=spurious,
-        verdict=_verdict(modes, z, growing, spurious, scheme.step),
-        warnings=(
+        stability=_verdict(scheme.step, a_stable, modes, z, shown, growing, spurious),
+        said=(
             *said,
             f"Sparse path: {choice} of {linear.n} states and {linear.m} algebraic variables. "
             f"{found.coverage}; each "
             f"multiplier by refinement on the step map ({applied} steps in all), largest residual "
             f"{max(pair.residual for pair in pairs):.1e}.",
             _radius_note(outer, radius, scheme.step, len(slow)),
-            *instability_notes(grows, hidden),
         ),
-        growing=grows,
-        hidden=hidden,
     )
 
 
@@ -183,21 +175,45 @@ def _left_over(outer: Outermost, z: np.ndarray, step: float, names: tuple[str, .
     return spurious_columns(left, vectors[:size, keep], step, names)
 
 
-def _verdict(modes: np.ndarray, z: np.ndarray, growing: np.ndarray, spurious: Columns, step: float) -> str:
-    outside = np.flatnonzero(np.abs(z) > 1.0 + ROUNDING)
-    blamed = [k for k in outside if modes[k].real <= 0.0]
-    if len(spurious["magnitude"]):
-        largest = int(np.argmax(spurious["magnitude"]))
-        size, where = spurious["magnitude"][largest], spurious["dominant_variable"][largest]
-        return f"Unstable: |z| = {size:.6g}, a multiplier mostly in {where}, grows."
-    if blamed:
-        culprit, size = mode_text(modes[blamed[0]]), abs(z[blamed[0]])
-        return f"Unstable: mode {culprit}, damped in the system, grows, |z| = {size:.6g}."
-    if len(outside):
-        return f"Unstable, as the system is: |z| = {abs(z[outside[0]]):.6g}."
-    if len(growing):
-        return f"Unstable, as the system is: mode {mode_text(growing[0])} grows."
-    return f"No numerical instability found at h = {step:g} s."
+def _verdict(
+    step: float,
+    a_stable: bool,
+    modes: np.ndarray,
+    z: np.ndarray,
+    shown: np.ndarray,
+    growing: np.ndarray,
+    spurious: Columns,
+) -> Verdict:
+    """Return the verdict, from the chosen modes, other growing ones and multipliers of neither.
+
+    A method that is A-stable makes nothing grow that does not grow in the system: what it has outside the
+    unit circle is the system's.
+    """
+    outside, rises = np.abs(z) > 1.0 + ROUNDING, (modes.real > 0.0) if a_stable else (modes.real > GROWS)
+    left = [
+        Growth(complex(re, im), None, variable)
+        for re, im, variable in zip(
+            *(spurious[name] for name in ("real_z", "imag_z", "dominant_variable")), strict=True
+        )
+    ]
+    own = [Growth(complex(z[k]), complex(modes[k])) for k in np.flatnonzero(outside & rises)]
+    own += left if a_stable else []
+    blamed = [] if a_stable else left
+    blamed += [Growth(complex(z[k]), complex(modes[k])) for k in np.flatnonzero(outside & ~rises)]
+    rest = [Growth(None, complex(s)) for s in growing]
+
+    def largest(found: list[Growth]) -> Growth | None:
+        return max(found, key=lambda growth: abs(growth.z or 0.0), default=None)
+
+    rising = modes.real > GROWS
+    return Verdict(
+        step,
+        growing=(*modes[rising].tolist(), *growing.tolist()),
+        hidden=tuple(modes[rising & ~(shown & outside)].tolist()),
+        shown=largest(own) or next(iter(rest), None),
+        blamed=None if a_stable else largest(blamed),
+        every=False,
+    )
 
 
 def _radius_note(outer: Outermost, radius: float, step: float, slow: int) -> str:

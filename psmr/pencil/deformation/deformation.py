@@ -15,6 +15,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.deformation.prediction import objection
 from psmr.pencil.deformation.report import Deformation, Pencil
+from psmr.pencil.deformation.spectra import Spectra, spectra_of
 from psmr.pencil.deformation.table import (
     Columns,
     deformation_columns,
@@ -22,11 +23,10 @@ from psmr.pencil.deformation.table import (
     spurious_columns,
 )
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.matching import Match, match
-from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
-from psmr.pencil.modes.verdict import excess_of, judge, stable_and_radius
+from psmr.pencil.modes.matching import Match
+from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of
+from psmr.pencil.modes.verdict import judge, remarks, stable_and_radius
 from psmr.pencil.operator.published import WARNING, published_multipliers
-from psmr.pencil.operator.step_operator import correction_rate, step_operator
 
 PENCILS = ("exact", "published")
 
@@ -85,48 +85,33 @@ def deformation(
             )
 
         return _with_prediction(deformation_at_size(linear, scheme, *_chosen(modes, size)), linear)
-    known, numerical, step, rate = _spectra(linear, scheme, pencil)
-    matched = match(known, numerical, step)
     names = linear.names_x + linear.names_y
-    report = report_of(scheme, pencil, step, known, numerical, matched, names, rate)
-    return report if pencil == "published" else _with_prediction(report, linear)
+    if pencil == "published":
+        spectra = Spectra.of(modes_of(linear), published_multipliers(linear, scheme), scheme.h_fast)
+        return report_of(scheme, pencil, spectra, names)
+    return _with_prediction(report_of(scheme, pencil, spectra_of(linear, scheme), names), linear)
 
 
 def _with_prediction(report: Deformation, linear: LinearDae) -> Deformation:
     """Return a report that says as well whether an explicit prediction breaks down."""
     words = objection(linear, report.scheme)
-    return replace(report, prediction=words, warnings=(words, *report.warnings)) if words else report
+    return replace(report, prediction=words) if words else report
 
 
-def report_of(
-    scheme: Scheme,
-    pencil: Pencil,
-    step: float,
-    known: Modes,
-    numerical: Multipliers,
-    matched: Match,
-    names: tuple[str, ...],
-    rate: float = 0.0,
-) -> Deformation:
-    """Return the report that modes, multipliers and what belongs to what amount to.
+def report_of(scheme: Scheme, pencil: Pencil, spectra: Spectra, names: tuple[str, ...]) -> Deformation:
+    """Return the report that modes and multipliers amount to.
 
     Parameters
     ----------
     scheme, pencil
         What is judged, and by what.
-    step
-        Time in s over which a multiplier acts.
-    known, numerical, matched
-        Modes of the system, multipliers of the step, and the multiplier of each mode.
+    spectra
+        Modes of the system, multipliers of the step, and what belongs to what.
     names
         The variables.
-    rate
-        Factor by which a correction of a macro step reduces its error, where that decides.
     """
-    excess = excess_of(known, numerical, matched, step)
-    stable, radius = stable_and_radius(excess)
-    verdict = judge(known, numerical, matched, excess, step, rate, names)
-    columns, multipliers = _columns(known, numerical, matched)
+    modes, numerical, matched, step = spectra.modes, spectra.numerical, spectra.matched, spectra.step
+    columns, multipliers = _columns(modes, numerical, matched)
     left = matched.spurious
     return Deformation(
         scheme=scheme,
@@ -135,13 +120,14 @@ def report_of(
         columns=columns,
         multipliers=multipliers,
         dominant_at=dominant_position(columns),
-        stable=stable and rate < 1.0,
-        spectral_radius=radius,
+        spectral_radius=stable_and_radius(spectra.excess)[1],
         spurious_columns=spurious_columns(numerical.z[left], numerical.vectors[:, left], step, names),
-        verdict=verdict.sentence,
-        warnings=((WARNING,) if pencil == "published" else ()) + verdict.notes + scheme.remarks(),
-        growing=verdict.growing,
-        hidden=verdict.hidden,
+        stability=judge(modes, numerical, matched, spectra.excess, step, spectra.rate, names),
+        said=(
+            *((WARNING,) if pencil == "published" else ()),
+            *remarks(modes, numerical, matched),
+            *scheme.remarks(),
+        ),
     )
 
 
@@ -165,19 +151,7 @@ def spectral_radius(linear: LinearDae, scheme: Scheme) -> float:
     SingularError
         When an equation of the step has no unique solution.
     """
-    modes, numerical, step, _ = _spectra(linear, scheme, "exact")
-    matched = match(modes, numerical, step)
-    return stable_and_radius(excess_of(modes, numerical, matched, step))[1]
-
-
-def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, Multipliers, float, float]:
-    """Modes, multipliers, the time between them in s, and the correction rate where it decides (else 0)."""
-    modes = modes_of(linear)
-    if pencil == "published":
-        return modes, published_multipliers(linear, scheme), scheme.h_fast, 0.0
-    iterated = getattr(scheme, "corrections", 0) == "converge"
-    numerical = multipliers_of(step_operator(linear, scheme), linear.n + linear.m)
-    return modes, numerical, scheme.operator_step, correction_rate(linear, scheme) if iterated else 0.0
+    return stable_and_radius(spectra_of(linear, scheme).excess)[1]
 
 
 def _columns(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[Columns, np.ndarray]:

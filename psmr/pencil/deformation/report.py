@@ -19,6 +19,7 @@ from psmr.base.printable import percent_text
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.table import Columns
 from psmr.pencil.modes.matching import REPRESENTED
+from psmr.pencil.modes.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,21 +38,28 @@ class Glance:
 
     Attributes
     ----------
-    stable
+    stability
         As in `Deformation`.
     mode_numerical
         What the scheme makes of the least damped oscillatory mode in 1/s and rad/s; None where there is none
         or the scheme cannot represent it.
     deformation
         Relative deformation of that mode, a fraction; None where there is none.
-    hidden
-        As in `Deformation`.
     """
 
-    stable: bool
+    stability: Verdict
     mode_numerical: complex | None = None
     deformation: float | None = None
-    hidden: tuple[complex, ...] = ()
+
+    @property
+    def stable(self) -> bool:
+        """As in `Deformation`."""
+        return bool(self.stability.stable)
+
+    @property
+    def hidden(self) -> tuple[complex, ...]:
+        """As in `Deformation`."""
+        return self.stability.hidden
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,24 +95,28 @@ class Deformation:
         (rows,) complex, the z of each row of the table; NaN where none is left.
     dominant
         The row of the least-damped oscillatory mode, None for a system without oscillation.
-    stable
-        Whether no multiplier lies outside the unit circle beyond its rounding error (and corrections that are
-        to be converged do converge).
     spectral_radius
         Largest |z|; one that differs from 1 by no more than its rounding error counts as 1.
     spurious
         A row per multiplier that belongs to no mode: ``real_z``, ``imag_z``, ``magnitude``,
         ``real_numerical``, ``imag_numerical`` (principal logarithm), ``dominant_variable``.
+    stability
+        Who is stable and who is to blame, in fields: `psmr.pencil.modes.verdict.Verdict`.
+    stable
+        Whether no multiplier lies outside the unit circle beyond its rounding error (and corrections that are
+        to be converged do converge).
     verdict
-        One sentence.
-    warnings
-        What the reader must know besides.
-    prediction
-        A sentence on an explicit prediction that breaks down, also among the `warnings`; "" where none does.
+        `stability` in one sentence.
     growing
         Modes of the system that grow, in 1/s and rad/s, one of each pair.
     hidden
         Those of them that the scheme damps, or does not show: an instability that the run hides.
+    prediction
+        A sentence on an explicit prediction that breaks down, also among the `warnings`; "" where none does.
+    said
+        What else is among the `warnings`.
+    warnings
+        What the reader must know besides.
     """
 
     scheme: Scheme
@@ -113,14 +125,41 @@ class Deformation:
     columns: Columns = field(repr=False)
     multipliers: np.ndarray = field(repr=False)
     dominant_at: int | None = field(repr=False)
-    stable: bool
     spectral_radius: float
     spurious_columns: Columns = field(repr=False)
-    verdict: str
-    warnings: tuple[str, ...] = ()
+    stability: Verdict
+    said: tuple[str, ...] = ()
     prediction: str = ""
-    growing: tuple[complex, ...] = ()
-    hidden: tuple[complex, ...] = ()
+
+    @property
+    def stable(self) -> bool:
+        """Whether nothing grows; see above."""
+        return bool(self.stability.stable)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        return str(self.stability)
+
+    @property
+    def growing(self) -> tuple[complex, ...]:
+        """Modes of the system that grow; see above."""
+        return self.stability.growing
+
+    @property
+    def hidden(self) -> tuple[complex, ...]:
+        """Those of them that the scheme damps, or does not show."""
+        return self.stability.hidden
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader must know besides."""
+        return (*self.others, *self.stability.notes)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The warnings beside the notes of `stability`."""
+        return ((self.prediction,) if self.prediction else ()) + self.said
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -141,9 +180,9 @@ class Deformation:
         """Return the report in short."""
         columns, k = self.columns, self.dominant_at
         if k is None or not np.isfinite(columns["relative_deformation"][k]):
-            return Glance(bool(self.stable), hidden=self.hidden)
+            return Glance(self.stability)
         s_hat = complex(columns["real_numerical"][k], columns["imag_numerical"][k])
-        return Glance(bool(self.stable), s_hat, float(columns["relative_deformation"][k]), self.hidden)
+        return Glance(self.stability, s_hat, float(columns["relative_deformation"][k]))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV in full precision.

@@ -9,14 +9,14 @@ import numpy as np
 from psmr.base.errors import InputError, SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.modes.matching import Match, match
+from psmr.pencil.deformation.spectra import correction_rate_of, spectra_of
+from psmr.pencil.modes.matching import Match
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis
 from psmr.pencil.modes.shift_invert import ShiftInvert
-from psmr.pencil.modes.spectrum import Modes, Multipliers, multipliers_of
-from psmr.pencil.modes.verdict import excess_of, mode_text
+from psmr.pencil.modes.spectrum import Modes, Multipliers
+from psmr.pencil.modes.verdict import mode_text
 from psmr.pencil.operator.outermost import Outermost, outermost
 from psmr.pencil.operator.step_map import step_map
-from psmr.pencil.operator.step_operator import correction_rate, step_operator
 
 # The search goes up by these factors until it meets an unstable step or ratio, by one at least of a ratio,
 # which leaves out none up to 176; a narrower window of instability, below what it returns, can be missed.
@@ -93,10 +93,8 @@ class StepJudge:
 
     def spectrum(self, step: float) -> tuple[Multipliers, Match, np.ndarray]:
         """Return the multipliers, their modes, and |z| - 1 beyond rounding."""
-        scheme = self.at(step)
-        numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
-        matched = match(self.modes, numerical, scheme.operator_step)
-        return numerical, matched, excess_of(self.modes, numerical, matched, scheme.operator_step)
+        found = spectra_of(self.linear, self.at(step), self.modes)
+        return found.numerical, found.matched, found.excess
 
     def stable(self, step: float) -> bool:
         """Return whether no multiplier lies outside the unit circle."""
@@ -104,8 +102,7 @@ class StepJudge:
 
     def diverges(self, step: float) -> bool:
         """Return whether corrections to convergence do not end."""
-        iterated = getattr(self.scheme, "corrections", 0) == "converge"
-        return iterated and correction_rate(self.linear, self.at(step)) >= 1.0
+        return correction_rate_of(self.linear, self.at(step)) >= 1.0
 
     def culprit(self, bad: float) -> tuple[complex, complex | None, str]:
         """Return the multiplier outside at the step `bad`, its mode (None: spurious) and main variable."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import SingularError
-from psmr.dae.system.eigenvalues import EPS, eigen
+from psmr.dae.system.eigenvalues import EPS, eigen, rounding
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.modes import eigen_of
 
@@ -40,6 +40,11 @@ class Modes:
     error: np.ndarray
     split: float
 
+    @property
+    def undecided(self) -> np.ndarray:
+        """(n,) whether rounding may hide on which side of the axis each s is."""
+        return np.asarray(np.abs(self.s.real) <= self.error)
+
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
@@ -54,8 +59,8 @@ class Multipliers:
     participation
         (n + m, k) share of each variable of w in each; with that of older points a column adds up to 1.
     error
-        (k,) first-order bound of the rounding error of each z: order * eps * |T| / |left . right| (Golub and
-        Van Loan, section 7.2.2), at most that of a Jordan block of two.
+        (k,) how far rounding may have moved each z; see `psmr.dae.system.eigenvalues.rounding`, with the unit
+        circle for a border.
     """
 
     z: np.ndarray
@@ -120,10 +125,8 @@ def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:
     cores, bases = _without_null_space(operator)
     core = cores[-1]
     z, left, right = scipy.linalg.eig(core, left=True, right=True)
-    norm = np.linalg.norm(core, 2) if len(core) else 0.0
-    cosine = np.abs(np.einsum("ij,ij->j", left.conj(), right))
-    first_order = len(core) * EPS * norm / np.maximum(cosine, EPS)
-    error = np.minimum(first_order, np.sqrt(len(core) * EPS) * norm)
+    norm, size_of = float(np.linalg.norm(core, 2)) if len(core) else 0.0, np.abs(z)
+    error = rounding(core, left, right, len(core) * EPS * norm, norm, size_of - 1.0, z / size_of)
     for core, basis in zip(cores[-2::-1], bases[::-1], strict=True):
         right = basis @ right
         left = core.T @ basis @ left / z.conj()  # so that left^H core = z left^H

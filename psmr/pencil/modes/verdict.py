@@ -1,15 +1,23 @@
-"""Stable or not, and who is to blame: the system or the scheme."""
+"""Stable or not, and who is to blame: decided from modes and multipliers in fields, said in words last."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 
 from psmr.pencil.modes.matching import Match
 from psmr.pencil.modes.spectrum import Modes, Multipliers
+
+GROWTH = 0.02
+"""Part by which something grows over a run, up to which that is a fact about it and no judgement.
+
+A frequency that drifts for minutes without a governor is no instability of a run of ten seconds.
+"""
 
 # Relative to its size: a sparse search leaves so small an imaginary part to a real mode.
 ROUNDED = 1e-13
@@ -18,11 +26,45 @@ ROUNDED = 1e-13
 GONE = 0.1
 
 
-def stable_and_radius(excess: np.ndarray) -> tuple[bool, float]:
-    """Return whether no multiplier is outside the unit circle, and the largest |z|; see `excess_of`."""
-    if not len(excess):
-        return True, 0.0
-    return bool((excess <= 0.0).all()), float((1.0 + excess).max())
+class Kind(Enum):
+    """What a verdict says."""
+
+    STABLE = "stable"
+    SYSTEM = "unstable as the system is"
+    SCHEME = "scheme unstable"
+    UNUSABLE = "corrections diverge"
+    HELD = "not judged: grows while the time is held"
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What grows from step to step.
+
+    Attributes
+    ----------
+    z
+        Its multiplier; None where that lies too close to 1 to tell.
+    mode
+        The mode of the system, in 1/s and rad/s, that has this multiplier; None of a spurious one.
+    variable
+        Name of the variable in which it is the largest; "" where that was not asked.
+    """
+
+    z: complex | None
+    mode: complex | None = None
+    variable: str = ""
+
+    def part(self, step: float, t_end: float) -> float:
+        """Return the part by which it grows to t_end in s, with a step in s."""
+        rate = math.log(abs(self.z)) / step if self.z is not None else self.mode.real if self.mode else 0.0
+        return grown(rate, t_end)
+
+    def __str__(self) -> str:
+        if self.mode is None:
+            return f"a spurious mode of the scheme (mostly in {self.variable})"
+        return (
+            f"mode {mode_text(self.mode)}, {'damped' if self.mode.real < 0.0 else 'undamped'} in the system,"
+        )
 
 
 @dataclass(frozen=True)
@@ -31,20 +73,130 @@ class Verdict:
 
     Attributes
     ----------
-    sentence
-        The verdict.
-    notes
-        What else must be said.
+    step
+        Time in s over which a multiplier acts.
     growing
         Modes of the system that grow, in 1/s and rad/s, one of each pair.
     hidden
         Those of them that the scheme damps, or does not show.
+    shown
+        The largest of those that the scheme shows; None where there is none.
+    blamed
+        What grows most by the scheme alone; None where nothing does.
+    rate
+        Factor by which a correction of a macro step changes its error, where that decides; otherwise 0.
+    t_end
+        Length in s of the run that is judged; infinite where nothing is known of a run.
+    slight
+        What grows by no more than `GROWTH` up to there, and so is in none of the fields above: words, and
+        the part by which each grows.
+    held
+        Whether the equations read the time, which is held: what grows in the system then says nothing.
+    every
+        Whether every multiplier was looked at.
     """
 
-    sentence: str
-    notes: tuple[str, ...] = ()
+    step: float
     growing: tuple[complex, ...] = ()
     hidden: tuple[complex, ...] = ()
+    shown: Growth | None = None
+    blamed: Growth | None = None
+    rate: float = 0.0
+    t_end: float = math.inf
+    slight: tuple[tuple[str, float], ...] = ()
+    held: bool = False
+    every: bool = True
+
+    @property
+    def kind(self) -> Kind:
+        """What it says."""
+        if self.rate >= 1.0:
+            return Kind.UNUSABLE
+        if self.blamed is not None:
+            return Kind.SCHEME
+        if self.shown is None:
+            return Kind.STABLE
+        return Kind.HELD if self.held else Kind.SYSTEM
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether nothing grows; None where that is not judged."""
+        kind = self.kind
+        return None if kind is Kind.HELD else kind is Kind.STABLE
+
+    @property
+    def blames_scheme(self) -> bool:
+        """Whether the scheme is at fault."""
+        return self.kind in (Kind.SCHEME, Kind.UNUSABLE)
+
+    def over(self, t_end: float) -> Verdict:
+        """Return the verdict on a run to t_end in s, in which what grows by up to `GROWTH` is a fact."""
+        if t_end >= self.t_end:
+            return self
+        slight = {f"mode {mode_text(s)} of the system": grown(s.real, t_end) for s in self.growing}
+        parts = {growth: growth.part(self.step, t_end) for growth in (self.shown, self.blamed) if growth}
+        if self.blamed is not None:
+            slight[str(self.blamed).rstrip(",")] = parts[self.blamed]
+        kept = tuple(s for s in self.growing if grown(s.real, t_end) > GROWTH)
+        return replace(
+            self,
+            growing=kept,
+            hidden=tuple(s for s in self.hidden if s in kept),
+            shown=self.shown if self.held or parts.get(self.shown, 0.0) > GROWTH else None,  # type: ignore[arg-type]
+            blamed=self.blamed if parts.get(self.blamed, 0.0) > GROWTH else None,  # type: ignore[arg-type]
+            t_end=t_end,
+            slight=(*self.slight, *((words, part) for words, part in slight.items() if part <= GROWTH)),
+        )
+
+    def with_time_held(self) -> Verdict:
+        """Return the verdict on equations that read the time: their system is not judged."""
+        return replace(self, growing=(), hidden=(), held=True)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of the system and of what grows too little to be judged, a sentence each."""
+        words = []
+        if self.growing:
+            shown = ", ".join(mode_text(s) for s in self.growing[:3])
+            words.append(f"The system itself is unstable: mode {shown}.")
+        if self.hidden:
+            words.append(f"The scheme hides this: it damps mode {mode_text(self.hidden[0])}.")
+        if self.slight:
+            said = ", ".join(f"{what} by {100.0 * part:.2g} %" for what, part in self.slight[:3])
+            words.append(f"Grows too little in the {self.t_end:g} s of the run to be judged: {said}.")
+        return tuple(words)
+
+    def __str__(self) -> str:
+        match self.kind:
+            case Kind.UNUSABLE:
+                return (
+                    f"Unusable: the corrections diverge (error times {self.rate:.3g} at each); "
+                    "try a smaller h_slow, another partition, or a fixed number of corrections."
+                )
+            case Kind.SCHEME:
+                assert self.blamed is not None
+                assert self.blamed.z is not None
+                what = str(self.blamed)
+                if not self.every and self.blamed.mode is None:
+                    what = f"a multiplier mostly in {self.blamed.variable},"
+                return f"Unstable: {what} grows, |z| = {abs(self.blamed.z):.6g}."
+            case Kind.SYSTEM:
+                assert self.shown is not None
+                z, s = self.shown.z, self.shown.mode
+                size = f"|z| = {abs(z):.6g}" if z is not None else f"mode {mode_text(s or 0j)} grows"
+                return f"Unstable, as the system is: {size}."
+            case Kind.HELD:
+                return (
+                    "Not judged: the equations read the time, and what grows while it is held says nothing."
+                )
+        found = "Numerically stable" if self.every else "No numerical instability found"
+        return f"{found} at h = {self.step:g} s."
+
+
+def grown(rate: float, t_end: float) -> float:
+    """Return the part by which something grows at a rate in 1/s up to t_end in s."""
+    exponent = rate * t_end if rate else 0.0
+    return math.expm1(exponent) if exponent < 700.0 else math.inf
 
 
 def judge(
@@ -57,14 +209,51 @@ def judge(
     names: tuple[str, ...],
 ) -> Verdict:
     """Return the verdict; `excess` as of `excess_of`."""
-    upper = modes.s.imag >= 0.0
-    growing = np.flatnonzero((modes.s.real > modes.error) & upper).tolist()
-    outside = np.flatnonzero((excess > 0.0) & (numerical.z.imag >= 0.0))
+    grows = modes.s.real > modes.error
+    growing = np.flatnonzero(grows & (modes.s.imag >= 0.0)).tolist()
+    hidden = [k for k in growing if matched.partner[k] < 0 or abs(numerical.z[matched.partner[k]]) <= 1.0]
+    outside = np.flatnonzero(excess > 0.0)
     outside = outside[np.argsort(-excess[outside], kind="stable")].tolist()
-    owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0} if outside else {}
-    blamed = [j for j in outside if owner.get(int(j)) not in growing]
-    hidden = [k for k in growing if matched.partner[k] < 0 or excess[matched.partner[k]] <= 0.0]
-    notes = [*instability_notes(modes.s[growing].tolist(), modes.s[hidden].tolist())]
+    owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0}
+    shown = [j for j in outside if _grows_as_a_mode(j, modes, numerical, owner, grows)]
+
+    def growth(among: Sequence[int]) -> Growth | None:
+        if not among:
+            return None
+        # Of a conjugate pair the upper one speaks.
+        j = next((j for j in among if numerical.z[j].imag >= 0.0), among[0])
+        mode = complex(modes.s[owner[j]]) if j in owner else None
+        return Growth(complex(numerical.z[j]), mode, names[int(np.abs(numerical.vectors[:, j]).argmax())])
+
+    return Verdict(
+        step,
+        tuple(modes.s[growing].tolist()),
+        tuple(modes.s[hidden].tolist()),
+        growth(shown),
+        growth([j for j in outside if j not in shown]),
+        rate,
+    )
+
+
+def _grows_as_a_mode(
+    j: int, modes: Modes, numerical: Multipliers, owner: dict[int, int], grows: np.ndarray
+) -> bool:
+    """Return whether a multiplier is that of a mode of the system that grows.
+
+    Its conjugate may have been matched in its place, and modes that rounding cannot tell from one another may
+    have changed partners.
+    """
+    pair = (j, int(np.abs(numerical.z - numerical.z[j].conj()).argmin()))
+    for k in (owner[i] for i in pair if i in owner):
+        alike = np.abs(modes.s - modes.s[k]) <= modes.error + modes.error[k]
+        if grows[k] or (grows & alike).any():
+            return True
+    return False
+
+
+def remarks(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[str, ...]:
+    """Return what must be said of zero modes, and of those that a step is too long to show."""
+    notes, upper = [], modes.s.imag >= 0.0
     if count := len(matched.zero):
         notes.append(
             f"{count} zero mode{'s' if count > 1 else ''} (z = 1): a common angle or speed, or an integrator"
@@ -75,22 +264,7 @@ def judge(
     for among, words in ((left <= GONE, "decay immediately"), (left > GONE, "shown as other modes")):
         if among.any():
             notes.append(f"Too fast for this step ({words}): {_listed(modes.s[lost[among]].tolist())}.")
-
-    if rate >= 1.0:
-        verdict = (
-            f"Unusable: the corrections diverge (error times {rate:.3g} at each); "
-            "try a smaller h_slow, another partition, or a fixed number of corrections."
-        )
-    elif blamed:
-        j = int(blamed[0])
-        verdict = (
-            f"Unstable: {_culprit(j, modes, numerical, owner, names)} grows, |z| = {abs(numerical.z[j]):.6g}."
-        )
-    elif outside:
-        verdict = f"Unstable, as the system is: |z| = {abs(numerical.z[outside[0]]):.6g}."
-    else:
-        verdict = f"Numerically stable at h = {step:g} s."
-    return Verdict(verdict, tuple(notes), tuple(modes.s[growing].tolist()), tuple(modes.s[hidden].tolist()))
+    return tuple(notes)
 
 
 def _listed(modes: Sequence[complex]) -> str:
@@ -101,16 +275,6 @@ def _listed(modes: Sequence[complex]) -> str:
     return f"{', '.join(shown)}{f' and {rest} more' if rest else ''}"
 
 
-def instability_notes(growing: Sequence[complex], hidden: Sequence[complex]) -> tuple[str, ...]:
-    """Return what must be said of modes of the system that grow, and of those that the scheme hides."""
-    if not growing:
-        return ()
-    words = f"The system itself is unstable: mode {', '.join(mode_text(s) for s in growing[:3])}."
-    if not hidden:
-        return (words,)
-    return words, f"The scheme hides this: it damps mode {mode_text(hidden[0])}."
-
-
 def mode_text(s: complex) -> str:
     """Write a mode, ``-0.196 ± j8.373 1/s``."""
     oscillates = abs(s.imag) > ROUNDED * abs(s)
@@ -118,36 +282,21 @@ def mode_text(s: complex) -> str:
 
 
 def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
-    """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference; see `beyond`."""
-    zero = matched.partner[matched.zero]
-    return beyond(numerical.z, numerical.error, zero[zero >= 0], modes.split * step)
-
-
-def beyond(z: np.ndarray, error: np.ndarray, zero: np.ndarray, least: float) -> np.ndarray:
     """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference.
 
-    A multiplier on the unit circle within its rounding error counts as on it; so does that of a zero mode (z
-    = 1) within what rounding has done to s itself.
-
-    Parameters
-    ----------
-    z, error
-        (k,) multipliers and their rounding errors.
-    zero
-        Positions of those of zero modes.
-    least
-        How far rounding moves log z of a double zero.
+    A multiplier on the unit circle within its rounding error counts as on it; so does that of a mode at 0, or
+    on the axis, within what rounding has done to the mode itself.
     """
-    allowance = error.copy()
-    allowance[zero] = np.maximum(allowance[zero], np.expm1(least))
-    excess = np.abs(z) - 1.0
+    allowance = numerical.error.copy()
+    own = np.flatnonzero(modes.undecided & (matched.partner >= 0))
+    moved = np.expm1(np.minimum(np.maximum(modes.error[own], modes.split) * step, 1.0))
+    np.maximum.at(allowance, matched.partner[own], moved)
+    excess = np.abs(numerical.z) - 1.0
     return np.where(np.abs(excess) <= allowance, 0.0, excess)
 
 
-def _culprit(
-    j: int, modes: Modes, numerical: Multipliers, owner: dict[int, int], names: tuple[str, ...]
-) -> str:
-    if j in owner:
-        return f"mode {mode_text(modes.s[owner[j]])}, damped in the system,"
-    variable = names[int(np.abs(numerical.vectors[:, j]).argmax())]
-    return f"a spurious mode of the scheme (mostly in {variable})"
+def stable_and_radius(excess: np.ndarray) -> tuple[bool, float]:
+    """Return whether no multiplier is outside the unit circle, and the largest |z|; see `excess_of`."""
+    if not len(excess):
+        return True, 0.0
+    return bool((excess <= 0.0).all()), float((1.0 + excess).max())

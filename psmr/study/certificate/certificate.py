@@ -10,6 +10,7 @@ import numpy as np
 
 from psmr.integrate.schemes.scheme import Scheme as Scheme
 from psmr.pencil.modes.damping import DampingLimit, changed_most
+from psmr.pencil.modes.verdict import Verdict
 
 if TYPE_CHECKING:
     from psmr.pencil.deformation.report import Deformation
@@ -25,23 +26,28 @@ class AtStep:
         Which step: the longest, the median one, the median one of the quiet part.
     h
         The step in s.
-    stable
-        Whether no numerical mode grows with it; None where that is not judged.
-    mode_numerical, deformation
-        As in `Certificate`.
-    hidden
-        As in `Certificate`, with this step.
-    mode
+    stability
+        The verdict with it.
+    mode_numerical, deformation, mode
         As in `Certificate`.
     """
 
     which: str
     h: float
-    stable: bool | None
+    stability: Verdict
     mode_numerical: complex | None = None
     deformation: float | None = None
-    hidden: tuple[complex, ...] = ()
     mode: complex | None = None
+
+    @property
+    def stable(self) -> bool | None:
+        """As in `Certificate`, with this step."""
+        return self.stability.stable
+
+    @property
+    def hidden(self) -> tuple[complex, ...]:
+        """As in `Certificate`, with this step."""
+        return self.stability.hidden
 
     def __str__(self) -> str:
         words = [] if self.stable is not False else ["unstable"]
@@ -65,11 +71,18 @@ class Certificate:
     ----------
     scheme, partition
         One line each; the partition of a single-rate scheme says that there is none.
+    stability
+        The pencil's verdict in fields, a `psmr.pencil.modes.verdict.Verdict`: of a scheme that chose its
+        steps the worst one at any of them, with what is hidden at any; None where nothing was computed.
     verdict
-        The pencil's verdict, one sentence; "" where nothing was computed.
+        `stability` in one sentence; "" where nothing was computed.
     stable
         Whether no numerical mode grows; None where nothing was computed, and where the equations read the
         time and a mode of theirs grows while it is held.
+    growing
+        Modes of the system that grow, in 1/s and rad/s, one of each pair, by more than 2 % in the run.
+    hidden
+        Those of them that the scheme damps or does not show, at one of the steps at least.
     spectral_radius
         Largest magnitude of an eigenvalue of one macro step; None where nothing was computed.
     mode, mode_numerical
@@ -79,12 +92,8 @@ class Certificate:
         Relative deformation of that mode, a fraction.
     least_stable
         The numerical mode of largest real part (1/s, rad/s), modes at zero left out.
-    growing
-        Modes of the system that grow, in 1/s and rad/s, one of each pair.
-    hidden
-        Those of them that the scheme damps or does not show, at one of the steps at least.
     note
-        Why nothing was computed, or what else should be known.
+        Why nothing was computed, or what else should be known, beside the notes of `stability`.
     subject
         Which system was linearised, and where.
     at_steps
@@ -100,8 +109,7 @@ class Certificate:
 
     scheme: str
     partition: str
-    verdict: str = ""
-    stable: bool | None = None
+    stability: Verdict | None = None
     spectral_radius: float | None = None
     mode: complex | None = None
     mode_numerical: complex | None = None
@@ -112,20 +120,58 @@ class Certificate:
     at_steps: tuple[AtStep, ...] = ()
     report: Deformation | None = field(default=None, compare=False, repr=False)
     prediction: str = ""
-    growing: tuple[complex, ...] = ()
-    hidden: tuple[complex, ...] = ()
     columns: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
-    def record(self) -> dict[str, Any]:
-        """Return the fields by name, `report` and `columns` left out."""
-        found = asdict(replace(self, report=None, columns=None))
-        del found["report"], found["columns"]
-        return found
+    @property
+    def verdict(self) -> str:
+        """The verdict in one sentence; see above."""
+        return "" if self.stability is None else str(self.stability)
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether no numerical mode grows; see above."""
+        return None if self.stability is None else self.stability.stable
+
+    @property
+    def growing(self) -> tuple[complex, ...]:
+        """Modes of the system that grow; see above."""
+        return () if self.stability is None else self.stability.growing
+
+    @property
+    def hidden(self) -> tuple[complex, ...]:
+        """Those of them that the scheme damps or does not show."""
+        return () if self.stability is None else self.stability.hidden
 
     @property
     def blames_scheme(self) -> bool:
         """Whether the scheme is unstable on a system that is not."""
-        return self.stable is False and not self.verdict.startswith("Unstable, as the system is")
+        return self.stability is not None and self.stability.blames_scheme
+
+    def over(self, t_end: float) -> Certificate:
+        """Return the certificate of a run to t_end in s, in which what hardly grows is a note."""
+        if self.stability is None or t_end >= self.stability.t_end:
+            return self
+        steps = tuple(replace(step, stability=step.stability.over(t_end)) for step in self.at_steps)
+        return replace(self, stability=self.stability.over(t_end), at_steps=steps)
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields by name and what follows from them, `report` and `columns` left out."""
+        found = asdict(replace(self, report=None, columns=None))
+        del found["report"], found["columns"]
+        for steps, step in zip(found["at_steps"], self.at_steps, strict=True):
+            del steps["stability"]
+            steps |= {"stable": step.stable, "hidden": step.hidden}
+        found["note"] = self._noted()
+        names = ("verdict", "stable", "growing", "hidden")
+        found["stability"] = None if self.stability is None else self.stability.kind.value
+        return found | {name: getattr(self, name) for name in names}
+
+    @property
+    def unhiding(self) -> str:
+        """What would show an instability that is hidden, in words."""
+        if self.at_steps:
+            return "take an h_max below the step that hides it"
+        return "take smaller steps, or the method TM"
 
     def judged(self, scheme: Scheme) -> Scheme:
         """Return the scheme that was judged: of one that chose its steps that of the first of `at_steps`."""
@@ -133,7 +179,7 @@ class Certificate:
 
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""
-        if not self.verdict:
+        if self.stability is None:
             return (f"not computed: {self.note}", *self._setting())
         least = (
             ()
@@ -142,10 +188,15 @@ class Certificate:
         )
         steps = tuple(f"at {step}" for step in self.at_steps)
         lines = (self.verdict, *self._dominant(), *steps, *least, *self._setting())
-        return (*lines, f"note: {self.note}") if self.note else lines
+        note = self._noted()
+        return (*lines, f"note: {note}") if note else lines
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _noted(self) -> str:
+        notes = () if self.stability is None else self.stability.notes
+        return " ".join(filter(None, (*notes, self.note)))
 
     def _setting(self) -> tuple[str, str]:
         return f"partition: {self.partition}", f"scheme: {self.scheme}"

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -14,11 +15,13 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.pencil.modes.verdict import Kind
 from psmr.study.certificate.certificate import AtStep, Certificate, mode_text
 from psmr.study.certificate.step_sizes import HELD, reads_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
+    from psmr.pencil.deformation.one_step import OneStepModes
     from psmr.pencil.deformation.report import Deformation, Glance
 
 
@@ -35,6 +38,9 @@ class Judge(Protocol):
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000
 
+# Of several steps the worst one decides.
+SEVERITY = {Kind.STABLE: 0, Kind.HELD: 1, Kind.SYSTEM: 2, Kind.SCHEME: 3, Kind.UNUSABLE: 4}
+
 
 def certify(
     system: System,
@@ -45,6 +51,7 @@ def certify(
     any_size: bool = True,
     steps: Mapping[str, float] | None = None,
     judge: Judge | None = None,
+    t_end: float | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
 
@@ -70,6 +77,9 @@ def certify(
     judge
         What judges a scheme, with the methods of `Judge`; `psmr.deformation` on the linearised system where
         left out.
+    t_end
+        Length of the run in s: what grows by no more than 2 % in it is a note of the certificate, and no
+        verdict. Where left out whatever grows at all counts.
 
     Raises
     ------
@@ -91,11 +101,14 @@ def certify(
         )
     found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
     certificate = replace(_with_time_held(found, system), subject=subject)
-    if warn and certificate.stable is False:
+    certificate = certificate if t_end is None else certificate.over(t_end)
+    if not warn:
+        return certificate
+    if certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
-    if warn and certificate.hidden:
+    if certificate.hidden:
         warnings.warn(_concealed(certificate), PsmrWarning, stacklevel=3)
-    if warn and certificate.prediction:
+    if certificate.prediction:
         warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=3)
     return certificate
 
@@ -106,33 +119,19 @@ def _with_time_held(certificate: Certificate, system: System) -> Certificate:
     A source that moves, as a ripple, has no equilibrium: with the time held the motion is a constant, and a
     mode that grows beside it says nothing of the motion. What the scheme does to a mode it says all the same.
     """
-    if not certificate.verdict or not reads_time(system):
+    if certificate.stability is None or not reads_time(system):
         return certificate
     note = (
         f"The equations read the time, so that there is no equilibrium: linearised is the system {HELD}, and "
         f"what follows is of that system. {certificate.note}".rstrip()
     )
-    certificate = replace(
-        certificate,
-        growing=(),
-        hidden=(),
-        at_steps=tuple(replace(step, hidden=()) for step in certificate.at_steps),
-    )
-    if certificate.stable is not False or certificate.blames_scheme:
-        return replace(certificate, note=note)
-    return replace(
-        certificate,
-        stable=None,
-        verdict="Not judged: the equations read the time, and what grows while it is held says nothing.",
-        note=note,
-        at_steps=tuple(replace(step, stable=None) for step in certificate.at_steps),
-    )
+    steps = tuple(replace(step, stability=step.stability.with_time_held()) for step in certificate.at_steps)
+    return replace(certificate, stability=certificate.stability.with_time_held(), at_steps=steps, note=note)
 
 
 def _objection(certificate: Certificate, system: System, scheme: Scheme, linear: LinearDae | None) -> str:
     """Return the warning of a verdict that is bad, with what to do about it where the scheme is at fault."""
-    when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
-    words = f"the pencil says {when}: {certificate.verdict} Scheme: {scheme}"
+    words = f"the pencil says {_when(certificate)}: {certificate.verdict} Scheme: {scheme}"
     if not certificate.blames_scheme:
         return words
     if certificate.at_steps:
@@ -143,12 +142,14 @@ def _objection(certificate: Certificate, system: System, scheme: Scheme, linear:
 
 def _concealed(certificate: Certificate) -> str:
     """Return the warning of an instability of the system that the scheme hides."""
-    when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
     return (
-        f"the pencil says {when}: the scheme hides an instability of {certificate.subject}, mode "
-        f"{mode_text(certificate.hidden[0])}. Scheme: {certificate.scheme}; take smaller steps, or the "
-        "method TM"
+        f"the pencil says {_when(certificate)}: the scheme hides an instability of {certificate.subject}, "
+        f"mode {mode_text(certificate.hidden[0])}. Scheme: {certificate.scheme}; {certificate.unhiding}"
     )
+
+
+def _when(certificate: Certificate) -> str:
+    return "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
 
 
 def _judged(
@@ -202,44 +203,41 @@ def _of_steps(
         except PsmrError as error:
             notes.append(f"Not judged with a step of {h:.4g} s: {error}")
     at_steps = tuple(
-        AtStep(
-            which,
-            h,
-            glances[h].stable,
-            glances[h].mode_numerical,
-            glances[h].deformation,
-            glances[h].hidden,
-            first.mode,
-        )
+        AtStep(which, h, glance.stability, glance.mode_numerical, glance.deformation, first.mode)
         for which, h in steps.items()
-        if h in glances
+        if (glance := glances.get(h)) is not None
     )
-    worst = next((h for h, glance in glances.items() if not glance.stable), used)
-    verdict = first.verdict if worst == used else judge.deformation(scheme.at_step(worst)).verdict
-    stable = all(step.stable for step in at_steps)
+    worst = max((step.stability for step in at_steps), key=lambda found: SEVERITY[found.kind])
+    hidden = tuple(dict.fromkeys(s for step in at_steps for s in step.hidden))
     return replace(
         first,
         scheme=str(scheme),
-        stable=stable,
-        verdict=verdict,
+        stability=replace(worst, hidden=hidden),
         note=" ".join(filter(None, notes)),
         at_steps=at_steps,
-        hidden=tuple(dict.fromkeys(s for step in at_steps for s in step.hidden)),
     )
 
 
 @dataclass(frozen=True)
 class _Whole:
-    """The pencil of a linearised system: each scheme's step operator as a whole."""
+    """The pencil of a linearised system, whose modes are found once for all steps of one-step methods."""
 
     linear: LinearDae
+
+    @cached_property
+    def _modes(self) -> OneStepModes:
+        from psmr.pencil.deformation.one_step import OneStepModes
+
+        return OneStepModes.of(self.linear)
 
     def deformation(self, scheme: Scheme) -> Deformation:
         from psmr.pencil.deformation.deformation import deformation
 
         # Beyond LARGEST the least damped mode and the outermost multipliers.
-        modes = None if self.linear.n + self.linear.m <= LARGEST else 1
-        return deformation(self.linear, scheme, modes=modes)
+        small = self.linear.n + self.linear.m <= LARGEST
+        if small and scheme.tableau is not None and self.linear.delays is None:
+            return self._modes.deformation(scheme)
+        return deformation(self.linear, scheme, modes=None if small else 1)
 
     def glance(self, scheme: Scheme) -> Glance:
         return self.deformation(scheme).glance()
@@ -268,16 +266,13 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
     return Certificate(
         scheme,
         partition,
-        verdict=report.verdict,
-        stable=glance.stable,
+        stability=report.stability,
         spectral_radius=float(report.spectral_radius),
         mode=None if k is None else complex(columns["real"][k], columns["imag"][k]),
         mode_numerical=glance.mode_numerical,
         deformation=glance.deformation,
         least_stable=least,
-        note=" ".join(report.warnings),
+        note=" ".join(report.others),
         report=report,
         prediction=report.prediction,
-        growing=report.growing,
-        hidden=report.hidden,
     )

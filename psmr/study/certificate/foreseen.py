@@ -19,7 +19,7 @@ def foreseen(system: System, scheme: Scheme, certificate: Certificate | None) ->
 
     Without a verdict, as beyond 2,000 variables, the multiplier of largest magnitude is looked for.
     """
-    if certificate is not None and certificate.verdict:
+    if certificate is not None and certificate.stability is not None:
         words = f"The pencil said before the run: {certificate.verdict}" if certificate.blames_scheme else ""
     else:
         words = _largest(system, scheme)

@@ -46,6 +46,11 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     return steps
 
 
+def since(t: NDArray[np.float64], begin: float) -> NDArray[np.float64]:
+    """Return the accepted times from the instant of an event on, the second of the two that it has."""
+    return t[np.searchsorted(t, begin, "right") - 1 :]
+
+
 HELD = "with the time held"
 """What `System.linearise` does with the time, in words."""
 

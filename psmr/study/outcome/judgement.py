@@ -9,7 +9,7 @@ from typing import Literal
 
 from psmr.base.errors import few
 from psmr.pencil.modes.damping import sentences_on
-from psmr.pencil.modes.verdict import mode_text
+from psmr.pencil.modes.verdict import Kind, mode_text
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.outcome import Outcome
@@ -24,12 +24,6 @@ MARGIN = 0.9
 """Part of the limit of the error beyond which a run is amber.
 
 The run from which it is estimated has up to a tenth of the error itself.
-"""
-
-GROWTH = 0.02
-"""Part by which a mode without an oscillation grows over a run, below which that is no reason.
-
-A frequency that drifts for minutes without a governor is no instability of a run of ten seconds.
 """
 
 
@@ -86,7 +80,8 @@ def judge_run(
     doubts
         What else of the run is not right, a sentence each.
     """
-    limit = outcome.criteria.damping
+    limit, t_end = outcome.criteria.damping, outcome.t_end
+    certificates = [certificate.over(t_end) for certificate in certificates]
     out_of_step = outcome.lost is not None or bool(outcome.slips)
     found = [finding for finding in outcome.findings if finding.what not in HEADLINES]
     red = [finding.sentence for finding in found if finding.colour == "red"]
@@ -96,14 +91,14 @@ def judge_run(
         for certificate in certificates
         if certificate.blames_scheme
     ]
-    amber = [sentence for certificate in certificates for sentence in _hidden(certificate, outcome.t_end)]
+    amber = [sentence for certificate in certificates for sentence in _hidden(certificate)]
     for certificate in certificates:
         amber += sentences_on(certificate.changed_damping(limit), limit, _short(certificate))
     broken = next((certificate for certificate in certificates if certificate.prediction), None)
     if broken is not None:
         amber.append(f"{broken.prediction} This is said of {broken.subject}.")
     amber += _on_error(error, outcome.criteria.error)
-    amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
+    amber += [sentence for certificate in certificates for sentence in _on_system(certificate)]
     if not certificates:
         amber.append("There is no certificate: none was requested.")
     amber += doubts
@@ -128,24 +123,18 @@ def judge_run(
     return Judgement(colour, outcome.headline, (*red, *amber), known)
 
 
-def _grown(modes: Sequence[complex], t_end: float) -> list[complex]:
-    """Return those of some modes that oscillate, or grow by a part that shows over a run to t_end in s."""
-    return [mode for mode in modes if mode.imag or mode.real * t_end > GROWTH]
-
-
-def _hidden(certificate: Certificate, t_end: float) -> list[str]:
+def _hidden(certificate: Certificate) -> list[str]:
     """Return a sentence on an instability of the system that the scheme hides; nothing without one."""
-    hidden = _grown(certificate.hidden, t_end)
-    if not hidden:
+    if not certificate.hidden:
         return []
-    mode = hidden[0]
+    mode = certificate.hidden[0]
     hertz = f" ({mode.imag / (2.0 * math.pi):.3g} Hz)" if mode.imag else ""
     step = next((step for step in certificate.at_steps if step.hidden), None)
     at = "" if step is None else f" at {step.which}, {step.h:.4g} s"
+    remedy = f"{certificate.unhiding[0].upper()}{certificate.unhiding[1:]}"
     return [
-        f"The scheme hides an instability of the {_short(certificate)}{at}: mode "
-        f"{mode_text(mode)}{hertz} grows in the system and decays in this run. Take smaller steps, or the "
-        "method TM."
+        f"The scheme hides an instability of the {_short(certificate)}{at}: mode {mode_text(mode)}{hertz} "
+        f"grows in the system and decays in this run. {remedy}."
     ]
 
 
@@ -167,12 +156,14 @@ def _short(certificate: Certificate) -> str:
     return certificate.subject.partition(",")[0].removeprefix("the ")
 
 
-def _on_system(certificate: Certificate, t_end: float) -> list[str]:
+def _on_system(certificate: Certificate) -> list[str]:
     """Return what is wrong with a system itself, and where nothing is known of it."""
+    if certificate.stability is None:
+        return [f"No certificate for {certificate.subject}: {certificate.note}."]
     subject = f"The {_short(certificate)}"
-    shown = [mode for mode in _grown(certificate.growing, t_end) if mode not in certificate.hidden]
+    shown = [mode for mode in certificate.growing if mode not in certificate.hidden]
     if shown:
         return [f"{subject} is itself unstable: mode {mode_text(shown[0])} grows."]
-    if certificate.stable is False and not certificate.blames_scheme and not certificate.growing:
+    if certificate.stability.kind is Kind.SYSTEM and not certificate.growing:
         return [f"{subject} is itself unstable: {certificate.verdict}"]
-    return [] if certificate.verdict else [f"No certificate for {certificate.subject}: {certificate.note}."]
+    return []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from psmr.base.errors import InputError, PsmrError
@@ -9,6 +12,7 @@ from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.modes.damping import damping_ratio
+from psmr.pencil.modes.verdict import Growth, Kind, Verdict
 from psmr.pencil.operator.periodic import DENSE
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.record.modes_over_period import PeriodicModes, longest, modes_over_period
@@ -61,14 +65,13 @@ def certificate_over_period(run: Recorded, span: Span, subject: str) -> Certific
     s = columns["real"] + 1j * columns["imag"]
     made = columns["real_numerical"] + 1j * columns["imag_numerical"]
     blamed = modes.spectral_radius > (1.0 + GROWS) * max(1.0, modes.exact_spectral_radius)
-    growing = (s[s.real > SLOWEST] if span is run.spans[-1] else s[:0]).tolist()
+    growing = (s.real > SLOWEST) & (span is run.spans[-1])
     k = _dominant(s)
     shown = None if k is None or np.isnan(made[k]) else complex(made[k])
     return Certificate(
         str(run.scheme),
         _partition(run),
-        verdict=_verdict(modes, blamed, bool(growing)),
-        stable=not (blamed or growing),
+        stability=_verdict(modes, s, made, blamed, growing),
         spectral_radius=modes.spectral_radius,
         mode=None if k is None else complex(s[k]),
         mode_numerical=shown,
@@ -76,10 +79,6 @@ def certificate_over_period(run: Recorded, span: Span, subject: str) -> Certific
         least_stable=complex(made[np.nanargmax(made.real)]) if np.isfinite(made).any() else None,
         note=_note(modes, s, made, columns["deformation"]),
         subject=f"{subject}, over the period from {modes.begin:.6g} s",
-        growing=tuple(growing),
-        hidden=tuple(
-            z for z, z_h in zip(s.tolist(), made.tolist(), strict=True) if z in growing and z_h.real <= 0
-        ),
         columns=columns,
     )
 
@@ -95,16 +94,49 @@ def _dominant(s: np.ndarray) -> int | None:
     return int(swings[np.argmin(damping_ratio(s[swings]))]) if swings.size else None
 
 
-def _verdict(modes: PeriodicModes, blamed: bool, growing: bool) -> str:
-    radii = f"{modes.spectral_radius:.5f}, in the system itself {modes.exact_spectral_radius:.5f}"
-    period = f"a period of {1e3 * modes.period:.4g} ms"
-    if blamed:
-        return f"Unstable: over {period} the largest multiplier is {radii}."
-    if growing:
-        return f"Unstable, as the system is: over {period} the largest multiplier is {radii}."
-    return (
-        f"Numerically stable at h = {modes.scheme.step:.6g} s: over {period}, {modes.steps} steps, the"
-        f" largest multiplier is {radii}."
+@dataclass(frozen=True)
+class VerdictOverPeriod(Verdict):
+    """A verdict over a period; its step in s is the period.
+
+    Attributes
+    ----------
+    h, steps
+        Step in s of the scheme, and how many make the period.
+    radius, exact_radius
+        Largest multiplier over the period of the scheme, and of the system itself.
+    """
+
+    h: float = math.nan
+    steps: int = 0
+    radius: float = math.nan
+    exact_radius: float = math.nan
+
+    def __str__(self) -> str:
+        radii = f"{self.radius:.5f}, in the system itself {self.exact_radius:.5f}"
+        period = f"a period of {1e3 * self.step:.4g} ms"
+        if self.kind is Kind.STABLE:
+            return (
+                f"Numerically stable at h = {self.h:.6g} s: over {period}, {self.steps} steps, the"
+                f" largest multiplier is {radii}."
+            )
+        as_system = "" if self.blames_scheme else ", as the system is"
+        return f"Unstable{as_system}: over {period} the largest multiplier is {radii}."
+
+
+def _verdict(
+    modes: PeriodicModes, s: np.ndarray, made: np.ndarray, blamed: bool, growing: np.ndarray
+) -> VerdictOverPeriod:
+    largest = Growth(complex(modes.spectral_radius))
+    return VerdictOverPeriod(
+        modes.period,
+        tuple(s[growing].tolist()),
+        tuple(s[growing & (made.real <= 0.0)].tolist()),
+        shown=Growth(None, complex(s[growing][0])) if growing.any() else None,
+        blamed=largest if blamed else None,
+        h=modes.scheme.step,
+        steps=modes.steps,
+        radius=modes.spectral_radius,
+        exact_radius=modes.exact_spectral_radius,
     )
 
 

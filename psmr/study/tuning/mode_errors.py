@@ -13,21 +13,18 @@ from scipy.sparse.linalg import SuperLU
 from psmr.base.errors import InputError, SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.integrate.tableaux.tableaux import TABLEAUX
-from psmr.pencil.deformation.one_step import stability_function
 from psmr.pencil.deformation.refine import ACCEPTED, Refinement
+from psmr.pencil.deformation.spectra import spectra_of
 from psmr.pencil.deformation.step_judge import refuse_unstable, refuse_unstable_at_size
 from psmr.pencil.deformation.table import deformation_columns
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.matching import REPRESENTED, Match, match, status_of, unwrapped_logarithm
+from psmr.pencil.modes.matching import REPRESENTED, Match, status_of, unwrapped_logarithm
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, ShiftInvert
-from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
-from psmr.pencil.modes.verdict import excess_of, mode_text, stable_and_radius
+from psmr.pencil.modes.spectrum import Modes, modes_of
+from psmr.pencil.modes.verdict import mode_text, stable_and_radius
 from psmr.pencil.operator.outermost import outermost
 from psmr.pencil.operator.step_map import step_map
-from psmr.pencil.operator.step_operator import step_operator
 from psmr.study.tuning.tuning import Target
 
 NAMES = ("relative_deformation", "damping_error", "frequency_error")
@@ -123,12 +120,10 @@ class EveryMode:
         A scheme has no operator at steps above a delay that it cannot read, either.
         """
         try:
-            numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
+            found = spectra_of(self.linear, scheme, self.modes)
         except (SingularError, SchemeError):
             return None, False
-        matched = match(self.modes, numerical, scheme.step)
-        excess = excess_of(self.modes, numerical, matched, scheme.step)
-        return matched, stable_and_radius(excess)[0]
+        return found.matched, stable_and_radius(found.excess)[0]
 
 
 def _band(modes: Modes, target: Target) -> NDArray[np.bool_]:
@@ -236,10 +231,8 @@ class ChosenModes:
     def _shown_by(self, scheme: Scheme):  # type: ignore[no-untyped-def]
         """Return what gives a mode as a scheme shows it in 1/s, None where it does not."""
         h = scheme.step
-        if isinstance(scheme, SingleRate):
-            return lambda mode: _shown(
-                mode.s, complex(stability_function(TABLEAUX[scheme.method], np.array([h * mode.s]))[0]), h
-            )
+        if (tableau := scheme.tableau) is not None:
+            return lambda mode: _shown(mode.s, complex(tableau.stability_function(h * mode.s)), h)
         try:
             refinement = Refinement(self.linear, scheme, step_map(self.linear, scheme))
         except (SingularError, SchemeError):
