@@ -189,12 +189,13 @@ class PointRunner:
         small = system.n + system.m <= LARGEST and system.n > 0
         if run is None or not small or not isinstance(scheme.at_step(1.0), SingleRate):
             return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
-        steps = judged_steps(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
+        end = run.outcome.t_end
+        steps = judged_steps(run.taken, [change.t for change in run.changes if change.t < end])
         if system.delays:
-            return certify(system, scheme, warn=False, steps=steps)
+            return certify(system, scheme, warn=False, steps=steps, t_end=end)
         # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
         modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
-        return certify(system, scheme, warn=False, steps=steps, judge=modes)
+        return certify(system, scheme, warn=False, steps=steps, judge=modes, t_end=end)
 
     def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:
         return recipe_with(self.sweep.study.recipe, choices).scheme(system.linearise())

@@ -1,12 +1,14 @@
 """What a run keeps: chosen signals, every k-th step, in memory or not, written while it goes."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import psmr
+from psmr.errors import PsmrWarning, SimulationError
 from tests.internals import csv_floats_module as csv_floats
 from tests.internals import detection_module as detection
 
@@ -39,6 +41,59 @@ def test_outcome_and_certificates_do_not_depend_on_what_is_kept(whole, kept, sys
     assert kept.outcome == thin.outcome == whole.outcome
     assert kept.certificate_after == thin.certificate_after == whole.certificate_after
     assert kept.judgement == whole.judgement
+
+
+PARTS = [
+    {"record": ["bus*.v", "*.omega"]},
+    {"record": "G1.delta"},
+    {"every": 7},
+    {"record": psmr.Record("bus5.v", every=1000)},
+    {"record": psmr.Record(memory=0.001)},
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "events", "scheme"),
+    [
+        ("wscc9", [FAULT], psmr.VariableStep()),
+        ("wscc9", [], psmr.VariableStep(1e-3)),
+        ("wscc9", [FAULT, psmr.LoadTrip(5, 1.4, 0.3)], psmr.VariableStep(1e-5, "ESDIRK43")),
+        ("kundur", [psmr.LoadTrip(7, 1.0, 0.05)], psmr.VariableStep()),
+        ("kundur/thyristor", [psmr.LineTrip("line7-8-2", 0.5)], psmr.VariableStep(h_max=0.7)),
+        ("wscc9/sauer-pai", [psmr.SetPoint("AVR2", "v_ref", 0.5, 0.01)], psmr.SingleRate("BEM", 0.05)),
+    ],
+)
+def test_what_is_kept_decides_nothing(case, events, scheme):
+    """Steps, certificates, error, colour and reasons are those of the run, known while it goes."""
+    system = psmr.build(psmr.case(case))
+
+    def run(**choices):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = psmr.simulate(system, scheme, 2.0, events, **choices)
+        return found, [str(w.message) for w in caught if issubclass(w.category, PsmrWarning)]
+
+    whole, said = run()
+    for part in PARTS:
+        kept, words = run(**part)
+        assert kept.certificates == whole.certificates
+        assert [c.at_steps for c in kept.certificates] == [c.at_steps for c in whole.certificates]
+        assert kept.judgement == whole.judgement
+        assert words == said
+        if scheme.chooses_steps:
+            np.testing.assert_array_equal(kept.taken, whole.t)
+
+
+def test_a_run_that_fails_is_certified_at_its_steps_whatever_was_kept():
+    system = psmr.build(psmr.case("wscc9"))
+    failed = []
+    for part in ({}, {"every": 5}):
+        with pytest.raises(SimulationError, match="50 steps") as caught:
+            psmr.simulate(system, psmr.VariableStep(most_steps=50), 5.0, [FAULT], partial=True, **part)
+        failed.append(caught.value.partial)
+    assert failed[1].certificate == failed[0].certificate
+    assert failed[1].certificate.at_steps
+    assert failed[1].judgement == failed[0].judgement
 
 
 def test_loss_of_synchronism_is_seen_whatever_is_kept(system):

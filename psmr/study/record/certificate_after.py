@@ -13,7 +13,7 @@ from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.certificate.certify import LARGEST, certify
-from psmr.study.certificate.step_sizes import HELD, judged_steps, reads_time
+from psmr.study.certificate.step_sizes import HELD, judged_steps, reads_time, since
 from psmr.study.events.spans import altered, system_in
 from psmr.study.record.certificate_over_period import certificate_over_period
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
@@ -48,7 +48,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         return None
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
-    steps = judged_steps(run.t[span.rows]) if scheme.chooses_steps and run.whole else None
+    steps = judged_steps(since(run.taken, span.t)) if scheme.chooses_steps else None
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.moves:
@@ -62,7 +62,9 @@ def certificate_after(run: Recorded) -> Certificate | None:
         linear = last.linearise()
         if found is not None:
             linear = in_turning_frame(last, linear, found.turning)
-        return certify(last, scheme, f"{what}, {place}", warn=False, linear=linear, steps=steps)
+        return certify(
+            last, scheme, f"{what}, {place}", warn=False, linear=linear, steps=steps, t_end=run.outcome.t_end
+        )
     except InputError as error:  # a limit that moves holds a state there
         return Certificate(str(scheme), "", note=str(error), subject=what)
 

@@ -60,6 +60,8 @@ class ReducedRecord:
         Of how many accepted steps one was kept.
     sampled
         Voltages and speeds at some points, by which the error of the run is estimated.
+    taken
+        (K,) times in s of every accepted point of a scheme that chooses its steps, otherwise none.
     """
 
     names: tuple[str, ...]
@@ -69,6 +71,7 @@ class ReducedRecord:
     ends: tuple[tuple[Reals, Reals], tuple[Reals, Reals]]
     every: int
     sampled: Sampled
+    taken: Reals
 
 
 class Recorded(Protocol):
@@ -94,6 +97,8 @@ class Recorded(Protocol):
     def estimated_error(self) -> GlobalError: ...  # noqa: D102
     @property
     def kept(self) -> ReducedRecord | None: ...  # noqa: D102
+    @property
+    def taken(self) -> NDArray: ...  # noqa: D102
     @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]: ...  # noqa: D102
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.signals.signals import Signals, of_voltage, quantity
@@ -40,9 +41,10 @@ class Recording:
         What follows the run before it, and knows its spans.
     samples
         Among what it follows by, for the estimate of the error.
-    exact
-        Whether the algebraic variables of what is kept are solved anew from the states: the scheme solves
-        them no more accurately than its tolerance.
+    scheme
+        That of the run. Where it follows its error the algebraic variables of what is kept are solved anew
+        from the states: it solves them no more accurately than its tolerance. Where it chooses its steps
+        their times are kept, all of them.
 
     Attributes
     ----------
@@ -55,7 +57,7 @@ class Recording:
     ends = False
 
     def __init__(
-        self, system: System, record: Record, detection: Detection, samples: Samples, exact: bool
+        self, system: System, record: Record, detection: Detection, samples: Samples, scheme: Scheme
     ) -> None:
         self.system, self.record, self._samples = system, record, samples
         self.writers: list[Writer] = []
@@ -67,6 +69,7 @@ class Recording:
         self.names_y = tuple(name for name in system.names_y if name in chosen)
         own = {*self.names_x, *self.names_y}
         self.computed = tuple(name for name in self.names if name in chosen and name not in own)
+        self._taken = Table(0, record.memory * MIB) if scheme.chooses_steps else None
         self._table = Table(len(own) + len(self.computed), record.memory * MIB)
         columns = (*self.names_x, *self.names_y, *self.computed)
         self._columns = _Columns(system, self._signals, dict.fromkeys((*columns, *self.names)))
@@ -74,7 +77,7 @@ class Recording:
         self._own = [place[name] for name in columns]
         self._written = [place[name] for name in self.names]
         states = set(system.names_x)
-        self._exact = exact and any(name not in states for name in (*columns, *self.names))
+        self._exact = scheme.follows_error and any(name not in states for name in (*columns, *self.names))
         self._left: list[float] = []
         self._detection = detection
         self._spans: list[Span] = []
@@ -105,6 +108,8 @@ class Recording:
             self._first = points[0, :n].copy(), points[0, n:].copy()
         self._last = points[-1, :n].copy(), points[-1, n:].copy()
         self._until = float(t[-1])
+        if self._taken is not None:
+            self._taken.append(t, points[:, :0])
         angles = self._columns.angles(points)
         kept = (self._count + np.arange(len(t))) % self.record.every == 0
         self._count += len(t)
@@ -120,6 +125,11 @@ class Recording:
     def last_time(self) -> float:
         """Time in s of the last point."""
         return self._until
+
+    @property
+    def taken(self) -> Reals:
+        """(K,) times in s of every accepted point of a scheme that chooses its steps, otherwise none."""
+        return np.empty(0) if self._taken is None else self._taken.rows()[:, 0].copy()
 
     def finish(self) -> None:
         """Keep the last point, which is always kept."""
@@ -160,6 +170,7 @@ class Recording:
             (self._first, self._last),
             self.record.every,
             self._samples.result(),
+            self.taken,
         )
         return rows[:, 0], rows[:, 1:a], rows[:, a:b], kept
 

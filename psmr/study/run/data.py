@@ -196,6 +196,11 @@ class RunData:
         return (self.x[0], self.y[0]), (self.x[-1], self.y[-1])
 
     @property
+    def taken(self) -> NDArray[np.float64]:
+        """(K,) times in s of every accepted point of a scheme that chooses its steps, whatever was kept."""
+        return self.t if self.kept is None else self.kept.taken
+
+    @property
     def whole(self) -> bool:
         """Whether every accepted point and variable was kept, with the system: points between can be had."""
         return self.kept is None and self.system is not None

@@ -93,6 +93,7 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
     """
     system, recording = setup.system, setup.recording
     t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
+    taken = t
     names_x, names_y = system.names_x, system.names_y
     acted = tuple((change.t, change.label) for change in trajectory.acted if change.protects)
     first, end = (x[0], y[0]), float(t[-1]) if recording is None else recording.last_time
@@ -101,9 +102,10 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
     if recording is not None:
         outcome = Outcome.of(setup.detectors, setup.criteria, end, setup.stopped, acted, failure, parts)
         t, x, y, kept = recording.result(outcome)
+        taken = kept.taken
         names_x, names_y = recording.names_x, recording.names_y
     if setup.certify and setup.scheme.chooses_steps:
-        certificate = _certificate_of_steps(setup, t, [span.t for span in spans if span.changes])
+        certificate = _certificate_of_steps(setup, taken, [span.t for span in spans if span.changes])
     return Run(
         t=t,
         x=x,
@@ -203,12 +205,13 @@ def _without_effect(system: System, change: Change, last: Span, now: Span) -> st
     return ""
 
 
-def _certificate_of_steps(setup: Setup, t: NDArray[np.float64], events: Iterable[float]) -> Certificate:
+def _certificate_of_steps(setup: Setup, taken: NDArray[np.float64], events: Iterable[float]) -> Certificate:
     """Return the certificate at the steps that were taken; (K,) times in s."""
-    # Of a run that keeps some of its points only, the steps are not known.
-    whole = setup.record is None or setup.record.every == 1
-    steps = judged_steps(t, [event for event in events if event < t[-1]]) if whole else None
-    return certify(at_start(setup.system), setup.scheme, any_size=setup.certify == "always", steps=steps)
+    end = float(taken[-1])
+    steps = judged_steps(taken, [event for event in events if event < end])
+    return certify(
+        at_start(setup.system), setup.scheme, any_size=setup.certify == "always", steps=steps, t_end=end
+    )
 
 
 def _acted(changes: Sequence[Change]) -> str:

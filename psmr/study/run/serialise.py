@@ -48,7 +48,7 @@ MAKERS = {
 """What makes a class of component from another one."""
 
 OWN = re.compile(
-    r"(partitioning|psmr\.(dae|integrate|papers|devices|pencil\.deformation"
+    r"(partitioning|psmr\.(dae|integrate|papers|devices|pencil\.(deformation|modes)"
     r"|study\.(certificate|criteria|events|detectors|outcome|record|run)))(\.[a-z_0-9]+)*"
 )
 """Modules of psmr in which the classes stand of which a run consists."""

@@ -255,7 +255,7 @@ def set_up(
     detection = Detection(system, while_it_goes, monitors, islanding and actions is not None, late)
     recording = None
     if wanted is not None:
-        recording = Recording(system, wanted, detection, samples, scheme.follows_error)
+        recording = Recording(system, wanted, detection, samples, scheme)
     return Setup(
         system=system,
         scheme=scheme,

@@ -121,7 +121,7 @@ def simulate(
         check_size(setup.system, setup.scheme, setup.t_end, setup.record, all)
     certificate = None
     if certify and not scheme.chooses_steps:
-        certificate = _certify(system, scheme, any_size=certify == "always")
+        certificate = _certify(system, scheme, any_size=certify == "always", t_end=setup.end)
     try:
         with setup.files(transaction):
             trajectory = integrate(
