@@ -45,10 +45,62 @@ def test_two_terminal(read, mode, set_point, compounded):
         assert current == pytest.approx(1.2)
     else:
         assert (p_r if set_point > 0 else p_i) == pytest.approx(30.0)
-    # Two bridges behind 100 kV * 1.02 pu * 0.2 and 20 kV * 1.0 pu.
+    # Two bridges of 5 ohms behind 100 kV * 1.02 pu * 0.2 and 20 kV * 1.0 pu.
     for load, volts, ac in ((rectifier, v_i + 5 * current, 20.4), (inverter, v_i, 20.0)):
-        factor = volts / (2 * 3 * np.sqrt(2) / np.pi * ac)
-        assert load.q_mvar == pytest.approx(abs(load.p_mw) * np.tan(np.arccos(factor)))
+        angle = np.arccos((volts + 2 * 3 / np.pi * 5 * current) / (2 * 3 * np.sqrt(2) / np.pi * ac))
+        assert load.q_mvar == pytest.approx(abs(load.p_mw) * tangent(angle, 5 * current / ac), rel=1e-6)
+
+
+def tangent(angle, x):
+    """Tangent of the phase of the first harmonic of the current of a bridge, whose valves' currents commute.
+
+    From the crossing of two phase voltages on the current of one grows as cos(angle) - cos(theta), to the
+    whole where that is sqrt(2) x, and falls 120 degrees later in the same way; the voltage is highest 60
+    degrees after the crossing.
+    """
+    theta = np.linspace(0.0, 2 * np.pi, 400_001)
+    rise = np.clip((np.cos(angle) - np.cos(np.minimum(theta, np.pi))) / (np.sqrt(2) * x), 0.0, 1.0)
+    current = rise - np.interp(theta - 2 * np.pi / 3, theta, rise, left=0.0)
+    first = np.trapezoid(current * np.exp(-1j * theta), theta)
+    return np.tan(np.angle(np.exp(-1j * np.pi / 3) / first))
+
+
+def test_the_margin_angle_at_its_end(read):
+    """A pole of a public system (jbarberia/PSSE34to33, sadi.raw, solved by PSS/E 34.6), at its stored voltages.
+
+    GAMMX = GAMMN = 17 degrees hold the margin angle where VSCHD would ask for 17.76: (V_d0 cos 17 - drop)
+    gives 2.53833 kA and -1462.54 MW. The stored voltages balance with 809.5 and 799.8 Mvar a pole.
+    """
+    first = "'5',1,10.47,1530.0,600.0,558.0,10.47,0.1,'R',0.0,100,1.0"
+    ends = (
+        f"2,4,17.5,12.5,0.0,6.134,{500.0 * 0.99391 / 1.02!r},0.2546,0.996,1.25,0.925,0.0125,0,0,0,'1',0.0\n"
+        f"3,4,17.0,17.0,0.0,5.689,{345.0 * 1.03939!r},0.3536,1.0375,1.305,0.966,0.0125,0,0,0,'1',0.0"
+    )
+    with pytest.warns(PsmrWarning):
+        rectifier, inverter = (load for load in read(two_terminal_dc=f"{first}\n{ends}").loads if load.held)
+    assert (rectifier.p_mw, inverter.p_mw) == (1530.0, pytest.approx(-1462.54, abs=0.005))
+    assert rectifier.q_mvar == pytest.approx(809.5, abs=1.0)
+    assert inverter.q_mvar == pytest.approx(799.8, abs=0.05)
+    # Capacitors in series change the angle: it is left as VSCHD asks for.
+    with pytest.warns(PsmrWarning):
+        other = read(two_terminal_dc=f"{first}\n{ends}".replace("'1',0.0", "'1',2.0"))
+    assert [load.p_mw for load in other.loads if load.held][1] == pytest.approx(-1461.92, abs=0.005)
+
+
+def test_margin_angles_within_their_ends(read):
+    """IEEE 300 (LLNL/GridDyn, written by PSS/E): its stored voltages need 34.37 and 40.25 Mvar.
+
+    VSCHD is held by a margin angle of 20.13 degrees. By the power factor V_d / V_d0 alone it is 34.48, 40.30.
+    """
+    first = "'1',1,6.2,-100.0,460.0,300.0,0.0,0.1,I"
+    ends = (
+        f"2,4,20,15,0,6.8,{115 * 1.0435 / 1.02!r},0.7478,0.99365,1.5,0.51,0.00625\n"
+        f"3,4,18,20,0,6.8,{115 * 0.99819!r},0.7478,0.935,1.5,0.51,0.00625"
+    )
+    with pytest.warns(PsmrWarning):
+        held = [load for load in read(two_terminal_dc=f"{first}\n{ends}").loads if load.held]
+    assert held[1].p_mw == pytest.approx(-100.0)
+    assert [load.q_mvar for load in held] == pytest.approx((34.37, 40.25), abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,18 @@
 """DC lines of a PSS/E RAW file as the powers that their converters take from the AC network.
 
 A line is held at what the file schedules, in the power flow and in a run. A two-terminal line has
-line-commutated converters: with the DC voltage V_d and the ideal no-load voltage V_d0 = N (3 sqrt(2)/pi) E
-the power factor is V_d / V_d0 at both ends, where N is the number of bridges and E = TR EBAS v / TAP the
-voltage behind the transformer, at the voltage v that the file stores for the bus. Source: Kundur (1994),
-section 10.3; fields and units: Siemens PTI, PSS/E Program Operation Manual, two-terminal and VSC DC line
-data.
+line-commutated converters. With N bridges in series, the voltage E = TR EBAS v / TAP behind the transformer
+at the voltage v that the file stores for the bus, and the ideal no-load voltage V_d0 = N (3 sqrt(2)/pi) E,
+
+    V_d = V_d0 cos(a) - N (3/pi X + 2 R) I,    cos(a) - cos(a + u) = sqrt(2) X I / E,
+    tan(phi) = (2 u + sin 2a - sin 2(a + u)) / (cos 2a - cos 2(a + u)),
+
+where a is the firing angle of a rectifier and the margin angle of an inverter, u the overlap. The inverter
+holds VSCHD by its margin angle, and that at GAMMX or GAMMN where it comes to an end within a step of its tap:
+a whole step is what the tap of a solved file would have taken. Sources: Kundur (1994), section 10.3; E. W.
+Kimbark, Direct Current Transmission (1971), chapter 3, for the power factor; fields and units: Siemens PTI,
+PSS/E Program Operation Manual, two-terminal and VSC DC line data. Evidence: stored solutions of PSS/E
+(docs/formats.md).
 """
 
 from __future__ import annotations
@@ -21,6 +28,10 @@ from psmr.files.psse.record import PsseRecord
 _FAR = 9999.0
 """The default of limits of reactive power."""
 _NO_LOAD = 3 * math.sqrt(2) / math.pi
+_STEP = 0.00625
+"""The default of STP, a step of a converter's tap."""
+_NONE = 0.1
+"""Reactance in ohms of capacitors in series with a converter below which they have no part."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +77,21 @@ def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list
     scheduled = first.positive("VSCHD")
     r, set_point, compounded = first.real("RDC"), first.real("SETVL"), first.real("RCOMP", 0.0)
     first.require(r >= 0, "RDC", "must be >= 0")
+    power = abs(set_point)
+    # What the resistance carries to the end whose power is given.
+    to_end = r if set_point >= 0 else 0.0
+    rectifier, inverter = (Bridges.of(line, "IP", "NB", voltage) for line in ends)
     # VSCHD is the voltage at a point RCOMP from the inverter, in kV; the current is in kA.
-    if mode == 2:
-        current = abs(set_point) / 1000
-        inverter = scheduled - current * compounded
-    elif set_point >= 0:
-        # P = (V_i + I r) I with V_i = VSCHD - I RCOMP.
-        current = _current(first, scheduled, r - compounded, set_point)
-        inverter = scheduled - current * compounded
-    else:
-        current = _current(first, scheduled, -compounded, -set_point)
-        inverter = scheduled - current * compounded
-    rectifier = inverter + current * r
+    current = power / 1000 if mode == 2 else _current(first, scheduled, to_end - compounded, power)
+    volts = scheduled - current * compounded
+    angle = inverter.at_its_end(volts, current)
+    if angle is not None:
+        held = inverter.no_load * math.cos(angle)
+        current = current if mode == 2 else _current(first, held, to_end - inverter.drop, power)
+        volts = held - inverter.drop * current
     return [
-        line_commutated(line, "IP", "NB", rectifier if k == 0 else inverter, current, 1 - 2 * k, voltage)
-        for k, line in enumerate(ends)
+        rectifier.drawn(volts + current * r, current, 1),
+        inverter.drawn(volts, current, -1),
     ]
 
 
@@ -93,44 +104,89 @@ def _current(record: PsseRecord, volts: float, ohms: float, power: float) -> flo
     return 2 * power / (volts + math.sqrt(square))
 
 
-def line_commutated(
-    line: PsseRecord,
-    at: str,
-    in_series: str,
-    volts: float,
-    current: float,
-    sign: int,
-    voltage: dict[int, float],
-) -> Drawn:
-    """Return what a line-commutated converter takes at a DC voltage in kV and current in kA.
+@dataclass(frozen=True)
+class Bridges:
+    """The bridges of a line-commutated converter, in series.
 
-    `at` and `in_series` are the fields of its bus and of its number of bridges, `sign` is 1 for a rectifier
-    and -1 for an inverter, `voltage` are stored ones in pu by bus.
+    Attributes
+    ----------
+    line, at, in_series
+        Its record, and the fields of its bus and of its number of bridges.
+    bus
+        Number of its bus.
+    no_load
+        Ideal no-load voltage of all bridges in kV.
+    drop, overlap
+        Resistance in ohms by which the DC voltage falls; cos(a) - cos(a + u) per kA.
     """
-    bus, bridges = line.bus(at), line.whole(in_series)
-    line.require(bridges >= 0, in_series, "must be > 0, the number of bridges in series")
-    line.require(bus in voltage, at, "there is no bus with this number")
-    no_load = 0.0
-    if bridges:
+
+    line: PsseRecord
+    at: str
+    in_series: str
+    bus: int
+    no_load: float
+    drop: float
+    overlap: float
+
+    @classmethod
+    def of(cls, line: PsseRecord, at: str, in_series: str, voltage: dict[int, float]) -> Bridges:
+        """Return those of a record; `voltage` are stored ones in pu by bus."""
+        bus, count = line.bus(at), line.whole(in_series)
+        line.require(count >= 0, in_series, "must be > 0, the number of bridges in series")
+        line.require(bus in voltage, at, "there is no bus with this number")
+        if not count:
+            return cls(line, at, in_series, bus, 0.0, 0.0, 0.0)
+        x, r = line.real("XC", 0.0), line.real("RC", 0.0)
         ac = line.positive("EBAS") * line.positive("TR", 1.0) / line.positive("TAP", 1.0) * voltage[bus]
-        no_load = bridges * _NO_LOAD * ac
-    line.require(
-        bridges == 0 or no_load >= volts / 2,
-        "EBAS",
-        f"must give a no-load voltage of at least the {volts:.4g} kV of the line; with {in_series}, TR, TAP"
-        f" and the bus voltage it is {no_load:.4g} kV",
-    )
-    if no_load < volts:
-        what = f"{in_series}, EBAS, TR, TAP and the bus voltage give a no-load voltage of {no_load:.4g} kV"
-        warnings.warn(
-            f"{line.where}: {what}, below the {volts:.4g} kV of the line; the converter is taken to draw no"
-            " reactive power",
-            PsmrWarning,
-            stacklevel=5,
+        drop = count * (3 / math.pi * x + 2 * r)
+        return cls(line, at, in_series, bus, count * _NO_LOAD * ac, drop, math.sqrt(2) * x / ac)
+
+    def cosine(self, volts: float, current: float) -> float:
+        """Return the cosine of the angle at which it has a DC voltage in kV at a current in kA."""
+        return (volts + self.drop * current) / self.no_load if self.no_load else 1.0
+
+    def at_its_end(self, volts: float, current: float) -> float | None:
+        """Return the margin angle in rad at which it stays where that for a voltage is beyond ANMX or ANMN.
+
+        None where it is within them, where they are not given, and where a step of the tap goes before.
+        """
+        low, high = (math.radians(self.line.real(name, 0.0)) for name in ("ANMN", "ANMX"))
+        cosine = self.cosine(volts, current)
+        if not 0 < low <= high < math.pi / 2 or not -1 < cosine < 1 or self.line.real("XCAP", 0.0) > _NONE:
+            return None
+        angle = math.acos(cosine)
+        end = min(max(angle, low), high)
+        step = self.line.real("STP", _STEP) / self.line.real("TAP", 1.0)
+        return end if end != angle and abs(math.cos(end) / cosine - 1) <= step else None
+
+    def drawn(self, volts: float, current: float, sign: int) -> Drawn:
+        """Return what it takes at a DC voltage in kV and current in kA; `sign` is -1 for an inverter."""
+        self.line.require(
+            self.no_load >= volts / 2 or not self.no_load,
+            "EBAS",
+            f"must give a no-load voltage of at least the {volts:.4g} kV of the line; with {self.in_series},"
+            f" TR, TAP and the bus voltage it is {self.no_load:.4g} kV",
         )
-    power = volts * current
-    reactive = math.sqrt(max((no_load * current) ** 2 - power**2, 0.0))
-    return Drawn(line, bus, sign * power, reactive)
+        power = volts * current
+        if self.no_load < volts:
+            what = f"{self.in_series}, EBAS, TR, TAP and the bus voltage give a no-load voltage of"
+            warnings.warn(
+                f"{self.line.where}: {what} {self.no_load:.4g} kV, below the {volts:.4g} kV of the line; the"
+                " converter is taken to draw no reactive power",
+                PsmrWarning,
+                stacklevel=5,
+            )
+            return Drawn(self.line, self.bus, sign * power, 0.0)
+        return Drawn(self.line, self.bus, sign * power, power * self._tangent(volts, current))
+
+    def _tangent(self, volts: float, current: float) -> float:
+        """Return Q / P; by the power factor V_d / V_d0 alone where there is no overlap to be had."""
+        cosine = min(self.cosine(volts, current), 1.0)
+        behind = cosine - self.overlap * current
+        if not -1 < behind < cosine:
+            return math.sqrt(max((self.no_load / volts) ** 2 - 1, 0.0))
+        a, both = math.acos(cosine), math.acos(behind)
+        return (2 * (both - a) + math.sin(2 * a) - math.sin(2 * both)) / (math.cos(2 * a) - math.cos(2 * both))
 
 
 def voltage_source(lines: Sequence[PsseRecord]) -> list[Drawn]:

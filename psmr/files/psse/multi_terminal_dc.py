@@ -6,7 +6,7 @@ converter (VCONV, of the negative pole VCONVN) holds its DC voltage at SETVL kV;
 
     (V_a - V_b) I = P for each converter,    G V = I for the DC network,
 
-and the reactive powers from the power factor V_d / V_d0, as for two terminals. Source: Siemens PTI, PSS/E
+and the reactive powers from the angles at which the converters have these, as for two terminals. Source: Siemens PTI, PSS/E
 Program Operation Manual, multi-terminal DC line data.
 """
 
@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.files.psse.dc_lines import Drawn, line_commutated
+from psmr.files.psse.dc_lines import Bridges, Drawn
 from psmr.files.psse.record import PsseRecord
 
 ITERATIONS = 50
@@ -58,7 +58,8 @@ def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> li
     drawn = []
     for record, v, current in zip(converters, volts, amperes, strict=True):
         sign = 1 if v * current >= 0 else -1
-        drawn.append(line_commutated(record, "IB", "N", abs(float(v)), abs(float(current)), sign, voltage))
+        bridges = Bridges.of(record, "IB", "N", voltage)
+        drawn.append(bridges.drawn(abs(float(v)), abs(float(current)), sign))
     return drawn
 
 

@@ -102,7 +102,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     line = "I" if version < 31 else "NAME"
     source = "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS SMAX IMAX PWF MAXQ MINQ REMOT"
     source += " NREG RMPCT" if newest else " RMPCT"
-    converter = "IP NB ANMX ANMN RC XC EBAS TR TAP"
+    converter = f"IP NB ANMX ANMN RC XC EBAS TR TAP TMX TMN STP IC {'ND ' if newest else ''}IF IT ID XCAP"
     layout = {
         "bus": "I NAME BASKV IDE AREA ZONE OWNER VM VA NVHI NVLO EVHI EVLO",
         "load": "I ID STATUS AREA ZONE PL QL IP IQ YP YQ OWNER SCALE INTRPT DGENP DGENQ DGENM",
