@@ -52,7 +52,7 @@ LONGEST = 2**30
 
 WINDOWS = "cp1252"
 """The encoding of files of programs that write in that of the system, Windows of the West: ISO 8859-1, and
-more."""
+more. Bytes that it has no letter for, of Chinese names or of a letter that was cut, become U+FFFD."""
 
 
 def read_utf8(path: str | Path, other: str | None = None) -> str:
@@ -87,11 +87,10 @@ def read_utf8(path: str | Path, other: str | None = None) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         what = f"{shown}:{line}: is not text in {name} (byte {error.start}, {raw[error.start]:#04x})"
-        text = _in(other, raw)
-        if text is not None:
-            warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)
-            return text
-        raise CaseError(f"{what}; save the file as UTF-8 or ASCII") from error
+        if other is None or encoding == "utf-16":
+            raise CaseError(f"{what}; save the file as UTF-8 or ASCII") from error
+        warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)
+        return raw.decode(other, errors="replace")
 
 
 def require_file(path: str | Path) -> None:
@@ -123,14 +122,6 @@ def _standard_input(stream: TextIO | None) -> bytes:
     if len(raw) > LONGEST:
         raise CaseError("-: standard input has more than 1 GiB; is it the right one?")
     return raw
-
-
-def _in(encoding: str | None, raw: bytes) -> str | None:
-    """Return the text that bytes are in an encoding, None where they are none."""
-    try:
-        return None if encoding is None else raw.decode(encoding)
-    except UnicodeDecodeError:
-        return None
 
 
 def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:

@@ -353,9 +353,11 @@ def test_encoding(read):
     ):
         case = read(raw_text().encode().replace(b"TWO", b"T\xe9O"))
     assert case.buses[1].name == read(raw_text().replace("TWO", "TéO")).buses[1].name
-    # A byte that is no letter in either.
-    with pytest.raises(CaseError, match=r"case\.raw:5: is not text in UTF-8 .*; save the file as UTF-8"):
-        read(raw_text().encode().replace(b"TWO", b"T\x81O"))
+    # Bytes that are no letter in either: GBK, and a letter in UTF-8 cut short.
+    for name in (b"T\x81O", "\u4e09\u5cfd".encode("gbk"), "\u534e\u534e".encode()[:5]):
+        with pytest.warns(PsmrWarning, match=r"case\.raw:5: is not text in UTF-8 .*; read as cp1252"):
+            case = read(raw_text().encode().replace(b"TWO", name))
+        assert [bus.number for bus in case.buses] == [bus.number for bus in read(raw_text()).buses]
     with pytest.raises(CaseError, match=r"case\.raw:5: has the control character '\\x00'"):
         read(raw_text().replace("TWO", "T\0O"))
     with pytest.raises(CaseError, match="empty"):
