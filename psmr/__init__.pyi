@@ -48,6 +48,7 @@ from .study.detectors.monitors import Island as Island
 from .study.detectors.monitors import VoltageCollapse as VoltageCollapse
 from .study.events import Fault as Fault
 from .study.events import GeneratorTrip as GeneratorTrip
+from .study.events import LineClose as LineClose
 from .study.events import LineTrip as LineTrip
 from .study.events import LoadRamp as LoadRamp
 from .study.events import LoadTrip as LoadTrip

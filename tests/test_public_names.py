@@ -146,6 +146,7 @@ def right_calls(it):
         "Fault": {"bus": 5, "start": 0.1, "clear": 0.2},
         "GeneratorTrip": {"generator": 1, **start},
         "GeneratorTrips": start,
+        "LineClose": {"line": "5-7", **start},
         "LineTrip": {"line": "5-7", **start},
         "OpenPhases": {"line": "5-7", **start},
         "When": {"condition": "bus5.v < 0.7", "event": psmr.LineTrip("5-7", start=0.0)},

@@ -59,6 +59,7 @@ PUBLIC: Mapping[str, str] = {
     **dict.fromkeys(("backwardeuler", "impliciteuler", "be", "bem"), 'SingleRate("BEM", h=0.005)'),
     **dict.fromkeys(("fixedstep", "constantstep"), 'SingleRate("TM", h=0.005)'),
     **dict.fromkeys(("gentrip", "machinetrip", "generatoroutage"), "GeneratorTrip"),
+    **dict.fromkeys(("closeline", "linereclose", "branchclose"), "LineClose"),
     **dict.fromkeys(("branchtrip", "lineoutage", "opening"), "LineTrip"),
     **dict.fromkeys(("loadcase", "load", "read", "open"), "read_case"),
     **dict.fromkeys(("run", "solve"), "simulate"),

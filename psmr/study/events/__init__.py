@@ -5,7 +5,7 @@ take new values or devices leave service; everything it names is looked up there
 error before any time is simulated. The system it is given is the one that the events before it have left.
 """
 
-from psmr.study.events.branch import LineTrip, OpenPhases
+from psmr.study.events.branch import LineClose, LineTrip, OpenPhases
 from psmr.study.events.event import Event
 from psmr.study.events.fault import Fault
 from psmr.study.events.generator import GeneratorTrip
@@ -19,6 +19,7 @@ __all__ = [
     "Event",
     "Fault",
     "GeneratorTrip",
+    "LineClose",
     "LineTrip",
     "LoadRamp",
     "LoadTrip",

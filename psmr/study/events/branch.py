@@ -17,7 +17,7 @@ from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import can_have_poles, has_poles
 from psmr.network.sequence.equivalents import Values, dependent_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
-from psmr.study.events.event import check_after, check_choice, check_fraction, check_time
+from psmr.study.events.event import Lasting, check_after, check_choice, check_fraction, check_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -68,19 +68,67 @@ class LineTrip:
         return self.reclose
 
     def changes(self, system: System) -> tuple[Change, ...]:
-        """Return the trip and the reclosing.
+        """Return the trip and the reclosing; of a branch that is out of service already the closing alone.
 
         Raises
         ------
         EventError
-            When the branch is not there or is out of service already.
+            When the branch is not there, or is out of service already and is not closed.
         """
-        line = in_service(system, find_branch(system, self.line, str(self)), str(self)).name
+        branch = find_branch(system, self.line, str(self))
+        if self.reclose is not None and system.parameter(branch.name, "status") == 0:
+            return LineClose(branch.name, self.reclose).changes(system)
+        line = in_service(system, branch, str(self)).name
         opened = opening(system, line, self.at_zero, str(self))
         first = Change(self.start, parameters=opened, label=f"{line} tripped")
         if self.reclose is None:
             return (first,)
         return first, Change(self.reclose, parameters=closing(system, line), label=f"{line} reclosed")
+
+
+@explains_keywords(EventError)
+@dataclass(frozen=True)
+class LineClose(Lasting):
+    """A line or transformer that is out of service is closed.
+
+    Parameters
+    ----------
+    line
+        Branch by its buses, ``"5-7"``, or by name, ``"line5-7"``: one that the case has out of service
+        (``status = 0``), or that an event before has tripped.
+    start
+        Time of the closing in s, in all phases at once.
+
+    Raises
+    ------
+    EventError
+        For a time that is not a number or is below zero.
+    """
+
+    kind: ClassVar[str] = "line-close"
+
+    line: str
+    start: float
+
+    def __post_init__(self) -> None:
+        settle_fields(self, EventError)
+        check_time(self, "start", self.start)
+
+    def __str__(self) -> str:
+        return f"closing of {line_words(self.line)}"
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the closing.
+
+        Raises
+        ------
+        EventError
+            When the branch is not there, or is in service already.
+        """
+        line = find_branch(system, self.line, str(self)).name
+        if system.parameter(line, "status") == 1:
+            raise EventError(f"{self}: {line} is in service already at t = {self.start:g} s; drop the event")
+        return (Change(self.start, parameters=closing(system, line), label=f"{line} closed"),)
 
 
 def opening(system: System, line: str, at_zero: bool | None, what: str) -> Values:
@@ -145,7 +193,10 @@ def in_service(system: System, branch: Branch, what: str) -> Branch:
         When it is out of service already.
     """
     if system.parameter(branch.name, "status") == 0:
-        raise EventError(f"{what}: {branch.name} is out of service already; a trip of it would do nothing")
+        raise EventError(
+            f"{what}: {branch.name} is out of service already; a trip of it would do nothing (a LineClose"
+            " closes it)"
+        )
     return branch
 
 

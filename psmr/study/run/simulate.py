@@ -57,8 +57,8 @@ def simulate(
     t_end
         Length of the run in s; it must be given.
     events
-        `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `OpenPhases`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
-        `ParameterStep`, `TimeSeries`, `When`; checked together before the run.
+        `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `LineClose`, `OpenPhases`, `GeneratorTrip`,
+        `ShuntSwitch`, `SetPoint`, `ParameterStep`, `TimeSeries`, `When`; checked together before the run.
     start
         (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent
         with x.
