@@ -84,7 +84,7 @@ psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.dyr_static_var: StaticVarRecords
 psmr.files.psse.entries: entries unwrapped
 psmr.files.psse.free_format: split
-psmr.files.psse.joined: join
+psmr.files.joined: join
 psmr.files.psse.load_layout: KINDS RECORDS
 psmr.files.psse.raw_layout: sections
 psmr.files.psse.rawx: SECTIONS
@@ -164,7 +164,7 @@ psmr.network.synthetic.chain: chain
 psmr.network.synthetic.typical: typical_module
 psmr.network.synthetic.typical_plant: TypicalPlant
 psmr.network.topology.dead_parts: DeadParts
-psmr.network.topology.network: voltage_places
+psmr.network.topology.network: find_branch find_bus voltage_places
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
 psmr.papers.shi_rojas.micro_steps: BASES NODES amplification>smes_amplification

@@ -50,6 +50,10 @@ LAST_GROUP = 10**9
 """Largest number of an area or a zone."""
 
 
+ALIASES = "aliases"
+"""What a bus's device says of its other names (`Device.data`): one a line."""
+
+
 class Bus(Component):
     """A bus: voltage phasor v_re + j v_im, the sum of injected currents, and a fault admittance to ground.
 

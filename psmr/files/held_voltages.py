@@ -71,6 +71,52 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
     ]
 
 
+def of_one_plant(generators: Sequence[GeneratorRow], joined: Sequence[tuple[int, int]]) -> list[GeneratorRow]:
+    """Return generators that hold one voltage at all buses that branches without impedance join.
+
+    PSS/E has one voltage there. Of several set-points a slack's is held, then that of the bus of the lowest
+    number: the one that a stored solution has, where the file holds buses 3106 and 30003 at 1.02 and 1.00
+    (docs/formats.md).
+
+    Parameters
+    ----------
+    generators
+        The rows.
+    joined
+        The buses at both ends of each branch without impedance.
+
+    Warns
+    -----
+    PsmrWarning
+        For each group of buses whose generators ask for different voltages, with what is held.
+    """
+    ends = {bus for pair in joined for bus in pair}
+    held: dict[int, float] = {}
+    holding: dict[int, list[GeneratorRow]] = {}
+    for row in generators:
+        bus = row.control_bus or row.bus
+        if row.control != "pq" and bus in ends:
+            holding.setdefault(bus, []).append(row)
+    for group in connected_parts(sorted(ends), joined):
+        rows = [row for bus in sorted(group & holding.keys()) for row in holding[bus]]
+        if len(group & holding.keys()) < 2 or len({row.v for row in rows}) == 1:
+            continue
+        deciding = next((row for row in rows if row.control == "slack"), rows[0])
+        held |= dict.fromkeys(group, deciding.v)
+        words = ", ".join(f"{row.name} {row.v:g} at bus {row.control_bus or row.bus}" for row in rows)
+        reason = "the swing's" if deciding.control == "slack" else "that of the lowest bus number"
+        warnings.warn(
+            f"{rows[-1].place}: generators ask for different voltages of buses that branches without"
+            f" impedance join ({words}); all hold {deciding.v:g}, {reason}: give them one set-point",
+            PsmrWarning,
+            stacklevel=3,
+        )
+    return [
+        row if row.control == "pq" else replace(row, v=held.get(row.control_bus or row.bus, row.v))
+        for row in generators
+    ]
+
+
 def reachable(
     generators: Sequence[GeneratorRow], buses: Sequence[BusRow], branches: Sequence[BranchRow]
 ) -> list[GeneratorRow]:

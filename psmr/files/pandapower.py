@@ -137,7 +137,7 @@ def _loads_that_follow_the_voltage(net: Any, number: list[int], known: set[int])
         p_zip, q_zip = _parts(row, "p"), _parts(row, "q")
         if (p_zip, q_zip) != (_POWER, _POWER):
             p, q = float(row.p_mw * row.scaling), float(row.q_mvar * row.scaling)
-            rows.append(LoadRow(bus, p, q, p_zip, q_zip, v_0=1.0, name=f"load{bus}-{index}"))
+            rows.append(LoadRow(bus, p, q, p_zip, q_zip, 0.0, 0.0, f"load{bus}-{index}", v_0=1.0))
     return rows
 
 
@@ -165,7 +165,7 @@ def _loads(
     for i in inside:
         power = complex(bus[i, _PD], bus[i, _QD]) + given[number[i]]
         if abs(power) > _TINY:
-            rows.append(LoadRow(number[i], power.real, power.imag, _POWER, _POWER))
+            rows.append(LoadRow(number[i], power.real, power.imag, _POWER, _POWER, v_min=0.0))
     return rows
 
 

@@ -6,6 +6,7 @@ The case is built from the network's own tables, in ohms and kV, and not through
   the SV profile) where it has one; a transformer of three windings and a boundary line have one more each;
 - taps are where the stored solution has them; a line between two nominal voltages is a transformer;
 - of a branch that is open at one end its admittances stay at the other;
+- buses that a line without impedance joins are one;
 - what a boundary line carries is a load at its boundary; the two of a tie line meet there;
 - generators hold the voltage of the bus that they regulate, or their power, and so do static var
   compensators; the slack is the generator whose stored power is farthest from its target, else the largest.
@@ -16,6 +17,7 @@ Direct current is refused.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,8 +25,10 @@ from typing import Any
 
 import pandas as pd
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.energised import energised
+from psmr.files.held_voltages import agreed, of_one_plant
+from psmr.files.joined import Joint, join
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
@@ -33,6 +37,8 @@ POWER = (0.0, 0.0, 1.0)
 DIRECT_CURRENT = ("hvdc_lines", "vsc_converter_stations", "lcc_converter_stations", "dc_nodes")
 MISSED = 1e-3
 """Stored less target power in MW that tells a slack."""
+NONE, STANDS_IN = 1e-8, 1e-6
+"""Impedance in pu below which a branch has none, as in PowSyBl's load flow; what stands in behind a ratio."""
 EVEN = 1e-9
 """By how much the two ends of a line may differ, relatively, and be taken for equal."""
 
@@ -108,6 +114,7 @@ class _Network:
         self.transformers: list[TransformerRow] = []
         self.shunts: list[ShuntRow] = []
         self.loads: list[LoadRow] = []
+        self.zero: list[Joint] = []
         for bus, row in self.table("buses").iterrows():
             nominal = float(self.levels[row.voltage_level_id])
             self.number[str(bus)] = self.bus(nominal, row.v_mag, row.v_angle)
@@ -175,6 +182,15 @@ class _Network:
         first, second = (self.nominal[end] for end in ends)
         scale = BASE_MVA / second**2
         tap = second / (first * ratio)
+        if abs(z) * scale < NONE:
+            if math.isclose(tap, 1.0, abs_tol=1e-12) and angle == 0:
+                self.zero.append((*ends, name))
+                self.shunt(ends[0], shunts[0] * first**2, f"{name}-{ends[0]}")
+                self.shunt(ends[1], shunts[1] * second**2, f"{name}-{ends[1]}")
+                return
+            what = f"{name}: has a ratio and no impedance; x = {STANDS_IN:g} pu stands for it"
+            warnings.warn(what, PsmrWarning, stacklevel=2)
+            z = complex(0.0, STANDS_IN / scale)
         to_ground = [shunts[0] * second**2 / tap**2, shunts[1] * second**2]
         r, x = z.real * scale, z.imag * scale
         even = abs(to_ground[0] - to_ground[1]) <= EVEN * abs(to_ground[0])
@@ -209,7 +225,7 @@ class _Network:
 
     def load(self, bus: int, p: float, q: float, name: str) -> None:
         """Add a load of constant power."""
-        self.loads.append(LoadRow(bus, float(p), float(q), POWER, POWER, name=name))
+        self.loads.append(LoadRow(bus, float(p), float(q), POWER, POWER, v_min=0.0, name=name))
 
     def static(self) -> None:
         """Add loads, batteries and shunts."""
@@ -270,6 +286,12 @@ class _Network:
             "relays": [],
         }
         name = str(getattr(self.network, "id", "") or "PowSyBl network")
+        if self.zero:
+            joined = [(i, j) for i, j, _ in self.zero]
+            rows["generators"] = of_one_plant(rows["generators"], joined)
+            rows = join(rows, self.zero, BASE_MVA)
+            stored = {row.number: row.v for row in self.buses}
+            rows["generators"] = agreed(rows["generators"], stored)
         rows = energised(rows, name)
         tables = {name: tuple(table) for name, table in rows.items()}
         return Case(

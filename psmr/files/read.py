@@ -149,7 +149,7 @@ def read_case(
         ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 23 to 27 and 29 to 36), ``.rawx`` (PSS/E's JSON,
         versions 35 and 36) or ``.m`` (MATPOWER, versions 1 and 2). ``-`` is standard input.
     dynamics
-        DYR file with the plants' devices for a RAW file.
+        DYR file with the plants' devices for a RAW or MATPOWER file.
     skip_unknown_models
         For RAW and DYR: leave out devices that psmr has no model of, with a warning for each.
     frequency_hz
@@ -282,11 +282,11 @@ def _of_format(
             " the file, or say its format"
         )
     psse = suffix in (".raw", ".rawx", ".epc")
-    if dynamics is not None and not psse:
-        raise CaseError(f"{dynamics}: dynamic data belong to a .raw file; {path} has its own, or none")
+    if dynamics is not None and suffix == ".toml":
+        raise CaseError(f"{dynamics}: dynamic data belong to a .raw or .m file; {path} has its own")
     if frequency_hz is not None and suffix != ".m":
         raise CaseError(f"{path}: gives its own frequency; frequency_hz is for MATPOWER files")
-    if mechanical is not None and suffix == ".m":
+    if mechanical is not None and suffix == ".m" and dynamics is None:
         raise CaseError(f"{path}: has no machines; mechanical is for cases with dynamic data")
     if psse:
         from psmr.files.psse.raw import read_raw
@@ -303,7 +303,9 @@ def _of_format(
     if suffix == ".m":
         from psmr.files.matpower.read import read_matpower
 
-        return read_matpower(path, frequency_hz)
+        return read_matpower(
+            path, frequency_hz, dynamics, skip_unknown_models, net_unmodelled is not False, mechanical, own
+        )
     from psmr.files.toml.read_case import read_toml
 
     try:

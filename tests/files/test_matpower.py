@@ -1,13 +1,15 @@
 """MATPOWER case files: what is read, and the message for everything that can be wrong."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 
+import psmr
 from psmr import read_case
 from psmr.errors import CaseError, PsmrWarning
-from tests.internals import admittance
+from tests.internals import admittance, power_flow
 
 GOOD = """\
 function mpc = small
@@ -80,9 +82,80 @@ def test_frequency_is_said_or_warned_about(read):
         assert read(GOOD, frequency_hz=None).frequency_hz == 60.0
 
 
-def test_dynamics_belong_to_raw(read, tmp_path):
-    with pytest.raises(CaseError, match=r"dynamic data belong to a \.raw file"):
-        read(GOOD, dynamics=tmp_path / "x.dyr", frequency_hz=None)
+TWO = """function mpc = two
+mpc.version = '2'; mpc.baseMVA = 100;
+mpc.bus = [1 3 0 0 0 0 1 1 0 230 1 1.1 0.9; 2 2 20 5 0 0 1 1 0 230 1 1.1 0.9];
+mpc.gen = [
+1 0 0 99 -99 1 1000 1 99 0
+2 30 0 99 -99 1 100 1 99 0
+2 20 0 50 -50 1 50 1 50 0
+2 20 0 50 -50 1 50 0 50 0];
+mpc.branch = [1 2 0.01 0.2 0 0 0 0 0 0 1];
+"""
+GENROU = "'GENROU' {} 6.0 0.05 0.5 0.06 4 0 1.6 1.55 0.3 0.5 0.2 0.1 0.0 0.0 /\n"
+PLANTS = "".join(f"{bus} {GENROU.format(ident)}" for bus, ident in ((1, 1), (2, 1), (2, 2), (2, 3)))
+
+
+def test_a_dyr_file(read, tmp_path):
+    """Generators of a bus are 1, 2, ... in the order of mpc.gen; the run is that of the same RAW file."""
+    dyr = tmp_path / "x.dyr"
+    dyr.write_text(PLANTS + "2 'LDSHBL' 1 58.5 0.1 0.5 0 0 0 0 0 0 0.05 /\n")
+    case = read(TWO, dynamics=dyr, frequency_hz=60.0)
+    assert [(g.name, [d.type for d in g.devices]) for g in case.generators] == [
+        *((name, ["GENROU"]) for name in ("G1", "G2", "G2-2"))
+    ]
+    assert [row.devices[0].parameters["s_n"] for row in case.generators] == [1000.0, 100.0, 50.0]
+    assert case.mechanical == "power"
+    assert [(row.acts_on, row.device.type) for row in case.relays] == [("load2", "UnderFrequencyShedding")]
+    # As in PSS/E a run bends loads below 0.7 pu.
+    assert case.loads[0].v_min == 0.7
+    paths = psmr.write_case(case, tmp_path / "same.raw")
+    same = psmr.read_case(*paths)
+    events = [psmr.Fault(bus=2, start=0.1, clear=0.15, x=0.1)]
+    runs = [
+        psmr.simulate(psmr.build(c), psmr.SingleRate("TM", 0.005), 0.5, events, certify=False)
+        for c in (case, same)
+    ]
+    np.testing.assert_allclose(runs[0].values("*.omega"), runs[1].values("*.omega"), rtol=0, atol=1e-12)
+
+
+def test_a_machine_whose_reactance_the_network_has_not(read, tmp_path):
+    dyr = tmp_path / "x.dyr"
+    dyr.write_text(PLANTS.replace(f"1 {GENROU.format(1)}", "1 'GENCLS' 1 4 0 /\n", 1))
+    words = r"x\.dyr:1: GENCLS: its reactance is ZX of a RAW file, which .*small\.m:5 \(mpc\.gen\) has not"
+    with pytest.raises(CaseError, match=words):
+        read(TWO, dynamics=dyr, frequency_hz=60.0)
+
+
+def test_loads_keep_their_power_at_low_voltage(read):
+    """A load of 65 + j28 MVA behind j0.5 pu: V2 is the upper root of the quadratic of two buses, 0.65280.
+
+    Below 0.7 pu PSS/E bends the power (PQBRAK), MATPOWER does not; pandapower's runpp finds the same.
+    """
+    text = TWO.replace("2 2 20 5", "2 1 65 28").replace("2 30 0 99 -99 1 100 1", "2 30 0 99 -99 1 100 0")
+    text = text.replace("2 20 0 50 -50 1 50 1", "2 20 0 50 -50 1 50 0").replace("0.01 0.2", "0 0.5")
+    case = read(text, frequency_hz=60.0)
+    assert case.loads[0].v_min == 0.0
+    p, q, x = 0.65, 0.28, 0.5
+    half = 0.5 - q * x
+    square = half + np.sqrt(half**2 - x**2 * (p**2 + q**2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PsmrWarning)
+        flow = power_flow(case)
+    assert flow.v[1] == pytest.approx(np.sqrt(square), abs=1e-10)
+    assert flow.v[1] == pytest.approx(0.65280, abs=5e-6)
+    assert not flow.reduced
+
+
+@pytest.mark.parametrize(("high", "good"), [("-1e-8", True), ("-0.1", False)])
+def test_limits_that_cross_by_rounding(read, high, good):
+    text = TWO.replace("2 30 0 99 -99", f"2 30 0 {high} 0")
+    if good:
+        with pytest.warns(PsmrWarning, match=r"Qmax = -1e-08 is below Qmin = 0 by rounding; both are 0"):
+            assert read(text, frequency_hz=60.0).generators[1].q_max_mvar == 0.0
+    else:
+        with pytest.raises(CaseError, match=r"Qmax = -0\.1: must be at least Qmin = 0"):
+            read(text, frequency_hz=60.0)
 
 
 WRONG = {

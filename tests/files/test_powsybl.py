@@ -206,3 +206,23 @@ def test_its_own_load_flow_is_met(name, open_end):
     flow = power_flow(case, reactive_limits=False)
     for bus, v in zip(case.buses, flow.v, strict=True):
         assert bus.v is None or v == pytest.approx(bus.v, abs=1e-7)
+
+
+def test_lines_without_impedance():
+    """Their buses are one, with what the lines have to ground; the solution is that of a small impedance."""
+    small = Network().tables["lines"].assign(r=0.0, x=1e-4)
+    none = small.assign(x=0.0)
+    with pytest.warns(PsmrWarning, match=r"^line: 1-2: has no impedance; buses 1 and 2 are one, bus 1"):
+        case = from_powsybl(Network(lines=none))
+    ours, theirs = power_flow(case), power_flow(from_powsybl(Network(lines=small)))
+    assert [bus.number for bus in case.buses] == [1, 3, 4]
+    np.testing.assert_allclose(ours.voltage, theirs.voltage[[0, 2, 3]], rtol=0, atol=1e-7)
+    # A transformer without impedance keeps its ratio.
+    turned = Network().tables["2_windings_transformers"].assign(r_at_current_tap=0.0, x_at_current_tap=0.0)
+    with pytest.warns(PsmrWarning, match=r"^T: has a ratio and no impedance; x = 1e-06 pu stands for it"):
+        case = from_powsybl(Network(**{"2_windings_transformers": turned}))
+    assert [row.x for row in case.transformers if row.name == "T"] == pytest.approx([1e-6])
+
+
+def test_loads_keep_their_power_at_low_voltage():
+    assert {row.v_min for row in from_powsybl(Network()).loads} == {0.0}

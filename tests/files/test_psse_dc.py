@@ -66,7 +66,7 @@ def tangent(angle, x):
 
 
 def test_the_margin_angle_at_its_end(read):
-    """A pole of a public system (jbarberia/PSSE34to33, sadi.raw, solved by PSS/E 34.6), at its stored voltages.
+    """A pole of a public system (jbarberia/PSSE34to33, sadi.raw, PSS/E 34.6), at its stored voltages.
 
     GAMMX = GAMMN = 17 degrees hold the margin angle where VSCHD would ask for 17.76: (V_d0 cos 17 - drop)
     gives 2.53833 kA and -1462.54 MW. The stored voltages balance with 809.5 and 799.8 Mvar a pole.

@@ -162,7 +162,7 @@ def test_a_study_names_the_dynamic_data(psse, capsys, study_text):
             ("deformation", "{wscc9}/fault.toml", "--dynamics", "a.dyr"),
             "is a study, it has a field dynamics; give the option with a case file",
         ),
-        (("modes", "{case}", "--dynamics", "a.dyr"), "dynamic data belong to a .raw file"),
+        (("modes", "{case}", "--dynamics", "a.dyr"), "dynamic data belong to a .raw or .m file"),
         (("modes", "{case}", "--sequence", "a.seq"), "a SEQ file belongs to a .raw file"),
         (
             ("check", "{wscc9}/fault.toml", "--sequence", "a.seq"),

@@ -10,7 +10,7 @@ the file:
   out;
 - a branch with a ratio or a shift is a transformer; where its charging is not zero, half of it is behind the
   ratio, and the other half a shunt at the second bus;
-- loads are constant powers;
+- loads are constant powers, at any voltage;
 - an end of a DC line (``mpc.dcline``) in service is a generator that holds power and voltage.
 """
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,22 @@ from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed
 from psmr.files.matpower.statements import Line
 from psmr.files.matpower.text import read_fields
+from psmr.files.psse.dyr import Unit
+from psmr.files.psse.dyr_loads import LoadUnit
+from psmr.files.psse.with_dynamics import Key, with_dynamics
+from psmr.files.rounding import in_order
+from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.network.case.tables import (
+    POWER,
+    TORQUE,
+    BusRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    ShuntRow,
+    TransformerRow,
+)
 
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
 _GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
@@ -38,8 +53,16 @@ _DCLINE = ["fbus", "tbus", "status", "Pf", "Pt", "Qf", "Qt", "Vf", "Vt", "Pmin",
 _DCLINE += ["QminF", "QmaxF", "QminT", "QmaxT", "loss0", "loss1"]
 
 
-def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
-    """Return the case in a MATPOWER file.
+def read_matpower(
+    path: str | Path,
+    frequency_hz: float | None = None,
+    dynamics: str | Path | None = None,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
+    mechanical: str | None = None,
+    own: UserComponents = NONE,
+) -> Case:
+    """Return the case in a MATPOWER file, with the plants of a DYR file if one is given.
 
     Parameters
     ----------
@@ -47,6 +70,9 @@ def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
         File that ends in ``.m``.
     frequency_hz
         Nominal frequency, which the format does not have; 60 Hz, with a warning, when left out.
+    dynamics, skip_unknown_models, net_unmodelled, mechanical, own
+        See `psmr.files.psse.raw.read_raw`. The generators of a bus have the identifiers 1, 2, ... in the
+        order of ``mpc.gen``, the load of a bus has 1.
 
     Raises
     ------
@@ -67,10 +93,27 @@ def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
             stacklevel=2,
         )
     mistakes = Mistakes()
-    tables = _Tables(str(path), matrices, base.value, mistakes)
-    mistakes.finish()
+    # A run has PSS/E's low voltage: beside a fault no load can have its power.
+    tables = _Tables(str(path), matrices, base.value, mistakes, LoadRow.v_min if dynamics else 0.0)
     names = ("buses", "lines", "transformers", "shunts", "loads", "generators")
-    rows = energised({name: getattr(tables, name) for name in names}, str(path))
+    rows: dict[str, list[Any]] = {name: getattr(tables, name) for name in names} | {"relays": []}
+    if dynamics is not None:
+        units, loads, ends = tables.units, tables.load_units, [row for row in rows["generators"] if row.held]
+        rows = with_dynamics(
+            rows,
+            dynamics,
+            units,
+            loads,
+            {},
+            frequency_hz,
+            mistakes,
+            skip_unknown_models,
+            net_unmodelled,
+            own,
+        )
+        rows["generators"] += ends
+    mistakes.finish()
+    rows = energised(rows, str(path))
     stored = {row.number: row.v for row in tables.buses}
     rows["generators"] = agreed(rows["generators"], stored)
     return Case(
@@ -78,6 +121,8 @@ def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
         base_mva=base.value,
         frequency_hz=frequency_hz,
         source=str(path),
+        mechanical=mechanical or (TORQUE if dynamics is None else POWER),
+        modules=own.modules,
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
 
@@ -107,6 +152,17 @@ class _Row:
             raise self.error(name, "must be a finite number")
         return value
 
+    def limits(self, low: str, high: str) -> tuple[float, float]:
+        """Return two limits, of which the second must be at least the first, but for rounding."""
+        least, most = self.values[low], self.values[high]
+        found = in_order(least, most)
+        if found is None:
+            raise self.error(high, f"must be at least {low} = {least:g}")
+        if found != (least, most):
+            what = f"{high} = {most:g} is below {low} = {least:g} by rounding; both are {least:g}"
+            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=2)
+        return found
+
     def whole(self, name: str, choices: tuple[int, ...] = ()) -> int:
         value = self[name]
         if value != int(value) or abs(value) >= 1e9:
@@ -120,9 +176,11 @@ class _Tables:
     """The rows of a case, filled matrix by matrix."""
 
     def __init__(
-        self, path: str, matrices: Mapping[str, list[Line]], base: float, mistakes: Mistakes
+        self, path: str, matrices: Mapping[str, list[Line]], base: float, mistakes: Mistakes, v_min: float
     ) -> None:
-        self.base = base
+        self.base, self.v_min = base, v_min
+        self.units: dict[Key, Unit] = {}
+        self.load_units: list[LoadUnit] = []
         self.buses: list[BusRow] = []
         self.lines: list[LineRow] = []
         self.transformers: list[TransformerRow] = []
@@ -173,7 +231,9 @@ class _Tables:
         self.buses.append(BusRow(number, *voltage, area, zone, where=row.where))
         power = (0.0, 0.0, 1.0)
         if p or q:
-            self.loads.append(LoadRow(number, p, q, power, power, where=row.where))
+            load = LoadRow(number, p, q, power, power, self.v_min, where=row.where)
+            self.loads.append(load)
+            self.load_units.append(LoadUnit(number, "1", area, zone, 1, (load.name,)))
         if g or b:
             self.shunts.append(ShuntRow(number, g, b, where=row.where))
 
@@ -183,12 +243,12 @@ class _Tables:
         if rating < 0:
             raise row.error("mBase", "must be > 0 (0: as baseMVA)")
         count = self._next("generator", number)
+        unit = Unit(None, rating, 0.0, math.nan, False, row.where)
+        self.units[number, str(count)] = unit
         # MATPOWER: above zero is in service.
         if bus is None or row["status"] <= 0:
             return
-        low, high = (row.values[name] for name in ("Qmin", "Qmax"))
-        if not high >= low:
-            raise row.error("Qmax", f"must be at least Qmin = {low:g}")
+        low, high = row.limits("Qmin", "Qmax")
         kind = bus.whole("type")
         if kind != 1 and not row["Vg"] > 0:
             raise row.error("Vg", "must be > 0")
@@ -206,6 +266,7 @@ class _Tables:
             where=row.where,
         )
         self.generators.append(generator)
+        self.units[number, str(count)] = replace(unit, row=generator)
 
     def _add_branch(self, row: _Row) -> None:
         ends = [self._at(row, name) for name in ("fbus", "tbus")]
@@ -242,9 +303,7 @@ class _Tables:
         received = sent - row["loss0"] - row["loss1"] * sent
         name = f"dcline{i}-{j}" if count == 1 else f"dcline{i}-{j}-{count}"
         for bus, p, v, side in ((i, -sent, "Vf", "F"), (j, received, "Vt", "T")):
-            low, high = (row.values[f"{limit}{side}"] for limit in ("Qmin", "Qmax"))
-            if not high >= low:
-                raise row.error(f"Qmax{side}", f"must be at least Qmin{side} = {low:g}")
+            low, high = row.limits(f"Qmin{side}", f"Qmax{side}")
             if not row[v] > 0:
                 raise row.error(v, "must be > 0")
             self.generators.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from psmr.base.errors import PsmrWarning
+from psmr.files.joined import Joint
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
@@ -26,7 +27,7 @@ class Lines:
     rows, turned, shunts
         Lines; branches with a ratio; what stands at one end of a branch.
     zero
-        Branches without impedance: the two buses and the record.
+        Branches without impedance: the two buses and where it was read.
     """
 
     def __init__(self, base: float, places: Places) -> None:
@@ -34,15 +35,15 @@ class Lines:
         self.rows: list[LineRow] = []
         self.turned: list[TransformerRow] = []
         self.shunts: list[ShuntRow] = []
-        self.zero: list[tuple[int, int, PsseRecord]] = []
+        self.zero: list[Joint] = []
 
     def add(self, record: PsseRecord) -> None:
         """Add the row of a branch, and the shunts at its ends."""
-        ends = [self._places.at(record, name) for name in ("I", "J")]
         i, j = (abs(record.whole(name)) for name in ("I", "J"))
         ident = name_part(record.text("CKT", "1"))
         switch = record.section == "switching device"
         status = record.one_of("STAT" if switch else "ST", (0, 1), 1)
+        ends = [self._places.at(record, name, status) for name in ("I", "J")]
         r, x = record.real("R", 0.0), record.real("X", 1e-4 if switch else None)
         b = record.real("B", 0.0)
         g_i, b_i, g_j, b_j = (record.real(name, 0.0) for name in ("GI", "BI", "GJ", "BJ"))
@@ -81,7 +82,7 @@ class Lines:
     def _joint(self, record: PsseRecord, i: int, j: int, status: int) -> None:
         """Keep a branch without impedance for `join`; one out of service does nothing."""
         if status:
-            self.zero.append((i, j, record))
+            self.zero.append((i, j, record.where))
             return
         what = f"{i}-{j}: has no impedance and is out of service; left out, it cannot be closed"
         warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)

@@ -18,6 +18,9 @@ MACHINES = ("GENROU", "GENSAL", "GENROE", "GENSAE")
 DIRECT_CURRENT = ("IEEET1", "IEEEX1", "EXDC1", "EXDC2", "ESDC1A", "ESDC2A", "IEEET2", "DC4B")
 """Models with a direct-current exciter, whose regulator has to feed the exciter at its second point."""
 
+THRSHZ = 1e-4
+"""Reactance in pu up to which PSS/E takes a branch for none, by default."""
+
 UNUSED = 1.0
 """Time constant in s of a rate feedback whose gain is 0: any value above 0 has the same effect, none."""
 

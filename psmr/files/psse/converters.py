@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from psmr.base.errors import PsmrWarning
+from psmr.files.joined import Joint
 from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
 from psmr.files.psse.facts import facts_device
 from psmr.files.psse.induction_machine import induction_machine
@@ -47,7 +48,7 @@ class Converters:
         self.loads: list[LoadRow] = []
         self.holding: list[GeneratorRow] = []
         self.lines: list[LineRow] = []
-        self.zero: list[tuple[int, int, PsseRecord]] = []
+        self.zero: list[Joint] = []
 
     def add_line(self, lines: Sequence[PsseRecord]) -> None:
         """Add the powers of a DC line's converters."""
@@ -122,7 +123,7 @@ class Converters:
         for field, number in (("I", i), ("J", j)):
             self._bus(record, field, number)
         if not impedance:
-            self.zero.append((i, j, record))
+            self.zero.append((i, j, record.where))
             return
         self.lines.append(
             LineRow(i, j, impedance.imag, impedance.real, name=f"facts-{name}-series", where=record.where)

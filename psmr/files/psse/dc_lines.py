@@ -186,7 +186,9 @@ class Bridges:
         if not -1 < behind < cosine:
             return math.sqrt(max((self.no_load / volts) ** 2 - 1, 0.0))
         a, both = math.acos(cosine), math.acos(behind)
-        return (2 * (both - a) + math.sin(2 * a) - math.sin(2 * both)) / (math.cos(2 * a) - math.cos(2 * both))
+        return (2 * (both - a) + math.sin(2 * a) - math.sin(2 * both)) / (
+            math.cos(2 * a) - math.cos(2 * both)
+        )
 
 
 def voltage_source(lines: Sequence[PsseRecord]) -> list[Drawn]:
@@ -230,8 +232,7 @@ def _source(line: PsseRecord, p_mw: float) -> Drawn:
     set_point = line.real("ACSET", 1.0)
     if line.one_of("MODE", (1, 2), 1) == 1:
         line.require(set_point > 0, "ACSET", "must be > 0, the voltage in pu")
-        high, low = line.real("MAXQ", _FAR), line.real("MINQ", -_FAR)
-        line.require(high >= low, "MAXQ", f"must be at least MINQ = {low:g}")
+        low, high = line.limits("MINQ", "MAXQ", _FAR)
         rating = line.real("SMAX", 0.0)
         line.require(rating >= 0, "SMAX", "must be >= 0 (0: no limit)")
         regulated = line.whole("REMOT", 0)

@@ -7,6 +7,7 @@ Program Operation Manual, dynamics data input.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
 class Unit:
     """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
 
-    `row` is None for a generator out of service.
+    `row` is None for a generator out of service, `zx` NaN where the network's file gives no impedance.
     """
 
     row: GeneratorRow | None
@@ -244,6 +245,11 @@ def _device(
         component, values = InfiniteBus, {}
     values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
     given = parameters(component, values, unit.mbase, unit.zr, unit.zx)
+    if math.isnan(given.get("x_d1", given.get("x_e", 0.0))):
+        raise CaseError(
+            f"{entry.where}: {model}: its reactance is ZX of a RAW file, which {unit.where} has not; convert"
+            " the network to RAW and give ZX there, or take a model with reactances of its own"
+        )
     given, notes = (given, []) if own else meant(model, given)
     for note in notes:
         warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)

@@ -43,9 +43,9 @@ class Loads:
 
     def add(self, record: PsseRecord) -> None:
         """Add the rows of a load: one, or one for each kind where its parts have opposite signs."""
-        bus = self._places.at(record)
         ident = name_part(record.text("ID", "1"))
         status = record.one_of("STATUS", (0, 1), 1)
+        bus = self._places.at(record, status=status)
         powers = {name: record.real(name, 0.0) for name in ("PL", "QL", "IP", "IQ", "YP", "YQ")}
         if bus is None or not status:
             return

@@ -6,8 +6,8 @@ converter (VCONV, of the negative pole VCONVN) holds its DC voltage at SETVL kV;
 
     (V_a - V_b) I = P for each converter,    G V = I for the DC network,
 
-and the reactive powers from the angles at which the converters have these, as for two terminals. Source: Siemens PTI, PSS/E
-Program Operation Manual, multi-terminal DC line data.
+and the reactive powers from the angles at which the converters have these, as for two terminals. Source:
+Siemens PTI, PSS/E Program Operation Manual, multi-terminal DC line data.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ field that is left out has the default written there. What the case does otherwi
 - a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
 - switched shunts stay at BINIT, taps where they are; those with MODSW or COD above 0 are `regulating`;
 - DC lines are held at their powers, buses that a branch without impedance joins are one;
-- the reactive power of a generator with QT = QB is held, also at a bus of type 2;
+- the reactive power of a generator with QT = QB is held, also at a bus of type 2; machines at buses of
+  type 1 are left out, as PSS/E does;
 - an island that no generator in service feeds is left out, another one without a swing gets one, each with a
   warning.
 """
@@ -21,23 +22,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning, few
 from psmr.files.energised import energised
-from psmr.files.held_voltages import agreed, reachable
+from psmr.files.held_voltages import agreed, of_one_plant, reachable
+from psmr.files.joined import Rows, join
 from psmr.files.psse.branches import Lines
 from psmr.files.psse.converters import Converters
 from psmr.files.psse.duplicates import last_of_each
-from psmr.files.psse.dyr import Unit, read_dyr
-from psmr.files.psse.dyr_loads import LoadRecords
-from psmr.files.psse.dyr_relays import RelayRecords
-from psmr.files.psse.dyr_static_var import StaticVarRecords
+from psmr.files.psse.dyr import Unit
 from psmr.files.psse.impedance_correction import corrections
-from psmr.files.psse.joined import Rows, join
 from psmr.files.psse.loads import Loads
 from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Transformers
+from psmr.files.psse.with_dynamics import Key, with_dynamics
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
@@ -49,10 +48,12 @@ from psmr.network.case.tables import (
     RelayRow,
     ShuntRow,
 )
-
-Key = tuple[int, str]
+from psmr.network.powerflow.stored_solution import held_as_solved
 
 _CONTROLS = {1: "pq", 2: "pv", 3: "slack"}
+
+SHOWN = 8
+"""Most names in the list of what is left out."""
 
 _SAME_V, _SAME_Q = 1e-5, 0.5
 """What stored voltages in pu and reactive powers in Mvar may be off and still be what is held."""
@@ -95,39 +96,32 @@ def read_raw(
     raw = replace(raw, records=last_of_each(raw.records))
     mistakes = Mistakes()
     tables = _Tables(raw, skip_unknown_models, mistakes)
-    generators, frequency = tables.generators, _frequency(raw.head)
+    frequency = _frequency(raw.head)
+    names = ("buses", "lines", "transformers", "shunts", "loads", "relays", "generators")
+    rows: Rows = {name: getattr(tables, name) for name in names}
     if dynamics is not None:
-        loads = LoadRecords(tables.load_units, mistakes, frequency)
-        branches = [*tables.lines, *tables.transformers]
-        buses = [row.number for row in tables.buses]
-        relays = RelayRecords(tables.load_units, tables.units, branches, buses, frequency)
-        systems = StaticVarRecords(tables.switched)
-        others = dict.fromkeys(loads.models(), loads.take) | relays.takers() | systems.takers()
-        generators = list(
-            read_dyr(
-                dynamics,
-                tables.units,
-                mistakes,
-                skip_unknown_models,
-                net_unmodelled,
-                others,
-                own.kinds.values(),
-            )
+        rows = with_dynamics(
+            rows,
+            dynamics,
+            tables.units,
+            tables.load_units,
+            tables.switched,
+            frequency,
+            mistakes,
+            skip_unknown_models,
+            net_unmodelled,
+            own,
         )
-        tables.loads = loads.applied(tables.loads)
-        tables.relays = relays.rows + loads.relays
-        tables.shunts = systems.applied(tables.shunts)
     mistakes.finish()
-    rows: Rows = {"generators": generators + tables.holding}
-    names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
-    rows |= {name: getattr(tables, name) for name in names}
+    generators = [*rows["generators"], *tables.holding]
+    rows["generators"] = of_one_plant(generators, tables.without_impedance(raw.threshold))
     rows = join(rows, tables.zero, tables.base)
     rows = energised(rows, str(path))
     rows["relays"] = list(_with_branches(rows))
     branches = rows["lines"] + rows["transformers"]
     holding = reachable(rows["generators"], rows["buses"], branches)
     rows["generators"] = agreed(holding, {row.number: row.v for row in rows["buses"]})
-    return Case(
+    case = Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
         frequency_hz=frequency,
@@ -136,6 +130,7 @@ def read_raw(
         modules=own.modules,
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
+    return held_as_solved(case)
 
 
 def _with_branches(rows: Rows) -> Iterator[RelayRow]:
@@ -174,6 +169,7 @@ class _Tables:
         self.generators: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
+        self._passed_over: list[tuple[str, complex, PsseRecord]] = []
         self._bus: dict[int, PsseRecord] = {}
         self._places = Places(self._bus)
         self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
@@ -196,6 +192,7 @@ class _Tables:
         ):
             for record in self._records(section):
                 attempt(take, record)
+        self._tell_of_passed_over()
         if not self.generators and not mistakes.found:
             self._sources()
         for lines in raw.records.get("transformer", ()):
@@ -219,6 +216,30 @@ class _Tables:
 
     def _records(self, section: str) -> list[PsseRecord]:
         return [record for (record,) in self.raw.records.get(section, ())]
+
+    def without_impedance(self, threshold: float) -> list[tuple[int, int]]:
+        """Return the buses at both ends of branches in service that PSS/E takes for none: R = 0, small X."""
+        small = [row for row in self.lines if row.status and row.r == 0 and abs(row.x) <= threshold]
+        return [(row.from_bus, row.to_bus) for row in small] + [(i, j) for i, j, _ in self.zero]
+
+    def _tell_of_passed_over(self) -> None:
+        """Warn of machines in service at buses of type 1."""
+        if not self._passed_over:
+            return
+        found = [
+            f"{name} ({s.real:g} MW, {s.imag:g} Mvar, line {record.line})"
+            for name, s, record in self._passed_over
+        ]
+        total = sum(s.real for _, s, _ in self._passed_over)
+        what = "1 machine" if len(found) == 1 else f"{len(found)} machines"
+        warnings.warn(
+            f"{self._passed_over[0][2].where}: {what} in service at buses of type 1 (IDE = 1), which PSS/E"
+            f" passes over: {few(found, SHOWN)}; {total:g} MW left out. Programs that write such machines as"
+            " generators of given P and Q (MATPOWER, PowSyBl) mean them to count: then give their buses IDE"
+            " = 2, with QT = QB = QG",
+            PsmrWarning,
+            stacklevel=4,
+        )
 
     def _sources(self) -> None:
         """Add a generator at each swing bus of a file without any in service: its voltage is held."""
@@ -263,13 +284,16 @@ class _Tables:
         if g or b:
             self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
         area, zone = (record.whole(name, 1) for name in ("AREA", "ZONE"))
-        return BusRow(number, kv, "", v, angle_deg, area, zone, where=record.where)
+        label = " ".join(record.text("NAME").split())
+        known = not label or label == f"bus{number}" or label.isdecimal()
+        aliases = () if known or not label.isprintable() else (label,)
+        return BusRow(number, kv, "", v, angle_deg, area, zone, aliases, where=record.where)
 
     def _shunt(self, record: PsseRecord) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
-        bus, number = self._places.at(record), record.whole("I")
-        ident = name_part(record.text("ID", "1"))
+        number, ident = record.whole("I"), name_part(record.text("ID", "1"))
         status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
+        bus = self._places.at(record, status=status)
         regulating = kind == "switched" and record.whole("MODSW", 1) > 0
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:
@@ -297,18 +321,20 @@ class _Tables:
         return control | {"steps": tuple(steps), "continuous": mode == 2}
 
     def _generator(self, record: PsseRecord) -> None:
-        bus, number = self._places.at(record), record.whole("I")
-        ident = name_part(record.text("ID", "1"))
+        number, ident = record.whole("I"), name_part(record.text("ID", "1"))
         status = record.one_of("STAT", (0, 1), 1)
+        bus = self._places.at(record, status=status)
         mbase = record.in_place_of_zero("MBASE", self.base)
         zr, zx = record.real("ZR", 0.0), record.real("ZX", 1.0)
         p, q = record.real("PG", 0.0), record.real("QG", 0.0)
         stepped = record.real("XT", 0.0) != 0
         row = None
-        if bus is not None and status:
-            high, low = record.real("QT", 9999.0), record.real("QB", -9999.0)
-            record.require(high >= low, "QT", f"must be at least QB = {low:g}")
-            name, control = f"G{number}{suffix(ident)}", _CONTROLS[bus.whole("IDE", 1)]
+        kind = 4 if bus is None or not status else bus.whole("IDE", 1)
+        if kind == 1 and self.raw.load_buses_have_none:
+            self._passed_over.append((f"G{number}{suffix(ident)}", complex(p, q), record))
+        elif bus is not None and kind != 4:
+            low, high = record.limits("QB", "QT", 9999.0)
+            name, control = f"G{number}{suffix(ident)}", _CONTROLS[kind]
             held = record.positive("VS", 1.0)
             regulated = record.whole("IREG", 0) if control == "pv" else 0
             solved = self._bus.get(regulated, bus).positive("VM", 1.0)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from psmr.base.errors import CaseError, PsmrWarning, shown
+from psmr.files.rounding import in_order
 
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[EeDd][+-]?[0-9]+)?")
 _THREE_DIGITS = re.compile(r"([+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+))([+-][0-9]{3})")
@@ -137,6 +138,19 @@ class PsseRecord:
         if not needed and self.real("RMPCT", 100.0) <= 0:
             return 100.0
         return self.in_place_of_zero("RMPCT", 100.0)
+
+    def limits(self, low: str, high: str, default: float) -> tuple[float, float]:
+        """Return two limits, where left out -`default` and `default`; the second must be at least the first.
+
+        Where it is below that by no more than rounding, both are the first, with a warning.
+        """
+        least, most = self.real(low, -default), self.real(high, default)
+        found = in_order(least, most)
+        self.require(found is not None, high, f"must be at least {low} = {least:g}")
+        if found != (least, most):
+            what = f"{high} = {self.text(high)} is below {low} = {least:g} by rounding; both are {least:g}"
+            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=2)
+        return found or (least, most)
 
     def one_of(self, name: str, choices: Sequence[int], default: int | None = None) -> int:
         """Return a field as one of a few whole numbers."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.psse.conventions import THRSHZ
 from psmr.files.psse.epc import read_epc
 from psmr.files.psse.facts import MODELLED
 from psmr.files.psse.free_format import split
@@ -45,12 +46,18 @@ class RawFile:
         23 to 27, or 29 to 36.
     records
         Section to its records; a transformer or a DC line is a tuple of its lines, everything else of one.
+    threshold
+        Reactance in pu up to which a branch without resistance counts as none (THRSHZ).
+    load_buses_have_none
+        Whether machines at buses of type 1 do not count: in PSS/E.
     """
 
     head: PsseRecord
     title: str
     version: int
     records: Mapping[str, tuple[tuple[PsseRecord, ...], ...]]
+    threshold: float = THRSHZ
+    load_buses_have_none: bool = True
 
 
 def read_sections(path: str | Path, form: str = "raw") -> RawFile:
@@ -71,8 +78,10 @@ def read_sections(path: str | Path, form: str = "raw") -> RawFile:
         For a file that is not a text, a version that is not known, a section that is missing or not ended, a
         quotation mark that is not closed; with file and line.
     """
-    if form != "raw":
-        return RawFile(*(read_rawx(path) if form == "rawx" else read_epc(path)))
+    if form == "epc":
+        return RawFile(*read_epc(path), load_buses_have_none=False)
+    if form == "rawx":
+        return RawFile(*read_rawx(path))
     text = read_text(path, WINDOWS)
     if "".join(text[:10]).lstrip().startswith("{"):
         return RawFile(*read_rawx(path))
@@ -91,7 +100,12 @@ def read_sections(path: str | Path, form: str = "raw") -> RawFile:
         warnings.warn(f"{path}:{lines[first][0]} (title): {what}", PsmrWarning, stacklevel=3)
     version = head.one_of("REV", VERSIONS, _version_of([line for _, line in lines], first))
     title = " ".join(lines[1][1].split()) if first > 1 and len(lines) > 1 else ""
-    return RawFile(head, title, version, _cut(str(path), version, lines[first:], len(text)))
+    threshold = next((float(found[1]) for _, line in lines if (found := _THRSHZ.match(line))), THRSHZ)
+    return RawFile(head, title, version, _cut(str(path), version, lines[first:], len(text)), threshold)
+
+
+_THRSHZ = re.compile(r"\s*GENERAL\s*,.*\bTHRSHZ\s*=\s*([0-9]*\.?[0-9]+(?:[Ee][+-]?[0-9]{1,2})?)\b")
+"""The system-wide data of version 34 and later."""
 
 
 _BUS = re.compile(r"\s*[0-9]{1,6}\s*,\s*'[^,]{1,14}'\s*,\s*[0-9.]+\s*,\s*[1-4]\s*,.*[0-9]")

@@ -23,13 +23,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from psmr.base.errors import PsmrWarning
-from psmr.files.psse.conventions import circuit_number
+from psmr.files.psse.conventions import THRSHZ, circuit_number
 from psmr.files.psse.impedance_correction import Correction
+from psmr.files.psse.places import tell_of_absent
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, BusRow, TransformerRow
-
-THRSHZ = 1e-4
-"""Reactance in pu up to which PSS/E takes a branch for none, by default."""
 
 _PAIRS = ("1-2", "2-3", "3-1")
 
@@ -96,8 +94,16 @@ class Transformers:
         status = first.one_of("STAT", (0, 1) if two else (0, 1, 2, 3, 4), 1)
         # 2, 3, 4: winding 2, 3, 1 alone is out of service.
         out = {0: (0, 1, 2), 2: (1,), 3: (2,), 4: (0,)}.get(status, ())
+        absent = [k for k in out if k < len(buses) and buses[k] not in self._records]
+        for k in absent:
+            tell_of_absent(first, "IJK"[k], "the transformer" if two else f"winding {k + 1}")
+        if absent and not (set(range(len(buses))) - set(out)):
+            return
         windings = []
         for k, (bus, line) in enumerate(zip(buses, given, strict=True)):
+            if k in absent:
+                windings.append(_Winding(bus, 1.0, 0.0, False))
+                continue
             angle = line.real("ANG", 0.0) if k == 0 or not two else 0.0
             ratio = self._ratio(first, line, bus)
             # The second of two windings has no codes of its own; below 0 the control is switched off.
@@ -107,7 +113,7 @@ class Transformers:
             winding = _Winding(bus, ratio, angle, on, regulating, control, self._correction(line))
             windings.append(winding)
         z = [self._impedance(first, second, pair) for pair in _PAIRS[: 1 if two else 3]]
-        shunt = self._magnetising(first, second, given[0], buses[0])
+        shunt = 0.0 if 0 in absent else self._magnetising(first, second, given[0], buses[0])
         ident = name_part(first.text("CKT", "1"))
         name = f"transformer{'-'.join(map(str, buses))}{'' if ident == '1' else f'-{ident}'}"
         if two:

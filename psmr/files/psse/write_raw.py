@@ -35,7 +35,7 @@ _FAR = 9999.0
 _BOUNDS = (1.1, 0.9, 1.1, 0.9)
 _NO_CONTROL = (0.0, 0.0, 0.0, 0, 0, 1.1, 0.9, 1.1, 0.9, 33, 0, 0.0, 0.0, 0.0)
 # Other programs want every field, the defaults of the manual too.
-_CODES = {"pq": 1, "pv": 2, "slack": 3}
+_CODES = {"pq": 2, "pv": 2, "slack": 3}
 
 
 def psse_texts(case: Case) -> tuple[str, str]:
@@ -130,7 +130,10 @@ class _Writer:
             codes[row.bus] = max(codes[row.bus], _CODES[row.control])
         for bus, v, angle in zip(self.case.buses, self.flow.v, np.degrees(self.flow.angle), strict=True):
             self._expect(bus, f"bus{bus.number}")
-            label = re.sub(r"[^\x20-\x7e]|'", "_", bus.name)[:12]
+            own = next((name for name in bus.aliases if not name.isdecimal()), bus.name)
+            label = re.sub(r"[^\x20-\x7e]|'", "_", own)[:12]
+            if kept := [name for name in bus.aliases if name != label]:
+                self.lost.append(f"{bus.name} is called {', '.join(kept)}, too")
             yield _record(
                 bus.number,
                 f"{label:12}",
@@ -150,7 +153,8 @@ class _Writer:
         for row, ident in _identified(self.case.loads, "load"):
             self._expect(row, _named("load", row.bus, ident))
             self.loads[row.name] = (row.bus, ident)
-            if row.v_min != LoadRow.v_min:
+            usual = LoadRow.v_min
+            if row.v_min != usual and (row.v_min or self._v[row.bus] < usual):
                 self.lost.append(f"{row.name}: v_min = {row.v_min:g}")
             if not row.p_zip:
                 # What it draws; a record of the DYR file says how that follows the voltage.
@@ -203,8 +207,8 @@ class _Writer:
             far = max(_FAR, 2 * abs(q))
             high = row.q_max_mvar if math.isfinite(row.q_max_mvar) else far
             low = row.q_min_mvar if math.isfinite(row.q_min_mvar) else -far
-            if row.control == "pq" and row.bus in held:
-                # One of given reactive power beside one that holds the voltage.
+            if row.control == "pq":
+                # At a bus of type 1 PSS/E would not count it.
                 high = low = q
             mbase, zr, zx = _machine(row, base)
             holder = held.get(row.bus, row)

@@ -223,9 +223,10 @@ def _fitted(hint: Any, value: Any, place: str) -> Any:
             return None
         hint = next(part for part in get_args(hint) if part is not type(None))
     if get_origin(hint) is tuple:
+        kind = get_args(hint)[0]
         if isinstance(value, Iterable) and not isinstance(value, str):
-            return tuple(_fitted(float, part, place) for part in value)
-        raise CaseError(f"{place} = {shown(value)}: must be three numbers")
+            return tuple(_fitted(kind, part, place) for part in value)
+        raise CaseError(f"{place} = {shown(value)}: must be {'three numbers' if kind is float else 'texts'}")
     value = plain(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if hint is float and number:

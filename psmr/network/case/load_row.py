@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from psmr.devices.catalogue import LOAD_ROLES
 from psmr.network.case.row import DeviceRow, Row, check_name
 
+DARK = 1e-3
+"""Voltage in pu below which a load bends in any case in a run: at zero volts none can have its power."""
+
 _TAKES = {"motor": "drives", "composite": "load takes"}
 
 
@@ -21,7 +24,8 @@ class LoadRow(Row):
     add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `characteristic` of the
     standard library, whose powers are those of the power flow; or a `motor`, or a `composite` load. These
     bear the name of their load and have no v_min and no v_0 here. Below `v_min` a constant power, and below
-    `v_min_current` a constant current, bends to zero (`ZipLoad`). One that is `held` keeps its kind where
+    `v_min_current` a constant current, bends to zero (`ZipLoad`); 0 is a power that stays at any voltage, in
+    a run down to `DARK`. One that is `held` keeps its kind where
     loads are converted: a DC line. Named ``load<bus>`` unless given.
     """
 
@@ -45,8 +49,8 @@ class LoadRow(Row):
         super().__post_init__()
         object.__setattr__(self, "name", self.name or f"load{self.bus}")
         check_name(self)
-        self.require(self.v_min > 0, "v_min", "must be > 0")
-        self.require(self.v_min_current > 0, "v_min_current", "must be > 0")
+        for key in ("v_min", "v_min_current"):
+            self.require(getattr(self, key) >= 0, key, "must be >= 0 (0: at any voltage)")
         self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
         if self.solved is not None:
             role = "motor" if self.motor is not None else "composite"

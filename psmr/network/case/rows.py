@@ -18,6 +18,7 @@ from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.case.case import Case
+from psmr.network.case.load_row import DARK
 from psmr.network.case.tables import (
     POWER,
     SPEED,
@@ -91,9 +92,9 @@ def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
             raise CaseError(f"{row.place}: {row.solved.type}: {error}") from None
     if row.characteristic is not None:
         return device_parameters(row.characteristic, case, v_0) | power
-    power |= {"v_0": row.v_0 or v_0, "v_min": row.v_min}
+    power |= {"v_0": row.v_0 or v_0, "v_min": max(row.v_min, DARK)}
     if not row.exponential:
-        power["v_min_current"] = row.v_min_current
+        power["v_min_current"] = max(row.v_min_current, DARK)
     if row.exponent_p is not None and row.exponent_q is not None:
         return power | {"exponent_p": row.exponent_p, "exponent_q": row.exponent_q}
     p_parts = dict(zip(("p_z", "p_i", "p_p"), row.p_zip, strict=True))

@@ -42,7 +42,9 @@ class BusRow(Row):
     """A bus: its number, base voltage in kV (only for labels), name ``bus<number>`` unless given.
 
     `v` in pu and `angle_deg` are those of a solution that the file stores, None where it stores none; `area`
-    and `zone` the numbers of the groups that it is in, 0 for none.
+    and `zone` the numbers of the groups that it is in, 0 for none. `aliases` are other names by which events
+    and signals find it, which may have blanks and dots: its name in the file, and the numbers and names of
+    the buses that it stands for.
     """
 
     number: int
@@ -52,6 +54,7 @@ class BusRow(Row):
     angle_deg: float | None = None
     area: int = 0
     zone: int = 0
+    aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,6 +65,8 @@ class BusRow(Row):
         self.require(self.v is None or self.v > 0, "v", "must be > 0")
         together = "must be given: both v and angle_deg, or neither"
         self.require((self.v is None) == (self.angle_deg is None), "angle_deg", together)
+        good = all(isinstance(name, str) and name.strip() and name.isprintable() for name in self.aliases)
+        self.require(good, "aliases", "must be texts without control characters")
         object.__setattr__(self, "name", self.name or f"bus{self.number}")
         check_name(self)
 

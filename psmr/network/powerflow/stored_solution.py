@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.base.errors import PsmrWarning
 from psmr.network.case.case import Case
 from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, demand
+from psmr.network.powerflow.starting_voltages import stored_voltages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +21,59 @@ OFF = 1e-4
 
 ROUGH = 0.02
 """How far in pu, relative to what is given, stored powers may be from a limit that they are at."""
+
+
+BALANCED, OF_LOADS, ROUNDING = 0.02, 0.01, 1e-5
+"""What a bus of a solved file may be out of balance in pu, and as a part of the largest load, beside what the
+rounding of a voltage in pu leaves."""
+
+
+def balances(case: Case) -> bool:
+    """Return whether the voltages that a case stores balance its powers at each bus.
+
+    Asked is active power where no slack is, and reactive power where no generator holds a voltage; whether
+    that is the one that it holds is not asked.
+    """
+    if not case.stored:
+        return False
+    balance = Balance.of(case)
+    v, angle = stored_voltages(balance)
+    off = demand(balance, v, angle) - balance.p - 1j * balance.q
+    largest = float(np.abs(balance.loads.given).max(initial=0.0))
+    allowed = min(BALANCED, OF_LOADS * largest) + ROUNDING * (abs(balance.y) @ v)
+    given = ~(balance.slack | balance.pv)
+    return bool(
+        (np.abs(off.real[~balance.slack]) <= allowed[~balance.slack]).all()
+        and (np.abs(off.imag[given]) <= allowed[given]).all()
+    )
+
+
+def held_as_solved(case: Case) -> Case:
+    """Return the case with its slacks at the voltages that it stores, where these are its solution.
+
+    A program that holds the voltage of a swing bus and not the set-point of its machine has solved it so.
+
+    Warns
+    -----
+    PsmrWarning
+        For each slack that is held at another voltage than its row says.
+    """
+    stored = {bus.number: bus.v for bus in case.buses}
+    swings = [row for row in case.generators if row.control == "slack"]
+    at = {row.name: stored[row.bus] or row.v for row in swings}
+    off = {row.name: at[row.name] for row in swings if abs(at[row.name] - row.v) > OFF}
+    if not off or not balances(case):
+        return case
+    for row in case.generators:
+        if row.name in off:
+            warnings.warn(
+                f"{row.place}: VS = {row.v:g} and VM = {off[row.name]:g} at a swing: the voltages of the file"
+                f" are a solution at VM, which is held; give both one value",
+                PsmrWarning,
+                stacklevel=3,
+            )
+    rows = (replace(row, v=off[row.name]) if row.name in off else row for row in case.generators)
+    return replace(case, generators=tuple(rows))
 
 
 def keeps_limits(balance: Balance, v: Reals, angle: Reals) -> bool:

@@ -13,7 +13,7 @@ from psmr.dae.system.system import System
 from psmr.network.sequence.solution import PHASES, SEQUENCES
 from psmr.network.signals.sums import Expansion, is_sum, terms_of, written_in
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
-from psmr.network.topology.network import buses, nominal_frequency
+from psmr.network.topology.network import aliases, buses, nominal_frequency
 from psmr.network.topology.sources import sources_of
 
 CENTRE = "coi"
@@ -68,6 +68,8 @@ class Signals:
         Buses whose island can have a centre of inertia.
     kept
         Computed signals that a run kept as such, where it kept chosen signals only; None otherwise.
+    aliases
+        Other names of buses, and the bus of each that has it alone: ``"BUS 16.v"`` is ``"bus16.v"``.
     """
 
     names_x: tuple[str, ...]
@@ -76,13 +78,15 @@ class Signals:
     frequency_of: tuple[str, ...] = ()
     centres_of: tuple[str, ...] = ()
     kept: tuple[str, ...] | None = None
+    aliases: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, system: System) -> Signals:
         """Return the signals of a system's runs."""
         places = buses(system) if nominal_frequency(system) is not None else ()
         centres = places if sources_of(system) else ()
-        return cls(system.names_x, system.names_y, terminals(system), places, centres)
+        alone = tuple((name, found[0]) for name, found in aliases(system).items() if len(found) == 1)
+        return cls(system.names_x, system.names_y, terminals(system), places, centres, aliases=alone)
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -163,6 +167,8 @@ class Signals:
             if not isinstance(pattern, str):
                 raise InputError(f"{shown(pattern)} is no name of a signal; a name is 'device.variable'")
             found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
+            if not found and (other := self.by_alias(pattern)) in known:
+                found = [other]
             if pattern not in found:
                 found = [name for name in found if name not in unbalanced] or found
             if not found and is_sum(pattern):
@@ -178,6 +184,11 @@ class Signals:
                 )
             chosen.update(dict.fromkeys(found))
         return tuple(chosen)
+
+    def by_alias(self, name: str) -> str:
+        """Return a signal of a bus that is called by an alias under the bus's own name."""
+        bus, _, wanted = name.rpartition(".")
+        return f"{dict(self.aliases).get(' '.join(bus.split()), bus)}.{wanted}"
 
     def expansion(self, names: Iterable[str]) -> Expansion:
         """Return signals that `select` gave by those that they are sums of."""

@@ -12,6 +12,7 @@ from psmr.base.numbers import plain, real_in
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.loads.zip import of_current, of_power
 from psmr.network.case.case import Case
+from psmr.network.case.load_row import DARK
 from psmr.network.case.tables import LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
 
@@ -148,5 +149,6 @@ def _converted(row: LoadRow, shares: LoadShares, power: complex, low: float | No
 def _drawn(row: LoadRow, shares: Triple, v: float) -> float:
     """Return the part of its power that a load of these shares draws at a voltage that it belongs to."""
     impedance, current, power = shares
-    bent_current = v * of_current(NumericMath, v, row.v_min_current)
-    return impedance + current * bent_current + power * v**2 * of_power(NumericMath, v, row.v_min)
+    bent_current = v * of_current(NumericMath, v, max(row.v_min_current, DARK))
+    bent_power = v**2 * of_power(NumericMath, v, max(row.v_min, DARK))
+    return impedance + current * bent_current + power * bent_power

@@ -10,7 +10,7 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.devices.catalogue import SOURCES, defaults
 from psmr.devices.exciters.compensator import compensated
-from psmr.devices.network import Bus, Shunt
+from psmr.devices.network import ALIASES, Bus, Shunt
 from psmr.network.case.case import Case
 from psmr.network.case.monitored_branches import branch_read, monitored_branches
 from psmr.network.case.rows import (
@@ -31,7 +31,8 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     names = {bus.number: bus.name for bus in case.buses}
     voltage = flow.by_number()
     for bus in case.buses:
-        yield Device(bus.name, Bus, {"area": bus.area, "zone": bus.zone})
+        other = {ALIASES: "\n".join(bus.aliases)} if bus.aliases else {}
+        yield Device(bus.name, Bus, {"area": bus.area, "zone": bus.zone}, data=other)
     monitored = monitored_branches(case)
     for branch in case.branches:
         ends = {"i": names[branch.from_bus], "j": names[branch.to_bus]}

@@ -135,6 +135,9 @@ def _converters(plants: Sequence[TypicalPlant], share: float) -> set[str]:
 
 
 def _load(row: LoadRow, parts: tuple[Parts, Parts] | None) -> LoadRow:
+    # A power that stays at any voltage is one of power flows: beside a fault it has no solution.
+    if not row.v_min and row.device is None:
+        row = dataclasses.replace(row, v_min=LoadRow.v_min)
     if parts is None or not row.constant_power:
         return row
     p_zip, q_zip = parts

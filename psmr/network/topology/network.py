@@ -17,7 +17,7 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
-from psmr.devices.network import OPEN, Bus, Shunt
+from psmr.devices.network import ALIASES, OPEN, Bus, Shunt
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -43,6 +43,17 @@ class Branch:
 def buses(system: System) -> tuple[str, ...]:
     """Return the device names of the buses."""
     return tuple(d.name for d in system.devices if issubclass(d.component, Bus))
+
+
+@cached_by_devices
+def aliases(system: System) -> Mapping[str, Sequence[str]]:
+    """Return the other names of buses, and the buses that have each: names of a file need not be unique."""
+    found: dict[str, list[str]] = {}
+    for device in system.devices:
+        if issubclass(device.component, Bus):
+            for name in filter(None, str(device.data.get(ALIASES, "")).split("\n")):
+                found.setdefault(name, []).append(device.name)
+    return found
 
 
 @cached_by_devices
@@ -185,27 +196,42 @@ def branches_in_service(system: System, out: Iterable[str] | None = None) -> lis
 
 
 def find_bus(system: System, bus: int | str, what: str) -> str:
-    """Return the device name of a bus given as ``5``, ``"5"`` or ``"bus5"``.
+    """Return the device name of a bus given as ``5``, ``"5"``, ``"bus5"``, or by an alias.
 
     Raises
     ------
     EventError
-        When it is not there, with the nearest known one.
+        When it is not there, with the nearest known one, or several have the alias.
     """
     known = buses(system)
-    if str(bus) in known:
-        return str(bus)
-    if f"bus{bus}" in known:
-        return f"bus{bus}"
+    found = buses_called(system, str(bus))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise EventError(f"{what}: {len(found)} buses are called {bus!r}; give one of {', '.join(found)}")
+    every = (*known, *aliases(system))
     raise EventError(
         f"{what}: there is no bus {bus!r} in "
-        f"{_title(system)}{nearest(str(bus), known) or nearest(f'bus{bus}', known)}"
+        f"{_title(system)}{nearest(str(bus), every) or nearest(f'bus{bus}', known)}"
         f"{_listing('buses', known)}"
     )
 
 
+def buses_called(system: System, bus: str, own: bool = False) -> Sequence[str]:
+    """Return the buses that have a name: the one whose `own` it is, or all that have it as an alias."""
+    known = buses(system)
+    for name in (bus, f"bus{bus}"):
+        if name in known:
+            return (name,)
+    others = {} if own else aliases(system)
+    return others.get(" ".join(bus.split()), others.get(bus.removeprefix("bus"), ()))
+
+
 def find_branch(system: System, line: str, what: str) -> Branch:
     """Return the branch given by its device name (``"line5-7"``) or by its buses (``"5-7"``).
+
+    Where no branch joins buses of these names, ``"1-4"`` is one whose own name has them, as the file has
+    bus 4 that is one with bus 3; then one between buses with these aliases.
 
     Raises
     ------
@@ -216,8 +242,14 @@ def find_branch(system: System, line: str, what: str) -> Branch:
     for branch in every:
         if branch.name == line:
             return branch
-    wanted = [sorted(pair) for pair in _pairs(str(line), buses(system))]
-    found = [branch for branch in every if sorted(branch.ends) in wanted]
+    pairs = [sorted(pair) for pair in _pairs(system, str(line), own=True)]
+    found = [branch for branch in every if sorted(branch.ends) in pairs]
+    if not found:
+        named = _named(str(line))
+        found = [branch for branch in every if named.fullmatch(branch.name)]
+    if not found:
+        pairs = [sorted(pair) for pair in _pairs(system, str(line))]
+        found = [branch for branch in every if sorted(branch.ends) in pairs]
     if len(found) == 1:
         return found[0]
     names = tuple(branch.name for branch in every)
@@ -235,17 +267,27 @@ def find_branch(system: System, line: str, what: str) -> Branch:
 def reversed_ends(system: System, line: str | None, name: str) -> bool:
     """Return whether ``"7-5"`` calls the branch of a name that begins at the second of the two buses."""
     ends = next(branch.ends for branch in branches(system) if branch.name == name)
-    return name != line and list(ends) not in _pairs(str(line), buses(system))
+    return name != line and list(ends) not in _pairs(system, str(line))
 
 
-def _pairs(text: str, known: Sequence[str]) -> list[list[str]]:
-    """Read ``"5-7"`` as a pair of bus names; a bus name may itself contain the dash."""
+def _pairs(system: System, text: str, own: bool = False) -> list[list[str]]:
+    """Read ``"5-7"`` as pairs of buses, by their `own` names alone or by aliases as well.
 
-    def full(part: str) -> str:
-        return part.strip() if part.strip() in known else f"bus{part.strip()}"
-
+    A name may itself contain the dash.
+    """
     cuts = [i for i, letter in enumerate(text) if letter == "-"]
-    return [[full(text[:cut]), full(text[cut + 1 :])] for cut in cuts]
+    parts = [
+        (buses_called(system, text[:cut].strip(), own), buses_called(system, text[cut + 1 :].strip(), own))
+        for cut in cuts
+    ]
+    return [[i, j] for first, second in parts for i in first for j in second]
+
+
+def _named(text: str) -> re.Pattern[str]:
+    """Return what the name of a branch between two buses is that a file gives, in either order."""
+    i, _, j = text.partition("-")
+    ways = "|".join(f"{re.escape(a.strip())}-{re.escape(b.strip())}" for a, b in ((i, j), (j, i)))
+    return re.compile(rf"(line|transformer)({ways})(-.+)?")
 
 
 @cached_by_devices

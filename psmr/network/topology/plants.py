@@ -10,7 +10,7 @@ from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.device import Device
 from psmr.dae.system.device_cache import cached_by_devices
 from psmr.devices.catalogue import FOLLOWS, ROLES, SOURCES
-from psmr.network.topology.network import at_buses
+from psmr.network.topology.network import at_buses, buses_called
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -88,7 +88,8 @@ def find_plant(system: System, generator: int | str, what: str) -> Plant:
     known = plants(system)
     if str(generator) in known:
         return known[str(generator)]
-    there = [plant for plant in known.values() if plant.bus in (str(generator), f"bus{generator}")]
+    at = buses_called(system, str(generator))
+    there = [plant for plant in known.values() if plant.bus in at]
     if len(there) == 1:
         return there[0]
     if there:

@@ -116,8 +116,9 @@ class Run(RunData):
         """
         check_arguments(Run.__getitem__, locals())
         table = self.frame(names)
-        single = isinstance(names, str) and list(table.columns) == [names]
-        return table[names] if single else table
+        own = [names, self.signals.by_alias(names)] if isinstance(names, str) else []
+        single = len(table.columns) == 1 and table.columns[0] in own
+        return table[table.columns[0]] if single else table
 
     def at(
         self, times: ArrayLike, names: str | Iterable[str] | None = None, side: Side = "after"

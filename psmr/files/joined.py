@@ -6,24 +6,26 @@ import cmath
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from psmr.base.errors import PsmrWarning
-from psmr.files.psse.record import PsseRecord
-from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, ShuntRow, TransformerRow
+from psmr.network.case.tables import BranchRow, BusRow, DeviceRow, GeneratorRow, ShuntRow, TransformerRow
 
 Rows = dict[str, list[Any]]
 
+Joint = tuple[int, int, str]
+"""The buses at both ends of a branch without impedance, and where it was read."""
 
-def representatives(zero: Sequence[tuple[int, int, PsseRecord]], held: set[int]) -> dict[int, int]:
+
+def representatives(zero: Sequence[Joint], held: set[int]) -> dict[int, int]:
     """Return the bus that stands for each joined bus: one where a generator holds the voltage, or the lowest.
 
     Parameters
     ----------
     zero
-        The buses at both ends of each branch without impedance, and its record.
+        The branches without impedance.
     held
         Numbers of the buses with a generator.
     """
@@ -47,7 +49,7 @@ def to_ground(row: BranchRow) -> complex:
     return own / row.tap**2 + abs(1 - 1 / ratio) ** 2 / complex(row.r, row.x)
 
 
-def join(tables: Rows, zero: Sequence[tuple[int, int, PsseRecord]], base: float) -> Rows:
+def join(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
     """Return the tables of a case with joined buses as one.
 
     Parameters
@@ -68,15 +70,13 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, PsseRecord]], base: float)
     if not zero:
         return tables
     stands = representatives(zero, {row.bus for row in tables["generators"]})
-    for i, j, record in zero:
+    for i, j, where in zero:
         warnings.warn(
-            f"{record.where}: {i}-{j}: has no impedance; buses {i} and {j} are one, bus {stands[i]}",
+            f"{where}: {i}-{j}: has no impedance; buses {i} and {j} are one, bus {stands[i]}",
             PsmrWarning,
             stacklevel=3,
         )
-    found: Rows = {
-        "buses": [row for row in tables["buses"] if stands.get(row.number, row.number) == row.number]
-    }
+    found: Rows = {"buses": list(_buses(tables["buses"], stands))}
     left: list[ShuntRow] = []
     for name in ("lines", "transformers"):
         found[name] = []
@@ -106,6 +106,18 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, PsseRecord]], base: float)
     ]
     found["generators"] = [_generator(row, stands, places) for row in tables["generators"]]
     return found
+
+
+def _buses(rows: Sequence[BusRow], stands: Mapping[int, int]) -> Iterator[BusRow]:
+    """Yield the buses that stand for others, with the numbers and names of these beside their own."""
+    others: dict[int, list[str]] = {}
+    for row in rows:
+        if (bus := stands.get(row.number, row.number)) != row.number:
+            others.setdefault(bus, []).extend((str(row.number), *row.aliases))
+    for row in rows:
+        if stands.get(row.number, row.number) == row.number:
+            more = others.get(row.number, ())
+            yield replace(row, aliases=tuple(dict.fromkeys((*row.aliases, *more)))) if more else row
 
 
 def _places(buses: Sequence[int], stands: Mapping[int, int]) -> dict[tuple[int, int], int]:
