@@ -146,7 +146,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     """Solve one stage from the guess in w; `known` holds K, w[-1] the time of the stage; return a status."""
     state, defect = newton_state_of(block), work_of(block).defect
     scalars, count = state.scalars, state.counts
-    due = scalars[SCALE] != a
+    due = not abs(scalars[SCALE] - a) <= TUNED.rounding * abs(a)  # NaN: it is
     planned, last, fresh = due and scalars[SCALE] != OUTWORN, 0.0, False
     evaluate(block, w)
     changed = defect_at(block, w, a)
