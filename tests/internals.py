@@ -58,8 +58,8 @@ psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.protection: NO_VOLTAGE
 psmr.figures.canvas: STYLE forget_figure new_figure save styled
-psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel
-    Words across band
+psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel Words
+    across band
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
@@ -76,6 +76,7 @@ psmr.figures.svg.frame: Plane
 psmr.figures.svg.writer: svg
 psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: draw_on to_matplotlib
+psmr.files.joined: join
 psmr.files.powsybl: from_powsybl
 psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_loads: LoadRecords
@@ -84,7 +85,6 @@ psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.dyr_static_var: StaticVarRecords
 psmr.files.psse.entries: entries unwrapped
 psmr.files.psse.free_format: split
-psmr.files.joined: join
 psmr.files.psse.load_layout: KINDS RECORDS
 psmr.files.psse.raw_layout: sections
 psmr.files.psse.rawx: SECTIONS
@@ -98,18 +98,15 @@ psmr.files.toml.lines: Lines
 psmr.files.toml.write_case: toml_text
 psmr.files.write: write_case
 psmr.integrate.constants: Constants TUNED
-psmr.integrate.control.disturbance: Disturbance SO_FAR begin_disturbance disturbance_module
-    follow_disturbance size_with turning
+psmr.integrate.control.disturbance: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
+    size_with turning
 psmr.integrate.control.error_control: error_control_module halts_of
 psmr.integrate.control.time_grid: times_off_grid
+psmr.integrate.run.available_memory: available_memory_module
 psmr.integrate.run.changes: autonomous objection>objection_to_change
 psmr.integrate.run.counters: Counters
 psmr.integrate.run.integrate: integrate integrate_module
-psmr.integrate.run.available_memory: available_memory_module
 psmr.integrate.run.span: span_module
-psmr.integrate.timeline.change: Change
-psmr.integrate.timeline.service: AsTripped
-psmr.integrate.timeline.span: first_span spans_by_changes
 psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
 psmr.integrate.schemes.multirate_program: PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme
@@ -123,26 +120,28 @@ psmr.integrate.solve.newton: renew
 psmr.integrate.solve.ordering: factorise make_lu ordering
 psmr.integrate.solve.pivots: FIRST SECOND first_factors
 psmr.integrate.solve.ramps: Course NOTHING
-psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
-    matrix_of newton_state_of places_of work_of
+psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of matrix_of
+    newton_state_of places_of work_of
 psmr.integrate.solve.status: DONE
 psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.step.description: words
 psmr.integrate.step.extrapolation: extrapolate
 psmr.integrate.step.interpreter: EVALUATED_BLOCK
-psmr.integrate.step.stage_history: CONTINUED DEPTH HERE REPEATED forget keep learn no_stage_history
-    start>start_from_history
-    restore
 psmr.integrate.step.program: Combine NOW Program Repeat Stage Iterate
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
 psmr.integrate.step.response_matrix: response_matrix response_matrix_module some_of_solution
 psmr.integrate.step.run_program: WHOLE run_program
+psmr.integrate.step.stage_history: CONTINUED DEPTH HERE REPEATED forget keep learn no_stage_history
+    start>start_from_history restore
 psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial
 psmr.integrate.step.work: matrices
 psmr.integrate.tableaux.implicit_pairs: PAIRS
 psmr.integrate.tableaux.runge_kutta: EXPLICIT
 psmr.integrate.tableaux.tableaux: COEFFICIENTS TABLEAUX tableaux_module
+psmr.integrate.timeline.change: Change
+psmr.integrate.timeline.service: AsTripped
+psmr.integrate.timeline.span: first_span spans_by_changes
 psmr.network.case.connected_parts: connected_parts
 psmr.network.case.monitored_branches: monitored_branches
 psmr.network.case.rows: admittance
@@ -172,9 +171,9 @@ psmr.pencil.deformation.critical: critical_module
 psmr.pencil.deformation.deformation: deformation_module
 psmr.pencil.deformation.one_step: OneStepModes
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
+psmr.pencil.deformation.step_judge: StepJudge
 psmr.pencil.modes.damping: DampingLimit damping_ratio
 psmr.pencil.modes.matching: match unwrapped_logarithm
-psmr.pencil.deformation.step_judge: StepJudge
 psmr.pencil.modes.search: find
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert

@@ -174,9 +174,6 @@ FROM_CASE = (
     "speed_voltage",
     "p",
     "q",
-    "p_rate",
-    "q_rate",
-    "t_ramp",
     "shed",
 )
 """Parameters from the head of the case, its power flow at the device's terminals, and the power of a load."""

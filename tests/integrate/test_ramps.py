@@ -1,4 +1,4 @@
-"""Parameters that are rates: the time counts while one of them is not zero, and only then."""
+"""Ramps of a load, which are courses, and rates: the time counts while one of them is not zero."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ import psmr
 from psmr import Component, Device, Multirate, Parameter, SingleRate, SlowManifold, assemble
 from psmr.errors import InputError
 from tests.conftest import ROOT
-from tests.internals import Change, autonomous, integrate
+from tests.internals import Change, Course, autonomous, integrate
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +21,17 @@ def system():
 def ramp(system, start, end, rate):
     """Return the changes of a load at bus 5 whose active power grows by `rate` pu/s from start to end."""
     p = system.parameter("load5", "p")
+    reached = p + rate * (end - start)
     return [
-        Change(start, (("load5", "p_rate", rate), ("load5", "t_ramp", start))),
-        Change(end, (("load5", "p", p + rate * (end - start)), ("load5", "p_rate", 0.0))),
+        Change(start, courses=(("load5.p", Course.through([start, end], [p, reached])),)),
+        Change(end, (("load5", "p", reached),)),
     ]
 
 
-def test_a_load_at_rest_leaves_the_system_autonomous(system):
-    parameters = [matrix.copy() for matrix in system.parameters]
-    assert autonomous(system, parameters)
-    group, row, column = system.parameter_place("load6", "q_rate")
-    parameters[group][row, column] = 0.1
-    assert not autonomous(system, parameters)
+def test_a_rate_of_zero_leaves_the_system_autonomous():
+    for rate in (0.0, 0.1):
+        system = assemble([Device("D", Grown, {"rate": rate})])
+        assert autonomous(system, system.parameters) == (rate == 0.0)
 
 
 def test_a_ramp_is_continuous_where_it_begins_and_ends(system):
@@ -67,6 +66,18 @@ def test_a_ramp_leaves_the_order_as_it_is(system, reference, kind):
     ends = [integrate(system, scheme(system, h), 1.0, changes).x[-1] for h in steps]
     errors = np.abs(np.array(ends) - reference).max(axis=1)
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.2)
+
+
+class Grown(Component):
+    """x' = rate t - x."""
+
+    states = ("x",)
+    ramps = ("rate",)
+    rate = Parameter("1/s2", "rate", default=0.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (p.rate * v.t - v.x,), (), ()
 
 
 class Drift(Component):

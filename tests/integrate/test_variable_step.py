@@ -10,7 +10,7 @@ from psmr import Component, Device, assemble
 from psmr.errors import SchemeError
 from tests import systems
 from tests.disturbances import load_step, local_fault, system_of, watched
-from tests.internals import PAIRS, Change, integrate
+from tests.internals import PAIRS, Change, Course, integrate
 
 
 class Oscillator(Component):
@@ -112,7 +112,8 @@ def test_a_stiff_state_and_an_algebraic_variable_are_followed():
 def test_a_rest_is_one_step_unless_something_may_begin_within_it(wscc9):
     system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
     np.testing.assert_array_equal(integrate(system, psmr.VariableStep(1e-3), 2.0).t, [0.0, 2.0])
-    timed = Change(0.0, (("load6", "q_rate", 1e-12),))  # an equation that reads the time
+    course = Course.line(0.0, system.parameter("load6", "q"), 1e-12)
+    timed = Change(0.0, courses=(("load6.q", course),))  # something moves with the time
     run = integrate(system, psmr.VariableStep(1e-3), 2.0, [timed])
     assert run.t[run.t > 0.0][0] == pytest.approx(0.02)
 

@@ -68,15 +68,13 @@ PARAMETERS = {
     models.FaultInductor: {"f_n": 60.0, "r": 0.02, "x": 0.05, "status": 1.0},
     models.DynamicLoad: {
         **{"f_n": 60.0, "p": 1.25, "q": 0.5, "v_0": 0.98, "p_0": 1.3, "q_0": 0.4},
-        **{"p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
     },
     models.ZipLoad: {
         **{"p": 1.25, "q": 0.5, "v_0": 0.98, "p_z": 0.2, "p_i": 0.3, "p_p": 0.5},
-        **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
+        **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4},
     },
     models.ExponentialLoad: {
         **{"p": 1.25, "q": 0.5, "v_0": 0.98, "exponent_p": 1.3, "exponent_q": 2.6},
-        **{"p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
     },
     models.InductionMotor: {
         **BASE,

@@ -15,10 +15,10 @@ from tests.internals import LoadRow, NumericMath
 from tests.network.library import PARAMETERS
 
 
-def power(component, voltage, t=2.0, **changes):
+def power(component, voltage, **changes):
     """Complex power that a load takes at a voltage phasor."""
     values = {"v_min": 0.7, "shed": 0.0} | PARAMETERS[component] | changes
-    v = SimpleNamespace(v_re=np.real(voltage), v_im=np.imag(voltage), t=t)
+    v = SimpleNamespace(v_re=np.real(voltage), v_im=np.imag(voltage))
     i_re, i_im = component.equations(NumericMath, v, SimpleNamespace(**values))[2]
     return -voltage * np.conj(i_re + 1j * i_im)
 
@@ -28,12 +28,6 @@ def test_exponential_load_follows_its_law(v):
     p = PARAMETERS[ExponentialLoad]
     expected = complex(p["p"] * (v / 0.98) ** p["exponent_p"], p["q"] * (v / 0.98) ** p["exponent_q"])
     assert power(ExponentialLoad, v * np.exp(0.4j)) == pytest.approx(expected, rel=1e-14)
-
-
-def test_exponential_load_ramps():
-    grown = power(ExponentialLoad, 0.9 + 0.2j, t=3.5)
-    whole = power(ExponentialLoad, 0.9 + 0.2j, p=1.25 + 0.2 * 1.5, q=0.5 - 0.1 * 1.5)
-    assert grown == pytest.approx(whole, rel=1e-14)
 
 
 @pytest.mark.parametrize("v", [0.69, 0.3, 1e-6])

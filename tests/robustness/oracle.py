@@ -96,8 +96,10 @@ class Verdict:
         )
 
 
-def present(system: System, events: Sequence[Any], t_end: float, run: Any) -> tuple[System, bool, float]:
-    """Return the system at the last point of a run, whether an event failed there, and the next instant.
+def present(
+    system: System, events: Sequence[Any], t_end: float, run: Any
+) -> tuple[Callable[[float], System], bool, float]:
+    """Return the system at times after the last point, whether an event failed there, and the next instant.
 
     Devices that have left are not in the system; parameters and held inputs are those of the time. An event
     whose equations were solved stands twice in the trajectory; the last point of one that failed stands once.
@@ -123,20 +125,32 @@ def present(system: System, events: Sequence[Any], t_end: float, run: Any) -> tu
     ]
     kept = {name: float(v) for name, v in values.items() if name.rpartition(".")[0] not in gone}
     following = min((change.t for change in changes if change.t > t + 1e-9), default=t_end)
-    return assemble(devices, kept, system.name), bool(event), min(following, t_end)
+    left, courses = assemble(devices, kept, system.name), {}
+    for change in made:
+        for device, name, _ in change.parameters:
+            courses.pop(f"{device}.{name}", None)
+        courses |= dict(change.courses)
+    moving = {name: c for name, c in courses.items() if name.rpartition(".")[0] not in gone}
+
+    def at(time: float) -> System:
+        values = ((*name.rpartition(".")[::2], float(course.at(time))) for name, course in moving.items())
+        return left.with_values(values) if moving else left
+
+    return at, bool(event), min(following, t_end)
 
 
 def failed_step(system: System, events: Sequence[Any], t_end: float, run: Any, h: float) -> Verdict:
     """Look for a solution of what failed at the end of a run of the trapezoidal rule with step h in s."""
-    now, event, following = present(system, events, t_end, run)
+    at, event, following = present(system, events, t_end, run)
     t = float(run.t[-1])
+    now = at(t)
     h = 0.0 if event else min(h, following - t)
     last = np.r_[now.x0, now.y0]
-    found = _solved(now, last, t, h, starts(system, now, last, h, run))
+    found = _solved(at, last, t, h, starts(system, now, last, h, run))
     parts = 1
     if h > 0 and (found is None or found[0].startswith(DOWN)):
         for count in DIVISIONS:
-            if (divided := _divided(system, now, last, t, h, count)) is not None:
+            if (divided := _divided(system, at, last, t, h, count)) is not None:
                 found, parts = divided, count
                 break
     what = "event" if event else "step"
@@ -151,13 +165,13 @@ def failed_step(system: System, events: Sequence[Any], t_end: float, run: Any, h
 
 
 def _divided(
-    system: System, now: System, last: Reals, t: float, h: float, parts: int
+    system: System, at: Callable[[float], System], last: Reals, t: float, h: float, parts: int
 ) -> tuple[str, Reals, int] | None:
     """Take the step in parts, each from the solution of the one before; None where one has no solution."""
     z, h = last, h / parts
     words, iterations = "", 0
     for k in range(parts):
-        found = _solved(now, z, t + k * h, h, starts(system, now, z, h))
+        found = _solved(at, z, t + k * h, h, starts(system, at(t + k * h), z, h))
         if found is None:
             return None
         words, z, iterations = found
@@ -165,14 +179,15 @@ def _divided(
 
 
 def _solved(
-    now: System, last: Reals, t: float, h: float, tries: Iterator[tuple[str, Reals]]
+    at: Callable[[float], System], last: Reals, t: float, h: float, tries: Iterator[tuple[str, Reals]]
 ) -> tuple[str, Reals, int] | None:
     """Return (start, solution, iterations) of the step of h in s from a point, None where none was found."""
+    now = at(t)
     n = now.n
-    free = replace(now, lower=np.full(n, -np.inf), upper=np.full(n, np.inf))
     rate = projected(now, last, t)
 
     def stage(step: float) -> Stage:
+        free = replace(at(t + step), lower=np.full(n, -np.inf), upper=np.full(n, np.inf))
         return Stage(free, now, last[:n] + step / 2 * rate, step / 2, t + step)
 
     for words, start in tries:

@@ -15,8 +15,7 @@ def drawn(system, events, t, load="load5"):
     """What a load draws by its data at t in s, in parts of what it drew at the start."""
     changes = [change for change in schedule(system, events, 10.0) if change.t <= t]
     now = after(system, changes, t)
-    p, rate, t_ramp = (now.parameter(load, name) for name in ("p", "p_rate", "t_ramp"))
-    return (p + rate * (t - t_ramp)) / system.parameter(load, "p")
+    return now.parameter(load, "p") / system.parameter(load, "p")
 
 
 RAMP = psmr.LoadRamp(5, 1.0, 3.0, 2.0)

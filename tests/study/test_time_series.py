@@ -179,12 +179,10 @@ def test_a_set_point_follows_lines_or_a_staircase(system, tmp_path):
 def by_rows(name, points):
     """Return a change a row, of a held input or of the active power of a load."""
     for (t, value), (end, to) in pairwise([*points, (points[-1][0] + 1.0, points[-1][1])]):
-        rate = (to - value) / (end - t)
         if name.endswith(".p"):
-            load = name.removesuffix(".p")
-            yield Change(t, ((load, "p", value), (load, "p_rate", rate), (load, "t_ramp", t)))
+            yield Change(t, courses=((name, Course.through([t, end], [value, to])),))
         else:
-            yield Change(t, inputs=((name, value),), rates=((name, rate),))
+            yield Change(t, inputs=((name, value),), rates=((name, (to - value) / (end - t)),))
 
 
 def as_course(name, points):

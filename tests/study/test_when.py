@@ -215,3 +215,14 @@ def test_unbalances_that_stay_on_a_condition_and_by_the_clock_are_refused_before
         run(system, stays, waits)
     balanced = psmr.When("bus7.v < 0.5", psmr.Fault(7, 0.0, permanent=True, r=0.01))
     assert run(system, stays, balanced).t[-1] == 0.5
+
+
+def test_a_condition_sees_what_follows_a_series(system, tmp_path):
+    """It is met where the series passes its value: it saw that of the last instant, and waited."""
+    (tmp_path / "p.csv").write_text("t,p\n0.1,1.25\n0.8,1.95\n")
+    series = psmr.TimeSeries(tmp_path / "p.csv", "p", "load5.p", scale=1.0)
+    condition = psmr.When("load5.p > 150", psmr.LoadTrip(8, 0.0, 0.1))
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 1.0, [series, condition], certify=False)
+    (t,) = [t for t, words in run.instants if "trips" in words]
+    assert 0.2 < t < 0.6
+    assert run.at([t - 1e-6], "load5.p").iloc[0, 0] == pytest.approx(150.0, abs=0.01)

@@ -148,6 +148,8 @@ class Component:
         Integrators that a zero gain or flag leaves out: state -> its name, or names of which one is zero.
     ramps
         Rates of change: parameters without which, all of them zero, no equation reads the time.
+    courses
+        Parameters that may follow a course over time during a run.
     references
         Parameters that limit what `rest_limits` has, for the start that adjusts limits.
     structural
@@ -195,6 +197,7 @@ class Component:
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     integrals: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     ramps: ClassVar[tuple[str, ...]] = ()
+    courses: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
     structural: ClassVar[tuple[str, ...]] = ()
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {}

@@ -33,7 +33,7 @@ from psmr.devices.network import OPEN
 CLOSED = dict.fromkeys(("trip", *OPENINGS, *SIGNS), 0.0)
 """The parameters of an element with no phase open or to be opened."""
 
-DRAWN = ("p", "q", "p_rate", "q_rate")
+DRAWN = ("p", "q")
 """The parameters of a load that are zero without it."""
 
 POLES = ("u_a", "u_b", "u_c")

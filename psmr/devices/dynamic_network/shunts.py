@@ -73,6 +73,6 @@ class DynamicLoad(StaticLoad):
             w * (k * v.v_re - p.p_0 / p.q_0 * v.i_l_re + v.i_l_im),
             w * (k * v.v_im - p.p_0 / p.q_0 * v.i_l_im - v.i_l_re),
         )
-        active, reactive = demand(v, p)
+        active, reactive = demand(p)
         c, s = (active * p.p_0 + reactive * p.q_0) / square, (active * p.q_0 - reactive * p.p_0) / square
         return derivatives, (), (-(c * v.i_l_re - s * v.i_l_im), -(c * v.i_l_im + s * v.i_l_re))

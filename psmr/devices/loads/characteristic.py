@@ -92,7 +92,7 @@ class FrequencyCharacteristic(LoadCharacteristic):
 
 def drawn(m: Any, v: Any, p: Any, with_p: Any, with_q: Any) -> Terms:
     """Return the current into the bus of a characteristic whose powers are multiplied by two factors."""
-    active, reactive = demand(v, p)
+    active, reactive = demand(p)
     square = m.max(v.v_re**2 + v.v_im**2, p.v_min**2)
     g = active * with_p * _by_square(square, p, (1, 2, 3)) / (_by_square(p.v_0**2, p, (1, 2, 3)) * p.v_0**2)
     b = reactive * with_q * _by_square(square, p, (4, 5, 6)) / (_by_square(p.v_0**2, p, (4, 5, 6)) * p.v_0**2)

@@ -11,10 +11,10 @@ from psmr.devices.loads.zip import StaticLoad, demand
 class ExponentialLoad(StaticLoad):
     """A load whose P and Q each follow a power of the voltage.
 
-    The active power is P (V/v_0)^exponent_p, the reactive power Q (V/v_0)^exponent_q. P is p while the load
-    does not ramp; a load trip multiplies it. The exponents 0, 1 and 2 are constant power, current and
-    impedance; measured exponents lie between and beyond them. Below the voltage `v_min` both powers go on as
-    those of the impedances they are at `v_min`, continuously, as the parts of `ZipLoad` do. Per unit on the
+    The active power is P (V/v_0)^exponent_p, the reactive power Q (V/v_0)^exponent_q.
+    The exponents 0, 1 and 2 are constant power, current and impedance; measured exponents lie
+    between and beyond them. Below the voltage `v_min` both powers go on as those of the impedances
+    they are at `v_min`, continuously, as the parts of `ZipLoad` do. Per unit on the
     system base. Source: Kundur (1994), section 7.1, static load models.
     """
 
@@ -26,7 +26,7 @@ class ExponentialLoad(StaticLoad):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the current into the bus, -(g + j b) v with the admittance that belongs to the voltage."""
-        active, reactive = demand(v, p)
+        active, reactive = demand(p)
         square = m.max(v.v_re**2 + v.v_im**2, p.v_min**2) / p.v_0**2
         g = active / p.v_0**2 * square ** (p.exponent_p / 2 - 1)
         b = -reactive / p.v_0**2 * square ** (p.exponent_q / 2 - 1)

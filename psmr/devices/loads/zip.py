@@ -13,26 +13,22 @@ class StaticLoad(Component):
     """A load whose current follows the voltage at its bus, without states of its own.
 
     What it draws at its nominal voltage, P and Q, is what a load trip scales, a ramp moves and a relay sheds:
-
-    P = (1 - shed) (p + p_rate (t - t_ramp)),    Q = (1 - shed) (q + q_rate (t - t_ramp))
+    P = (1 - shed) p, Q = (1 - shed) q.
     """
 
     inputs = ("v_re", "v_im")
     outputs = ("i_re", "i_im")
-    ramps = ("p_rate", "q_rate")
+    courses = ("p", "q")
 
     p = Parameter("pu", "active power at the voltage v_0")
     q = Parameter("pu", "reactive power at the voltage v_0")
-    p_rate = Parameter("pu/s", "rate at which the active power grows", default=0.0)
-    q_rate = Parameter("pu/s", "rate at which the reactive power grows", default=0.0)
-    t_ramp = Parameter("s", "time at which the load draws p and q", default=0.0)
     shed = Parameter("1", "part of the load that relays have shed", fraction, default=0.0)
 
 
-def demand(v: Any, p: Any) -> tuple[Any, Any]:
-    """Return (P, Q) of a `StaticLoad` at the nominal voltage and the time ``v.t``."""
-    since, left = v.t - p.t_ramp, 1 - p.shed
-    return left * (p.p + p.p_rate * since), left * (p.q + p.q_rate * since)
+def demand(p: Any) -> tuple[Any, Any]:
+    """Return (P, Q) of a `StaticLoad` at the nominal voltage."""
+    left = 1 - p.shed
+    return left * p.p, left * p.q
 
 
 DARK = 1e-6
@@ -69,8 +65,8 @@ def of_power(m: Any, v: Any, threshold: Any) -> Any:
 class ZipLoad(StaticLoad):
     """A load with parts of constant impedance, constant current and constant power, for P and Q each.
 
-    The active power is P (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. P is p while the load does
-    not ramp; a load trip multiplies it. At low voltage neither current nor power can stay: both go on along
+    The active power is P (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. At low
+    voltage neither current nor power can stay: both go on along
     PSS/E's ellipse of current over voltage, I(u) = 2 sqrt(1 - 3/4 (1 - u)^2) - 1, and end as impedances at
     zero volts. Below the voltage `v_min_current` the constant current is multiplied with I(V /
     v_min_current); below `v_min` the constant power is that of a current I(1.3949 V / v_min) / I(1.3949) /
@@ -94,7 +90,7 @@ class ZipLoad(StaticLoad):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the current into the bus, -(g + j b) v with the admittance that belongs to the voltage."""
-        active, reactive = demand(v, p)
+        active, reactive = demand(p)
         magnitude = m.sqrt(m.max(v.v_re**2 + v.v_im**2, DARK**2))
         current = of_current(m, magnitude, p.v_min_current) / p.v_0
         power = of_power(m, magnitude, p.v_min)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.run.timers import ActionTimers, ConditionalEvent, EventTimer, Timers
+from psmr.integrate.solve.ramps import Delayed
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span
 
@@ -91,15 +92,16 @@ class Actions:
         self.tail: Reals = np.empty(0)
         self.before: Reals = system.w0[None, :]
         self.small = 0.0
+        self.delayed: Delayed | None = None
         self.sought = np.inf
         self.out = frozenset[str]()
 
     def __bool__(self) -> bool:
         return bool(self.watched or self.ahead) or self.following is not None
 
-    def start(self, small: float) -> None:
-        """Take a time in s below which instants are one."""
-        self.small = small
+    def start(self, small: float, delayed: Delayed | None) -> None:
+        """Take a time in s below which instants are one, and what is read with a delay."""
+        self.small, self.delayed = small, delayed
 
     @property
     def due(self) -> float:
@@ -127,6 +129,10 @@ class Actions:
             return None
         rows = np.hstack([points, np.tile(self.tail, (len(points), 1))])
         rows[:, -1] = t
+        if t[-1] > self.t:  # otherwise the point at which a span begins, as it is in w
+            rows[:, self.system.n + self.system.m : -1] = self.span.held(t)
+            if self.delayed is not None:
+                self.delayed.fill(rows)
         values = [timers.condition(rows, self.span) for timers in self.watched]
         for k in self._of_interest(t, values):
             before = self.t if k == 0 else float(t[k - 1])

@@ -78,8 +78,8 @@ def _check_course(system: System, change: Change, name: str) -> None:
     """Raise EventError for a course of a parameter that its component does not take as one that moves."""
     device, _, parameter = name.rpartition(".")
     group, _, _ = system.parameter_place(device, parameter)
-    if f"{parameter}_rate" not in system.groups[group].compiled.component.ramps:
-        raise EventError(f"{change}: {name} is neither a held input nor a parameter that has a rate")
+    if parameter not in system.groups[group].compiled.component.courses:
+        raise EventError(f"{change}: {name} is neither a held input nor a parameter that may follow a course")
 
 
 def _check_out(system: System, change: Change) -> None:

@@ -179,7 +179,7 @@ def _prepared(
             block.follow(following)
     engine.forget(autonomous(system, parameters) and history is None)
     if acting is not None:
-        acting.start(same)
+        acting.start(same, history.delayed if history else None)
     recorder = Recorder(
         system.n,
         system.n + system.m,
@@ -254,6 +254,7 @@ class _Integration:
         acting.changing = changing
         while acting.due <= w[-1] + self.same and not recorder.stopped():
             at = recorder.instant(float(w[-1]), self.same)
+            put_inputs(self.system, self.span, self.history, w)
             if acting.changes_due(at):
                 # What depends on the point needs its voltages better than a step leaves them.
                 algebraic_solve(self.algebraic, w, f"t = {at:g} s")

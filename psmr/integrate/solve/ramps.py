@@ -111,6 +111,17 @@ class Delayed:
         self._cursor[own] = self._first[own]
         return wide
 
+    def fill(self, rows: Reals) -> None:
+        """Write the inputs into (K, n + m + k + 1) points of the steps for which they are written."""
+        for at, own in zip(self.at, self.rows, strict=True):
+            k = np.maximum(np.searchsorted(own[:, 0], rows[:, -1], side="right") - 1, 0)
+            c, x = own[k, 1:], rows[:, -1] - own[k, 0]
+            found = c[:, 0] + x * (c[:, 1] + x * (c[:, 2] + x * c[:, 3]))
+            for i in np.flatnonzero(np.isnan(c[:, 1])):  # on the line to a point within the delay
+                source = rows[i, int(c[i, 3])]
+                found[i] = c[i, 0] + x[i] / (x[i] + c[i, 2]) * (source - c[i, 0])
+            rows[:, at] = found
+
     def attach(self, rows: Reals, cursor: NDArray[np.int64]) -> None:
         """Write from now on into the rows of a `Following`, the first of which are those of these inputs."""
         self.rows = rows[: len(self.at) * self.rows.shape[1]].reshape(self.rows.shape)

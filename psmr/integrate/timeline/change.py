@@ -35,7 +35,7 @@ class Change:
     protects
         Whether it is protection that acted.
     courses
-        (full name of a held input or of a parameter with a rate, course) pairs: it follows the course from
+        (full name of a held input or of one of `Component.courses`, course) pairs: it follows the course from
         here on, until a change sets it.
     states
         (full name of a state, value) pairs: what an opened or closed switch makes of it at once. Those of
@@ -96,6 +96,13 @@ class Change:
         for name, value in (*self.inputs, *((name, float(course.at(t))) for name, course in self.courses)):
             device, _, port = name.rpartition(".")
             yield device, port, value
+
+    def set_over_time(self) -> Iterator[tuple[str, str, float]]:
+        """Yield (device, parameter or held input, value) of what it sets, a course by each of its rows."""
+        yield from self.parameters
+        for name, course in self.courses:
+            device, _, parameter = name.rpartition(".")
+            yield from ((device, parameter, value) for value in course.value.tolist())
 
     def followed_by(self, other: Change) -> Change:
         """Return this change and another one at the same instant as one."""

@@ -89,14 +89,15 @@ def with_switched_currents(system: System, change: Change) -> Change:
 def _with_poles_of_loads(system: System, change: Change) -> Change:
     """Return a change in which each load with poles that it takes away trips by these."""
     parameters = change.parameters
-    loads = {name for name, parameter, _ in parameters if parameter in ("p", "q")}
+    loads = {name for name, parameter, _ in change.set_over_time() if parameter in DRAWN}
     for name in loads:
         device = system.device(name)
         if not (issubclass(device.component, DynamicLoad) and device.parameters.keys() >= CLOSED.keys()):
             continue
         drawn = {parameter: value for n, parameter, value in parameters if n == name and parameter in DRAWN}
         others = tuple(entry for entry in parameters if entry[0] != name or entry[1] not in DRAWN)
-        if any(drawn.get(p, system.parameter(name, p)) for p in ("p", "q")):
+        moves = any(course.value.any() for full, course in change.courses if full.rpartition(".")[0] == name)
+        if moves or any(drawn.get(p, system.parameter(name, p)) for p in DRAWN):
             parameters = (*parameters, *((name, p, value) for p, value in CLOSED.items()))
         else:
             parameters = (*others, (name, "trip", float(OPEN.index("abc"))))
@@ -137,7 +138,7 @@ def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> No
         return
     zero, capacitance = zero_elements(system), _Capacitances(system)
     for change in changes:
-        for name, parameter, value in change.parameters:
+        for name, parameter, value in change.set_over_time():
             if name in zero:
                 _refuse_in_zero_sequence(change, system.device(name), parameter, value, zero[name])
             if name in elements:
@@ -209,7 +210,7 @@ def _refuse(system: System, change: Change, device: Device, parameter: str, valu
             f"{at}: {name}.x = {value:g}: the current of an inductance below zero would grow without bound; a"
             " series capacitor is a line of its own with x < 0 in the case"
         )
-    if parameter not in ("status", "p", "q", "p_rate", "q_rate", "shed"):
+    if parameter not in ("status", "p", "q", "shed"):
         return
     kinds = {e: device.parameters.get(f"end_{e}") for e in "ij"}
     junctions = [

@@ -9,6 +9,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.device import Device
+from psmr.integrate.solve.ramps import Course
 from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
@@ -171,8 +172,8 @@ class LoadRamp:
             When the bus is not there, has no load, or has a motor, which has no P and Q to ramp.
         """
         bus, loads = _loads(system, self.bus, str(self))
-        begin: list[tuple[str, str, float]] = []
-        stop: list[tuple[str, str, float]] = []
+        courses: list[tuple[str, Course]] = []
+        ends: list[tuple[str, str, float]] = []
         for load in loads:
             if is_motor(load):
                 raise EventError(
@@ -180,25 +181,15 @@ class LoadRamp:
                     "load torque t_0 follow a time series, or give it a bus of its own"
                 )
             for name, factor in zip(("p", "q"), self._factors, strict=True):
-                value = system.parameter(load.name, name)
-                rate = (factor - 1) * value / (self.end - self.start)
-                begin += ramp(system, load.name, name, self.start, value, rate)
-                stop += ramp(system, load.name, name, self.end, factor * value, 0.0)
+                if factor != 1:
+                    value = system.parameter(load.name, name)
+                    course = Course.through((self.start, self.end), (value, factor * value))
+                    courses.append((f"{load.name}.{name}", course))
+                    ends.append((load.name, name, factor * value))
         words = " and ".join(
             f"{name} x {factor:g}" for name, factor in zip("PQ", self._factors, strict=True) if factor != 1
         )
         return (
-            Change(self.start, parameters=tuple(begin), label=f"load at {bus} ramps to {words}"),
-            Change(self.end, parameters=tuple(stop), label=f"load ramp at {bus} ends"),
+            Change(self.start, courses=tuple(courses), label=f"load at {bus} ramps to {words}"),
+            Change(self.end, parameters=tuple(ends), label=f"load ramp at {bus} ends"),
         )
-
-
-def ramp(
-    system: System, load: str, name: str, t: float, value: float, rate: float
-) -> tuple[tuple[str, str, float], ...]:
-    """Return the parameters with which P or Q (`name` p or q) is `value` at t and grows at `rate` in pu/s.
-
-    The time t_ramp stays as it is, so that P and Q can ramp without regard to each other.
-    """
-    since = t - system.parameter(load, "t_ramp")
-    return (load, name, value - rate * since), (load, f"{name}_rate", rate)

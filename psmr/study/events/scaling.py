@@ -17,7 +17,7 @@ from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import is_load, is_motor
 from psmr.study.events.synchronisation import Synchronisation
 
-POWERS = ("p", "q", "p_rate", "q_rate")
+POWERS = ("p", "q")
 """Parameters of a static load that are in proportion to what is connected of it."""
 
 RATINGS = ("s_n", "t_rate", "turbines")
@@ -84,8 +84,8 @@ def _plain(
     parameters, courses = [], []
     for (device, name), value in touched.items():
         part = left.get(device, 1.0) if name in names.get(device, ()) else 1.0
-        if isinstance(value, Course):
+        if isinstance(value, Course) and part:
             courses.append((f"{device}.{name}", Course(value.t, part * value.value, part * value.rate)))
         else:
-            parameters.append((device, name, part * value))
+            parameters.append((device, name, 0.0 if isinstance(value, Course) else part * value))
     return replace(change, parameters=tuple(parameters), courses=tuple(courses), parts=())

@@ -121,7 +121,7 @@ class TimeSeries:
         if self.signal in system.names_u:
             return Change(t, inputs=((self.signal, value),))
         device, _, name = self.signal.rpartition(".")
-        return Change(t, parameters=((device, name, value), (device, f"{name}_rate", 0.0)))
+        return Change(t, parameters=((device, name, value),))
 
     def _check_load(self, system: System, device: str, name: str) -> None:
         devices = {d.name: d for d in system.devices}

@@ -89,7 +89,7 @@ def frequencies(
 
 
 def _reads_time(system: System) -> bool:
-    """Return whether a load ramps, the one way in which equations read the time."""
+    """Return whether a rate is given without which no equation reads the time."""
     return any(device.parameters.get(name) for device in system.devices for name in device.component.ramps)
 
 

@@ -79,5 +79,5 @@ def _drawn(system: System, span: Span, loads: Sequence[Device], first: tuple[Rea
     for load in loads:
         if not is_motor(load) and base is not None:
             given = SimpleNamespace(**system.parameters_at(load.name, span.parameters))
-            power += base * float(demand(SimpleNamespace(t=span.t), given)[0])
+            power += base * float(demand(given)[0])
     return power

@@ -65,9 +65,11 @@ class Waiting:
             re, im = (rows[:, system.index(f"{device}.v_{part}")] for part in ("re", "im"))
             return np.hypot(re, im) if quantity(name) == "v" else np.arctan2(im, re)
         n, m = system.n, system.m
-        span = replace(span, first=0, last=len(rows))
+        spans = [replace(span, first=0, last=len(rows))]
+        if system.delays:  # what is read late is in the rows alone
+            spans = [replace(span, first=k, last=k + 1, inputs=rows[k, n + m : -1]) for k in range(len(rows))]
         found = values_of_devices(
-            system, self.signals, [span], [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
+            system, self.signals, spans, [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
         )
         return np.asarray(found[0])
 
