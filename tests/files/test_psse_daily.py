@@ -97,6 +97,24 @@ def test_a_machine_at_a_bus_of_type_1_does_not_count(read):
     assert [(row.name, row.control, row.q_mvar) for row in kept.generators[1:]] == [("G2-G1", "pq", -21.0)]
 
 
+@pytest.mark.parametrize("written_by_others", [True, False])
+def test_a_machine_at_a_bus_of_type_1_counts_in_a_solution_with_it(read, written_by_others):
+    """The stored voltages are those of the two-bus equation with the machine, or without it.
+
+    A counter-example to PSS/E's rule is what PowSyBl exports: its stored solution counts the machine.
+    """
+    z, v2 = 0.01 + 0.1j, 1.0 + 0j
+    for _ in range(100):
+        v2 = 1 - z * np.conj((0.5 + 0.1j - (0.3 + 0.05j) * written_by_others) / v2)
+    buses = [(1, 3, 1.0, 0), (2, 1, round(abs(v2), 5), round(float(np.degrees(np.angle(v2))), 4))]
+    text = raw(buses, [(2, 50, 10)], [SWING, (2, "1", 30, 5, 9, -9, 1.0)], [LINE])
+    words = "30 MW counted: the voltages of the file are" if written_by_others else "30 MW left out"
+    with pytest.warns(PsmrWarning, match=rf"passes over: G2 \(30 MW, 5 Mvar, line 11\); {words}"):
+        case = read(text)
+    assert power_flow(case).voltage[1] == pytest.approx(v2, abs=1e-9)
+    assert len(case.generators) == 1 + written_by_others
+
+
 def test_records_of_a_machine_that_does_not_count_are_passed_over(read):
     text = raw([(1, 3, 1.0, 0), (2, 1, 1.0, 0)], [(2, 20, 5)], [SWING, (2, "1", 5, 1, 9, -9, 1.0)], [LINE])
     with pytest.warns(PsmrWarning, match="1 machine in service"):

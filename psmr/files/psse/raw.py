@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning, few
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed, of_one_plant, reachable
 from psmr.files.joined import Rows, join
@@ -31,6 +31,7 @@ from psmr.files.psse.converters import Converters
 from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit
 from psmr.files.psse.impedance_correction import corrections
+from psmr.files.psse.load_bus_machines import with_load_bus_machines
 from psmr.files.psse.loads import Loads
 from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
@@ -51,9 +52,6 @@ from psmr.network.case.tables import (
 from psmr.network.powerflow.stored_solution import held_as_solved
 
 _CONTROLS = {1: "pq", 2: "pv", 3: "slack"}
-
-SHOWN = 8
-"""Most names in the list of what is left out."""
 
 _SAME_V, _SAME_Q = 1e-5, 0.5
 """What stored voltages in pu and reactive powers in Mvar may be off and still be what is held."""
@@ -130,7 +128,7 @@ def read_raw(
         modules=own.modules,
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
-    return held_as_solved(case)
+    return held_as_solved(with_load_bus_machines(case, tables.passed_over))
 
 
 def _with_branches(rows: Rows) -> Iterator[RelayRow]:
@@ -169,7 +167,7 @@ class _Tables:
         self.generators: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
-        self._passed_over: list[tuple[str, complex, PsseRecord]] = []
+        self.passed_over: list[GeneratorRow] = []
         self._bus: dict[int, PsseRecord] = {}
         self._places = Places(self._bus)
         self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
@@ -192,7 +190,6 @@ class _Tables:
         ):
             for record in self._records(section):
                 attempt(take, record)
-        self._tell_of_passed_over()
         if not self.generators and not mistakes.found:
             self._sources()
         for lines in raw.records.get("transformer", ()):
@@ -221,25 +218,6 @@ class _Tables:
         """Return the buses at both ends of branches in service that PSS/E takes for none: R = 0, small X."""
         small = [row for row in self.lines if row.status and row.r == 0 and abs(row.x) <= threshold]
         return [(row.from_bus, row.to_bus) for row in small] + [(i, j) for i, j, _ in self.zero]
-
-    def _tell_of_passed_over(self) -> None:
-        """Warn of machines in service at buses of type 1."""
-        if not self._passed_over:
-            return
-        found = [
-            f"{name} ({s.real:g} MW, {s.imag:g} Mvar, line {record.line})"
-            for name, s, record in self._passed_over
-        ]
-        total = sum(s.real for _, s, _ in self._passed_over)
-        what = "1 machine" if len(found) == 1 else f"{len(found)} machines"
-        warnings.warn(
-            f"{self._passed_over[0][2].where}: {what} in service at buses of type 1 (IDE = 1), which PSS/E"
-            f" passes over: {few(found, SHOWN)}; {total:g} MW left out. Programs that write such machines as"
-            " generators of given P and Q (MATPOWER, PowSyBl) mean them to count: then give their buses IDE"
-            " = 2, with QT = QB = QG",
-            PsmrWarning,
-            stacklevel=4,
-        )
 
     def _sources(self) -> None:
         """Add a generator at each swing bus of a file without any in service: its voltage is held."""
@@ -330,9 +308,7 @@ class _Tables:
         stepped = record.real("XT", 0.0) != 0
         row = None
         kind = 4 if bus is None or not status else bus.whole("IDE", 1)
-        if kind == 1 and self.raw.load_buses_have_none:
-            self._passed_over.append((f"G{number}{suffix(ident)}", complex(p, q), record))
-        elif bus is not None and kind != 4:
+        if bus is not None and kind != 4:
             low, high = record.limits("QB", "QT", 9999.0)
             name, control = f"G{number}{suffix(ident)}", _CONTROLS[kind]
             held = record.positive("VS", 1.0)
@@ -355,7 +331,11 @@ class _Tables:
                 control_bus=regulated,
                 share=record.share(regulated > 0) if control == "pv" else 100.0,
             )
-            self.generators.append(row)
+            if kind == 1 and self.raw.load_buses_have_none:
+                self.passed_over.append(row)
+                row = None
+            else:
+                self.generators.append(row)
         self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)
 
     @staticmethod

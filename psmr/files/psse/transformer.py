@@ -193,8 +193,9 @@ class Transformers:
     def _correction(self, line: PsseRecord) -> Correction | None:
         number = line.whole("TAB", 0)
         if number and number not in self._tables:
-            raise line.error("TAB", "there is no impedance correction table with this number")
-        return self._tables[number] if number else None
+            what = f"TAB = {number}: there is no impedance correction table with this number"
+            self._warn(line, f"{what}; the impedance is taken as given at every ratio")
+        return self._tables.get(number) if number else None
 
     def _control(self, line: PsseRecord, ratio: float) -> dict[str, Any] | None:
         """Return what a winding regulates as the fields of its row, its own ratio still within `tap_min`."""
