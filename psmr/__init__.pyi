@@ -6,9 +6,9 @@ from .dae.declare.component import Component as Component
 from .dae.declare.component import Parameter as Parameter
 from .dae.declare.device import Device as Device
 from .dae.system.assemble import assemble as assemble
-from .dae.system.modes import modes as modes
+from .dae.system.assemble import with_delays as with_delays
+from .dae.system.eigenvalues import modes as modes
 from .dae.system.state_space import StateSpace as StateSpace
-from .dae.system.with_delays import with_delays as with_delays
 from .devices.machines.round_rotor import winding_data as winding_data
 from .figures.run.oneline import one_line as one_line
 from .files.case_from_tables import make_case as make_case
@@ -22,12 +22,12 @@ from .integrate.schemes.single_rate import SingleRate as SingleRate
 from .integrate.schemes.variable_step import VariableStep as VariableStep
 from .network.case.case import Case as Case
 from .network.case.region import Region as Region
-from .network.impedance.scan import ImpedanceScan as ImpedanceScan
-from .network.impedance.scan import impedance_scan as impedance_scan
+from .network.impedance import ImpedanceScan as ImpedanceScan
+from .network.impedance import impedance_scan as impedance_scan
 from .network.start.initialise import build as build
 from .network.synthetic.dynamics import add_dynamics as add_dynamics
 from .papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold as SlowManifold
-from .papers.kuznetsov_krasnikov.adaptive import Adaptive as Adaptive
+from .papers.kuznetsov_krasnikov.arc_length import Adaptive as Adaptive
 from .papers.kuznetsov_krasnikov.arc_length import ArcLength as ArcLength
 from .papers.shi_rojas.smes import Smes as Smes
 from .pencil.deformation.critical import critical_step as critical_step

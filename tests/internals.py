@@ -38,11 +38,9 @@ psmr.dae.compile.numba_internals: numba_internals_module
 psmr.dae.compile.restrict: restrict
 psmr.dae.compile.switches: switches
 psmr.dae.compile.trace: trace
-psmr.dae.declare.action: Action
-psmr.dae.declare.algebraic_form: form_for
-psmr.dae.declare.component: local_rows local_variables nonnegative parameters_of positive
+psmr.dae.declare.component: Action local_rows local_variables nonnegative parameters_of positive
+psmr.dae.declare.forms: form_for structure_for
 psmr.dae.declare.mathematics: NumericMath
-psmr.dae.declare.structure: structure_for
 psmr.dae.system.eigenvalues: eigen eigenvalues
 psmr.dae.system.linear: LinearDae
 psmr.dae.system.linear_system: linear_system
@@ -98,47 +96,42 @@ psmr.files.toml.lines: Lines
 psmr.files.toml.write_case: toml_text
 psmr.files.write: write_case
 psmr.integrate.constants: Constants TUNED
-psmr.integrate.control.disturbance: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
+psmr.integrate.control.controller: error_control_module halts_of
+psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
-psmr.integrate.control.error_control: error_control_module halts_of
 psmr.integrate.control.time_grid: times_off_grid
-psmr.integrate.run.available_memory: available_memory_module
 psmr.integrate.run.changes: autonomous objection>objection_to_change
-psmr.integrate.run.counters: Counters
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.span: span_module
-psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
-psmr.integrate.schemes.multirate_program: PREDICTED multirate_program_module
+psmr.integrate.run.table: available_memory_module
+psmr.integrate.run.trajectory: Counters
+psmr.integrate.schemes.multirate_program: HISTORY lagrange_weights PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block
 psmr.integrate.solve.equations: evaluate move_limits project
-psmr.integrate.solve.impasse: impasse
-psmr.integrate.solve.lu: pivots_suit refactor solve
+psmr.integrate.solve.failure: impasse
+psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
 psmr.integrate.solve.newton: renew
 psmr.integrate.solve.ordering: factorise make_lu ordering
-psmr.integrate.solve.pivots: FIRST SECOND first_factors
 psmr.integrate.solve.ramps: Course NOTHING
 psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of matrix_of
     newton_state_of places_of work_of
 psmr.integrate.solve.status: DONE
 psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
-psmr.integrate.step.description: words
+psmr.integrate.step.description: words matrices
 psmr.integrate.step.extrapolation: extrapolate
 psmr.integrate.step.interpreter: EVALUATED_BLOCK
+psmr.integrate.step.network_response: response_matrix response_matrix_module some_of_solution
 psmr.integrate.step.program: Combine NOW Program Repeat Stage Iterate
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
-psmr.integrate.step.response_matrix: response_matrix response_matrix_module some_of_solution
 psmr.integrate.step.run_program: WHOLE run_program
 psmr.integrate.step.stage_history: CONTINUED DEPTH HERE REPEATED forget keep learn no_stage_history
     start>start_from_history restore
 psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial
-psmr.integrate.step.work: matrices
-psmr.integrate.tableaux.implicit_pairs: PAIRS
-psmr.integrate.tableaux.runge_kutta: EXPLICIT
-psmr.integrate.tableaux.tableaux: COEFFICIENTS TABLEAUX tableaux_module
+psmr.integrate.tableaux: PAIRS EXPLICIT COEFFICIENTS TABLEAUX tableaux_module
 psmr.integrate.timeline.change: Change
 psmr.integrate.timeline.service: AsTripped
 psmr.integrate.timeline.span: first_span spans_by_changes
@@ -160,13 +153,13 @@ psmr.network.start.initialise: check_residual polish
 psmr.network.start.netting: net_generators
 psmr.network.start.wiring: plant_devices
 psmr.network.synthetic.chain: chain
+psmr.network.synthetic.dynamics: TypicalPlant
 psmr.network.synthetic.typical: typical_module
-psmr.network.synthetic.typical_plant: TypicalPlant
 psmr.network.topology.dead_parts: DeadParts
 psmr.network.topology.network: find_branch find_bus voltage_places
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
-psmr.papers.shi_rojas.micro_steps: BASES NODES amplification>smes_amplification
+psmr.papers.shi_rojas.smes: BASES NODES amplification>smes_amplification
 psmr.pencil.deformation.critical: critical_module
 psmr.pencil.deformation.deformation: deformation_module
 psmr.pencil.deformation.one_step: OneStepModes
@@ -218,7 +211,7 @@ psmr.study.tuning.tune: tune_module
 psmr.study.tuning.tuning: Target
 psmr.study.warmup: warmup_module
 psmr.sweep.axes: Base
-psmr.sweep.axes.listed: event_of
+psmr.sweep.axes.events: event_of
 psmr.sweep.dask_cluster: check_versions dask_cluster_module packed unpacked
 psmr.sweep.dispatch: dispatch_module
 psmr.sweep.measures: Column

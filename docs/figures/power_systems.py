@@ -17,8 +17,7 @@ import psmr
 from psmr.base.errors import PsmrError, PsmrWarning
 from psmr.figures.canvas import STYLE, new_figure, save, styled
 from psmr.figures.chart import COLOURS, FAINT
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
-from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
+from psmr.papers.kuznetsov_krasnikov.arc_length import Adaptive, ArcLength
 from psmr.papers.shi_rojas.smes import Smes
 
 HERE = Path(__file__).parent

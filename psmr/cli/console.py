@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.printable import in_line, printable
-from psmr.integrate.run.available_memory import bytes_text
+from psmr.integrate.run.table import bytes_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ from psmr.figures.chart import (
 )
 from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import to_matplotlib
-from psmr.network.impedance.scan import ImpedanceScan
+from psmr.network.impedance import ImpedanceScan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from psmr.dae.compile.compile_time import compile_time
+from psmr.dae.compile.arguments import compile_time
 
 
 def _constant(value: float, unit: str, origin: str) -> Any:

@@ -9,17 +9,15 @@ import numpy as np
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError
-from psmr.dae.system.eigenvalues import eigenvalues
-from psmr.dae.system.modes import eigen_of
+from psmr.dae.system.eigenvalues import eigen_of, eigenvalues
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
-from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES
+from psmr.network.equilibrium.limits import ADJUST, CHOICES
 from psmr.network.powerflow.starting_voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
-from psmr.network.start.findings import ERROR, Finding, Modes, ordered
-from psmr.network.start.report import Report
+from psmr.network.start.report import ERROR, Finding, Modes, Report, ordered
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert

@@ -25,7 +25,7 @@ from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.values import values_of
 from psmr.study.run.run import Run
 from psmr.sweep.axes import Base
-from psmr.sweep.axes.scheme import recipe_with
+from psmr.sweep.axes.alternatives import recipe_with
 from psmr.sweep.measures import Measure, Start
 from psmr.sweep.plan import Plan, plan_of
 from psmr.sweep.sweep import Sweep

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
-from psmr.base.drawing import draw
 from psmr.base.errors import InputError, StudyError, placed
 from psmr.base.optional import optional
 from psmr.study.file.study import Study

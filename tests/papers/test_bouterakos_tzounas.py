@@ -14,6 +14,7 @@ from psmr.papers.bouterakos_tzounas.new_england import (
     least_stable_numerical,
 )
 from psmr.papers.bouterakos_tzounas.scalar_equation import (
+    ThetaMethod,
     boundaries,
     delay_independent,
     exact_growth,
@@ -22,7 +23,6 @@ from psmr.papers.bouterakos_tzounas.scalar_equation import (
     scalar_equation,
     simulated,
 )
-from psmr.papers.bouterakos_tzounas.theta_method import ThetaMethod
 from psmr.papers.catalogue import reproduce
 from tests.papers.mutated import assert_followed
 

@@ -15,15 +15,19 @@ from psmr.papers.huang_tzounas.responses import (
     threshold_scheme,
 )
 from psmr.papers.huang_tzounas.setting import PRINTED_MODE, dominant, percent, settings
-from psmr.papers.huang_tzounas.sweeps import MANY, lag_of_jump, ratios, ringing, thresholds
 from psmr.papers.huang_tzounas.tables import (
+    MANY,
     PAIRS,
     critical,
+    lag_of_jump,
     other_partitions,
     published_critical_step,
+    ratios,
     ringdowns,
+    ringing,
     table_1,
     table_2,
+    thresholds,
 )
 from tests.papers.mutated import assert_followed
 

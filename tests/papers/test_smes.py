@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import psmr
 from psmr import SingleRate, Smes
 from psmr.errors import SchemeError, SimulationError
-from psmr.papers.shi_rojas.adaptive_control import adaptive_control
-from psmr.papers.shi_rojas.micro_steps import amplification, smallest_micro
+from psmr.papers.shi_rojas.runs import adaptive_control
+from psmr.papers.shi_rojas.smes import amplification, smallest_micro
 from tests.internals import Change, LinearDae, integrate, linear_system
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic
 

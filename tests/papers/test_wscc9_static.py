@@ -6,8 +6,14 @@ import pytest
 import psmr
 from psmr import SingleRate, step_operator
 from psmr.errors import InputError
-from psmr.papers.huang_tzounas.parameter_sets import parameter_sets, with_parameters
-from psmr.papers.huang_tzounas.setting import CASE, PRINTED_MODE, dominant, settings
+from psmr.papers.huang_tzounas.setting import (
+    CASE,
+    PRINTED_MODE,
+    dominant,
+    parameter_sets,
+    settings,
+    with_parameters,
+)
 from psmr.papers.huang_tzounas.statements import FAST_ALGEBRAIC, FAST_STATES, bent, critical_step
 from psmr.papers.huang_tzounas.tables import PAIRS
 from tests.papers import static_oracle as oracle

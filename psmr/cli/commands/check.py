@@ -49,7 +49,7 @@ def command(arguments: argparse.Namespace) -> int:
     """Check whether a case starts in equilibrium; return 1 where it cannot start."""
     require_targets({"-o": arguments.output}, TABLES)
     from psmr.cli.run_study import check_output, default_folder
-    from psmr.dae.system.with_delays import with_delays
+    from psmr.dae.system.assemble import with_delays
     from psmr.study.check import check
     from psmr.study.file.phases import with_phases
     from psmr.study.file.read_study import read_study

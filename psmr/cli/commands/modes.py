@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     require_targets({"-o": arguments.output}, TABLES)
-    from psmr.dae.system.modes import modes
+    from psmr.dae.system.eigenvalues import modes
     from psmr.study.file.names import load_system
 
     file = case_file(arguments)

@@ -51,7 +51,7 @@ def command(arguments: argparse.Namespace) -> None:
     system, scheme = system_and_scheme(arguments)
     from psmr.figures.canvas import save
     from psmr.figures.frequency import scan_figure
-    from psmr.network.impedance.scan import impedance_scan
+    from psmr.network.impedance import impedance_scan
     from psmr.pencil.operator.response_text import response_sentences
     from psmr.pencil.operator.simulated_response import simulated_response
 

@@ -25,7 +25,7 @@ from psmr.dae.compile.emit import kernel
 from psmr.dae.compile.notice import announce
 from psmr.dae.compile.trace import Trace, trace
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.origin import Origin, packed, unpacked
+from psmr.dae.declare.forms import Origin, packed, unpacked
 
 SECONDS_A_COMPONENT = 0.04
 """Median time to compile a component of the library, on a Xeon of 2023."""

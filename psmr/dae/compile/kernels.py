@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from psmr.dae.compile.address import address_of
+from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 

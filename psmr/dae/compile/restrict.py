@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import InputError
-from psmr.dae.compile.address import address_of
+from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels, Reals
 
 # Blocks of a system whose index tables are kept, so that the runs of a sweep share them.

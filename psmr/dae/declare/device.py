@@ -9,9 +9,8 @@ from typing import Any
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.numbers import plain
-from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, Parameter, nonnegative, parameters_of
-from psmr.dae.declare.origin import packed, unpacked
+from psmr.dae.declare.forms import form_for, packed, unpacked
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Device:
         Unique name; variables are called ``"name.variable"``.
     component
         The declaration; its structure where that is a choice, its algebraic form where a time constant is
-        zero (`psmr.dae.declare.structure`, `psmr.dae.declare.algebraic_form`).
+        zero (`psmr.dae.declare.forms`, `psmr.dae.declare.forms`).
     parameters
         Value of each parameter, in the units of its declaration; declared defaults may be left out.
     connections

@@ -1,4 +1,7 @@
-"""From devices to a system: number variables and rows, resolve the wiring, group devices by component."""
+"""From devices to a system: number variables and rows, resolve the wiring, group devices by component.
+
+A system in which some inputs are read as they were some time ago: delays of measurements and channels.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from psmr.dae.declare.component import (
 )
 from psmr.dae.declare.device import Device
 from psmr.dae.system.delay import Delay
-from psmr.dae.system.group import Group
+from psmr.dae.system.places import Group
 from psmr.dae.system.set_points import left_out, with_set_points
 from psmr.dae.system.system import System
 
@@ -207,3 +210,41 @@ def _starting_values(
             raise InputError(f"start: {name} = {shown(value)}; it must be a finite number")
         w[variables[name]] = value
     return w
+
+
+def with_delays(system: System, delays: Mapping[str, float]) -> System:
+    """Return a system, at the same equilibrium, in which inputs of devices are read with a delay.
+
+    Parameters
+    ----------
+    system
+        From `psmr.build` or `psmr.assemble`, at rest.
+    delays
+        Delay in s by ``"device.input"``, for instance ``{"PSS2.omega": 0.1}``. ``"AVR1.v"`` is the voltage
+        that AVR1 measures, its inputs v_re and v_im. A delay of 0 takes one away.
+
+    Raises
+    ------
+    InputError
+        For a device or input that is not there, with the nearest one, an input that reads no signal, and a
+        delay that is not a finite time of at least 0.
+    """
+    check_arguments(with_delays, locals())
+    devices = {device.name: device for device in system.devices}
+    for name, tau in delays.items():
+        if not isinstance(name, str) or "." not in name:
+            raise InputError(f'delays: {shown(name)}: must be "device.input", for instance "AVR1.v"')
+        owner, _, port = name.rpartition(".")
+        if owner not in devices:
+            raise InputError(f"delays: {name!r}: there is no device {owner!r}{nearest(owner, devices)}")
+        device = devices[owner]
+        inputs = device.component.inputs
+        pair = (f"{port}_re", f"{port}_im")
+        ports = pair if port not in inputs and set(pair) <= set(inputs) else (port,)
+        devices[owner] = replace(device, delays={**device.delays, **dict.fromkeys(ports, tau)})
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    start = dict(zip(names, map(float, system.w0[:-1]), strict=True))
+    kept = {f"{d.name}.{port}" for d in devices.values() for port in d.held}
+    start = {n: value for n, value in start.items() if n not in system.names_u or n in kept}
+    found = assemble(tuple(devices.values()), start, name=system.name)
+    return replace(found, w0=found.buffer(t=float(system.w0[-1])))

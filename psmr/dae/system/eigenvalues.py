@@ -1,4 +1,6 @@
-"""Eigenvalues of a state matrix, of which those that are zero by structure are exactly 0.
+"""Eigenvalues of a state matrix, exactly 0 where they are zero by structure, and the modes as a table.
+
+Eigenvalues of a state matrix, of which those that are zero by structure are exactly 0.
 
 All angles of a system without an infinite bus can turn together, and where nothing governs the frequency all
 speeds can grow together: A has a zero eigenvalue of multiplicity one or two, the second one in a Jordan
@@ -20,11 +22,19 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+
+from psmr.base.arguments import check_arguments
+from psmr.dae.system.characteristic_roots import characteristic_roots
+from psmr.dae.system.linear import LinearDae
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -232,3 +242,80 @@ def _null_vectors(matrix: Reals, least: float) -> tuple[NDArray[np.intp], NDArra
         return keep, drop, np.zeros((rank, drop.size))
     vectors = -scipy.linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
     return keep, drop, vectors / columns[keep, None] * columns[drop]
+
+
+def eigen_of(linear: LinearDae) -> Eigen:
+    """Return the eigenvalues of a linearised DAE, with delays those roots that are found.
+
+    Their vectors have the states alone. Zeros by structure are those of the system without delays: it is at
+    rest in the same points, and what is constant is not delayed.
+    """
+    if linear.delays is None:
+        return eigen(linear.state_matrix())
+    roots, n = characteristic_roots(linear), linear.n
+    at_once = eigen(linear.without_delays().state_matrix())
+    zero = at_once.values == 0
+    least = np.sqrt(np.finfo(float).eps) * at_once.norm if zero.any() else -1.0
+    own = np.abs(roots.s) > least
+    return Eigen(
+        np.concatenate([roots.s[own], at_once.values[zero]]),
+        np.hstack([roots.left[:n, own], at_once.left[:, zero]]),
+        np.hstack([roots.right[:n, own], at_once.right[:, zero]]),
+        np.concatenate([roots.error[own], at_once.error[zero]]),
+        at_once.norm,
+    )
+
+
+def modes(linear: LinearDae) -> pd.DataFrame:
+    """Return the modes of a linearised DAE, least damped first.
+
+    Returns
+    -------
+    DataFrame
+        A row per real eigenvalue or complex pair (the one with positive imaginary part): ``real`` in 1/s,
+        ``imag`` in rad/s, ``frequency_hz``, ``damping_ratio`` (a fraction; NaN at 0), ``dominant_state``
+        (largest participation factor), ``participation`` (its share), ``pair``, and ``grows``: whether the
+        real part is above 0 by more than rounding. Zeros by structure, such as a common angle or speed, are
+        exactly 0 (`psmr.dae.system.eigenvalues`).
+
+    Raises
+    ------
+    InputError
+        For a system with delays that is too large for their characteristic equation.
+    SingularError
+        When gy is singular: the DAE is not of index 1 at this point.
+
+    Notes
+    -----
+    Where signals are read with a delay these are the roots of the characteristic equation nearest to 0, of
+    the infinitely many that there are (`psmr.dae.system.characteristic_roots`).
+
+    Participation factors: Perez-Arriaga, Verghese and Schweppe, 1982.
+    """
+    import pandas as pd  # slow to import, for tables alone
+
+    return pd.DataFrame(mode_columns(linear))
+
+
+def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
+    """Return the columns of the table of `modes`."""
+    check_arguments(modes, locals())
+    found = eigen_of(linear)
+    values, factors = found.values, np.abs(found.left.conj() * found.right)
+    share = factors / factors.sum(axis=0)
+    names = (
+        "real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair", "grows"
+    )  # fmt: skip
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for i in np.lexsort((values.imag, -values.real)):
+        s = values[i]
+        if s.imag < 0:
+            continue
+        state = int(np.argmax(share[:, i]))
+        damping = -s.real / abs(s) if s != 0 else np.nan
+        owner = (linear.names_x[state], share[state, i])
+        grows = bool(s.real > found.error[i])
+        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0), grows)
+        for name, value in zip(names, row, strict=True):
+            columns[name].append(value)
+    return columns

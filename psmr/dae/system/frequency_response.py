@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.base.drawing import draw
+from psmr.base.above import draw
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.files import atomic, require_suffix
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, SingularError
-from psmr.dae.system.pade import pade
+from psmr.dae.system.delay import pade
 
 
 def read_only(array: Any) -> Any:

@@ -1,15 +1,84 @@
-"""Where a system has its variables, its devices and the parameters that are limits."""
+"""Where a system has its variables, its devices and the parameters that are limits.
+
+The devices of one component in a system.
+
+What follows from the devices of a system alone, and is found once for all systems made from them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
+from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.system.device_cache import Assembled, cached_by_devices
-from psmr.dae.system.group import Group
+from psmr.dae.system.linear import read_only
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """All devices of one component: where they read, where they write, their numbers.
+
+    Attributes
+    ----------
+    compiled
+        Kernels of the component.
+    names
+        Device names, a row each in what follows.
+    index
+        (count, variables) positions in w of what a device reads.
+    row
+        (count, rows) positions in the residual of what it adds to.
+    """
+
+    compiled: CompiledComponent
+    names: tuple[str, ...]
+    index: Indices
+    row: Indices
+
+    def __post_init__(self) -> None:
+        for name in ("index", "row"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+class Assembled(Protocol):
+    """What is made from devices: a `psmr.dae.system.system.System`."""
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """What it was assembled from."""
+
+
+AnySystem = TypeVar("AnySystem", bound=Assembled)
+Found = TypeVar("Found")
+
+# Systems of which it is kept: a sweep changes between a few.
+SYSTEMS = 8
+
+
+def cached_by_devices(find: Callable[[AnySystem], Found]) -> Callable[[AnySystem], Found]:
+    """Keep what a function finds of a system's devices; a system made from the same devices shares it.
+
+    What is found must not be altered by who asks for it. The devices are kept with it, so that they are
+    still those that are meant when they are met again.
+    """
+    kept: list[tuple[Any, Found]] = []
+
+    @functools.wraps(find)
+    def known(system: AnySystem) -> Found:
+        for devices, found in kept:
+            if devices is system.devices:
+                return found
+        found = find(system)
+        kept.insert(0, (system.devices, found))
+        del kept[SYSTEMS:]
+        return found
+
+    return known
 
 
 class Whole(Assembled, Protocol):

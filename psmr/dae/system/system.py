@@ -24,9 +24,8 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.delay import Delay
-from psmr.dae.system.group import Group
 from psmr.dae.system.linear import Delays, LinearDae, read_only
-from psmr.dae.system.places import device_rows, devices_by_name, limit_columns, variable_places
+from psmr.dae.system.places import Group, device_rows, devices_by_name, limit_columns, variable_places
 from psmr.dae.system.solution import require_solution
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, whole
+from psmr.dae.declare.component import Action, Parameter, whole
 
 PHASES = ("a", "b", "c")
 

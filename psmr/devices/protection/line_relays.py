@@ -11,8 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Component, Parameter, Terms, flag, nonnegative, whole
+from psmr.dae.declare.component import Action, Component, Parameter, Terms, flag, nonnegative, whole
 
 RADIANS = math.pi / 180
 

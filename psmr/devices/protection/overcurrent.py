@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, Terms, fraction, nonnegative, positive
+from psmr.dae.declare.component import Action, Parameter, Terms, fraction, nonnegative, positive
 from psmr.devices.protection.line_relays import (
     BREAKER_MEMORY,
     LineRelay,

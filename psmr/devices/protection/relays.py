@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
+from psmr.dae.declare.component import Action, Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.devices.blocks import phasor_frequency
 from psmr.devices.machines import F_N
 

@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, nonnegative
+from psmr.dae.declare.component import Action, Parameter, nonnegative
 from psmr.devices.protection.relays import _MeasuresVoltage
 
 POINTS = 6

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from psmr.dae.declare.action import Action
+from psmr.dae.declare.component import Action
 from psmr.devices.blocks import phasor_frequency, returning_part
 
 PER_UNIT = 5.0

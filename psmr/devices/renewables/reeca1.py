@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, Terms, flag, nonnegative
+from psmr.dae.declare.component import Action, Parameter, Terms, flag, nonnegative
 from psmr.devices.renewables.electrical import (
     ElectricalControl,
     asked_reactive,

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, Terms, flag, fraction, nonnegative
+from psmr.dae.declare.component import Action, Parameter, Terms, flag, fraction, nonnegative
 from psmr.devices.blocks import lag
 from psmr.devices.renewables.electrical import (
     V_LEAST,

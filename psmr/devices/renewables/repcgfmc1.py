@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.action import Action
 from psmr.dae.declare.component import (
+    Action,
     Component,
     Parameter,
     Terms,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, Terms, flag, improper, nonnegative
+from psmr.dae.declare.component import Action, Parameter, Terms, flag, improper, nonnegative
 from psmr.devices.blocks import lead_lag
 from psmr.devices.stabilisers.pss2a import shaped
 from psmr.devices.stabilisers.pss2b import PSS2B, two_inputs

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, flag, nonnegative, positive, whole
+from psmr.dae.declare.component import Action, Parameter, flag, nonnegative, positive, whole
 from psmr.devices.blocks import lead_lag
 from psmr.devices.network import in_or_out
 

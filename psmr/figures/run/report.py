@@ -237,7 +237,7 @@ def _region(run: Recorded) -> list[tuple[str, str]]:
 def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | None:
     if system is None or run.certificate is None or not run.certificate.verdict:
         return None
-    from psmr.dae.system.modes import mode_columns
+    from psmr.dae.system.eigenvalues import mode_columns
     from psmr.figures.modes.page import parts
     from psmr.pencil.deformation.deformation import deformation
 

@@ -13,9 +13,15 @@ from psmr.base.errors import PsmrError
 from psmr.dae.compile.switch_tables import switch_tables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.controller import REJECTED, TRIED, Control
+from psmr.integrate.control.controller import (
+    REJECTED,
+    TRIED,
+    Control,
+    begin_control,
+    control_failure,
+    control_for,
+)
 from psmr.integrate.control.corners import Corners, corners_for
-from psmr.integrate.control.error_control import begin_control, control_failure, control_for
 from psmr.integrate.control.loop import advance
 from psmr.integrate.control.time_grid import GridSteps, Piece, TimeGrid
 from psmr.integrate.solve.block import Block
@@ -31,7 +37,7 @@ from psmr.integrate.step.stepper import (
     Stepper,
     uniform,
 )
-from psmr.integrate.tableaux.implicit_pairs import ImplicitPair
+from psmr.integrate.tableaux import ImplicitPair
 
 Reals = NDArray[np.float64]
 
@@ -150,7 +156,7 @@ class ControlledSteps:
     program, pair
         The step that is tried, and the method with its estimate.
     tolerance, longest, most
-        See `psmr.integrate.control.error_control.control_for`.
+        See `psmr.integrate.control.controller.control_for`.
     """
 
     ends_at_stops = True

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from psmr.dae.compile.arguments import by_reference
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
-from psmr.dae.compile.reference import by_reference
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.controller import (
     ACCEPTED,
@@ -23,10 +23,14 @@ from psmr.integrate.control.controller import (
     reject,
     step_towards,
 )
-from psmr.integrate.control.corners import follow_corner, forget_margins
-from psmr.integrate.control.disturbance import SO_FAR, follow_disturbance, size_with
-from psmr.integrate.control.estimate import filtered_estimate, largest_error
-from psmr.integrate.control.first_corner import first_switch
+from psmr.integrate.control.corners import first_switch, follow_corner, forget_margins
+from psmr.integrate.control.error_size import (
+    SO_FAR,
+    filtered_estimate,
+    follow_disturbance,
+    largest_error,
+    size_with,
+)
 from psmr.integrate.control.limit_crossings import first_limit
 from psmr.integrate.solve.newton import ALL
 from psmr.integrate.solve.records import follow_until

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import EventError, SimulationError, nearest
-from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.forms import form_for
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.run.at_rest import put_at_rest
@@ -17,7 +17,7 @@ from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.service import Service
 from psmr.integrate.timeline.span import Span
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from psmr.base.errors import SimulationError
 from psmr.integrate.control.time_grid import Piece
 from psmr.integrate.run.actions import Actions
-from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.table import Table
-from psmr.integrate.run.trajectory import Follower, Trajectory
+from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 
 Reals = NDArray[np.float64]

@@ -14,7 +14,7 @@ from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import other_solutions
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, NOT_CONVERGED, NOT_FINITE
-from psmr.integrate.timeline.history import History
+from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import Span, going_on
 
 Reals = NDArray[np.float64]

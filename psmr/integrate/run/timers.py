@@ -15,8 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import local_variables, parameters_of
+from psmr.dae.declare.component import Action, local_variables, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change

@@ -1,18 +1,149 @@
-"""What comes out of an integration, and the protocol of what follows one."""
+"""What comes out of an integration, with the work that it took, and the protocol of what follows one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.integrate.solve.block import Block
+from psmr.integrate.solve.records import (
+    DAMPED_SOLVES,
+    FACTORISATIONS,
+    HONEST_SOLVES,
+    ITERATIONS,
+    REFRESHES,
+    REPIVOTS,
+    RESIDUALS,
+    SOLVES,
+)
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span
 
-if TYPE_CHECKING:
-    from psmr.integrate.run.counters import Counters
+
+@dataclass(frozen=True)
+class Counters:
+    """Work of a run. A *role* is what a block of equations was solved for.
+
+    Roles are ``"step"`` (all rows, single rate; in a multirate run the evaluation of f at t),
+    ``"predictor"``, ``"fast"``, ``"slow"``, ``"algebraic"`` (g = 0 after an explicit stage or predictor) and
+    ``"event"`` (g = 0 at the start and after each change).
+
+    Attributes
+    ----------
+    steps
+        Accepted steps of the smallest size: single-rate steps, or fast steps of the last pass of each macro
+        step.
+    macro_steps
+        Accepted macro steps; equal to `steps` for single rate.
+    newton_iterations, residuals, solves
+        By role.
+    factorisations
+        By matrix order. Those at the start and after events are not among them but under ``"event"`` below.
+    factorisations_by_role
+        By role.
+    orders
+        Matrix order of each role.
+    corrections
+        Repetitions of macro steps.
+    refreshes
+        Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was reached
+        or left.
+    repivots
+        Factorisations with new pivots, the first one of each block included.
+    honest, damped
+        Solves that Newton's policy did not get through: they were done again with a matrix at every
+        iteration, and where that failed too with damping (the jumps at events aside, always damped).
+    divided, parts
+        Steps that could not be solved as a whole, and the parts in which they were taken.
+    divided_at
+        Starts in s of these steps.
+    jumped_at
+        Times in s at which the algebraic variables jumped to another solution, since the one that was
+        followed had ended.
+    outdated_at
+        Times in s at which the network's response no longer held and was formed anew, of a multirate scheme
+        with ``interface="schur"``; after events it is formed anew anyway.
+    seconds
+        Wall time of the run; compiling is not in it.
+    rejected
+        Steps that an adaptive method tried and took back.
+    reversals
+        Accepted steps of an adaptive method or along the arc that turned back on the step before (negative
+        inner product of the two changes of states and time). A resolved solution makes none; a large share is
+        *chatter* about a slow manifold.
+    """
+
+    steps: int
+    macro_steps: int
+    newton_iterations: Mapping[str, int]
+    residuals: Mapping[str, int]
+    solves: Mapping[str, int]
+    factorisations: Mapping[int, int]
+    factorisations_by_role: Mapping[str, int]
+    orders: Mapping[str, int]
+    corrections: int
+    refreshes: int
+    repivots: int
+    seconds: float
+    rejected: int = 0
+    reversals: int = 0
+    honest: int = 0
+    damped: int = 0
+    divided: int = 0
+    parts: int = 0
+    divided_at: tuple[float, ...] = ()
+    jumped_at: tuple[float, ...] = ()
+    outdated_at: tuple[float, ...] = ()
+
+    @property
+    def chatter(self) -> float:
+        """Share of the steps that turned back on the step before them."""
+        return self.reversals / max(1, self.steps)
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Iterable[Block],
+        steps: int,
+        macro_steps: int,
+        seconds: float,
+        divided_at: tuple[float, ...] = (),
+        jumped_at: tuple[float, ...] = (),
+        **choices: Any,
+    ) -> Counters:
+        """Collect what the blocks counted; `choices` are the other counts by name."""
+        counted = {block.role: (block.size, block.records.newton.counts) for block in blocks}
+
+        def by_role(place: int) -> dict[str, int]:
+            return {role: int(count[place]) for role, (_, count) in counted.items()}
+
+        by_order: dict[int, int] = {}
+        for role, (size, count) in counted.items():
+            if role != "event" and count[FACTORISATIONS]:
+                by_order[size] = by_order.get(size, 0) + int(count[FACTORISATIONS])
+        return cls(
+            steps=steps,
+            macro_steps=macro_steps,
+            newton_iterations=by_role(ITERATIONS),
+            residuals=by_role(RESIDUALS),
+            solves=by_role(SOLVES),
+            factorisations=by_order,
+            factorisations_by_role=by_role(FACTORISATIONS),
+            orders={role: size for role, (size, _) in counted.items()},
+            refreshes=sum(by_role(REFRESHES).values()),
+            repivots=sum(by_role(REPIVOTS).values()),
+            honest=sum(by_role(HONEST_SOLVES).values()),
+            damped=sum(n for role, n in by_role(DAMPED_SOLVES).items() if role != "event"),
+            seconds=seconds,
+            divided_at=divided_at,
+            jumped_at=jumped_at,
+            **({"corrections": 0} | choices),
+        )
+
 
 Reals = NDArray[np.float64]
 

@@ -28,12 +28,12 @@ from psmr.integrate.schemes.choices import (
     check_positive,
     check_whole,
 )
-from psmr.integrate.schemes.interpolation import HISTORY
 from psmr.integrate.schemes.multirate_program import (
     COUPLINGS,
     END,
     EXTRAPOLATION,
     HELD,
+    HISTORY,
     INTERFACES,
     MEAN,
     PREDICTED,
@@ -46,7 +46,7 @@ from psmr.integrate.schemes.scheme import Scheme, require_step_within
 from psmr.integrate.step.program import (
     Program,
 )
-from psmr.integrate.tableaux.tableaux import TABLEAUX
+from psmr.integrate.tableaux import TABLEAUX
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae

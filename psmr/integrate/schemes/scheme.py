@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from psmr.integrate.solve.block import Block
     from psmr.integrate.solve.ramps import Place
     from psmr.integrate.step.program import Program
-    from psmr.integrate.tableaux.tableaux import Tableau
+    from psmr.integrate.tableaux import Tableau
 
 Reals = NDArray[np.float64]
 

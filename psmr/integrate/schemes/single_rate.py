@@ -15,7 +15,7 @@ from psmr.integrate.schemes.choices import (
 )
 from psmr.integrate.schemes.one_step import UniformStep
 from psmr.integrate.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
-from psmr.integrate.tableaux.tableaux import TABLEAUX, Tableau
+from psmr.integrate.tableaux import TABLEAUX, Tableau
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae

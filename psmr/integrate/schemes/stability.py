@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.base.errors import SchemeError
 from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.tableaux.runge_kutta import EXPLICIT
+from psmr.integrate.tableaux import EXPLICIT
 
 # Bisection for where |R| passes 1: to the fourth digit of the step, which is more than a warning needs.
 LIMIT_DIGITS = 1e-4

@@ -16,7 +16,7 @@ from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_posit
 from psmr.integrate.schemes.scheme import Scheme, two_digits
 from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
-from psmr.integrate.tableaux.implicit_pairs import PAIRS, ImplicitPair
+from psmr.integrate.tableaux import PAIRS, ImplicitPair
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae

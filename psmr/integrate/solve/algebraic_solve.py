@@ -13,8 +13,7 @@ from psmr.dae.compile.kernels import residual
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.failure import algebraic_failure
-from psmr.integrate.solve.impasse import matrix_at, singular_direction
+from psmr.integrate.solve.failure import algebraic_failure, matrix_at, singular_direction
 from psmr.integrate.solve.newton import ALL, DAMPED, HONEST
 from psmr.integrate.solve.records import HOMOTOPY
 from psmr.integrate.solve.status import DONE, NO_ROOM, SINGULAR

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import SingularError
-from psmr.dae.compile.address import address_of
+from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System

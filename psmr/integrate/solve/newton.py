@@ -31,9 +31,8 @@ from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate, hold_defect, hold_matrix, put_onto_limits
-from psmr.integrate.solve.lu import pivots_suit, refactor
+from psmr.integrate.solve.lu import READY, first_factors, pivots_suit, refactor
 from psmr.integrate.solve.lu import solve as solve_factors
-from psmr.integrate.solve.pivots import READY, first_factors
 from psmr.integrate.solve.records import (
     CONTRACTION,
     DAMPED_SOLVES,

@@ -12,8 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import SingularError
-from psmr.integrate.solve.lu import Lu, Search
-from psmr.integrate.solve.pivots import FAILED_AT, first_factors
+from psmr.integrate.solve.lu import FAILED_AT, Lu, Search, first_factors
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_FINITE
 
 

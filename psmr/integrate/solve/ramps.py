@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.dae.compile.address import address_of
+from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.integrate.solve.records import Ramps
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from psmr.dae.compile.address import address_of
+from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.lu import Lu, Search
 from psmr.integrate.solve.views import INTEGERS, PLACES, REALS, View, integers, opener, places

@@ -1,8 +1,8 @@
-"""A program in words."""
+"""A program in words, and how much work it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from psmr.integrate.step.program import (
     NOW,
@@ -17,7 +17,40 @@ from psmr.integrate.step.program import (
     Stage,
     value,
 )
-from psmr.integrate.step.work import Sizes, order_of
+
+Sizes = Mapping[Side, tuple[int, int]]
+"""Number of states and of algebraic variables of each side."""
+
+
+def order_of(stage: Stage, sizes: Sizes) -> int:
+    """Return the order of the matrix of a stage: the algebraic rows alone where the states are explicit."""
+    states, algebraic = sizes[stage.rows]
+    return algebraic if stage.gamma == 0.0 else states + algebraic
+
+
+def matrices(program: Program, sizes: Sizes) -> dict[int, int]:
+    """Return how many matrices of each order a step factorises with modified Newton (Jacobian kept for it).
+
+    Every correction of a given number is counted; of corrections until they agree, one pass.
+    """
+    counted: dict[int, int] = {}
+
+    def count(instructions: tuple[Instruction, ...], times: int, first: int) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, Repeat):
+                count(instruction.body, times * instruction.times, times)
+                count(instruction.between, times * (instruction.times - 1), times)
+            elif isinstance(instruction, Iterate):
+                count(instruction.body, times * (1 + (instruction.most or 0)), times)
+            elif isinstance(instruction, Stage):
+                new = {"new": times, "first": first, "kept": 0}[instruction.matrix]
+                order = order_of(instruction, sizes)
+                if order and new:
+                    counted[order] = counted.get(order, 0) + new
+
+    count(program.instructions, 1, 1)
+    return counted
+
 
 Entry = tuple[str, tuple[str, ...]]
 

@@ -2,7 +2,7 @@
 
 A scheme yields the program of its step; everything else reads it. `psmr.integrate.step.run_program` runs it
 compiled on the nonlinear DAE, `psmr.pencil.operator.equations` maps it on the linear one,
-`psmr.integrate.step.description` says it in words and `psmr.integrate.step.work` counts it.
+`psmr.integrate.step.description` says it in words and `psmr.integrate.step.description` counts it.
 
 A *point* is a value of w = (x, y) with a name; ``"now"`` is the one at the start of the step, ``"new"`` the
 one at its end. Each instruction works on the *present* point, which begins as ``"now"``. A *rate* is a value

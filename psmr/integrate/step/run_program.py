@@ -13,8 +13,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from psmr.dae.compile.arguments import Reference, by_reference
 from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.reference import Reference, by_reference
 from psmr.dae.compile.unit import Unit, unit
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, newton_state_of

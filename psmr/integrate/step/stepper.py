@@ -35,11 +35,11 @@ from psmr.integrate.step.network_response import (
     no_response,
     probe_of,
     response_block,
+    response_matrix,
     slow_network,
 )
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
-from psmr.integrate.step.response_matrix import response_matrix
 from psmr.integrate.step.run_program import with_program
 from psmr.integrate.step.stage_history import StageHistory, forget, no_stage_history
 from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe

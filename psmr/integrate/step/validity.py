@@ -28,8 +28,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate
-from psmr.integrate.solve.lu import solve
-from psmr.integrate.solve.pivots import READY
+from psmr.integrate.solve.lu import READY, solve
 from psmr.integrate.solve.records import SOLVES, VALID, lu_of, matrix_of, newton_state_of, work_of
 from psmr.integrate.solve.vector_kernels import copy
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.integrate.solve.ramps import Course, Delayed, Following, Place
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.late_inputs import LateInputs
+from psmr.integrate.timeline.past import LateInputs
 from psmr.integrate.timeline.service import OutOfService, Service
 
 Reals = NDArray[np.float64]

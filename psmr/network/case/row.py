@@ -10,8 +10,8 @@ from typing import Any
 
 from psmr.base.errors import CaseError, nearest
 from psmr.base.printable import in_line
-from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, crossed_limits
+from psmr.dae.declare.forms import form_for
 from psmr.devices.catalogue import DEVICE_ROLES, PREFIXES, component_named, role_parameters
 
 LARGEST = 1e9

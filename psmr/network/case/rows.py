@@ -11,8 +11,8 @@ from scipy import sparse
 
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.forms import structure_for
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.dae.declare.structure import structure_for
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad

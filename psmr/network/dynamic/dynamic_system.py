@@ -1,9 +1,13 @@
-"""From a phasor system and a region of it to the system in which that region has its own dynamics."""
+"""From a phasor system and a region of it to the system in which that region has its own dynamics.
+
+A line of pi sections at rest: the currents through its sections and the voltages between them.
+"""
 
 from __future__ import annotations
 
 import cmath
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +16,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.errors import InputError, PsmrWarning, few, nearest, placed
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.structure import structure_for
+from psmr.dae.declare.forms import structure_for
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.branch import (
@@ -41,17 +45,47 @@ from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.case.region import ALL, NONE, Region
-from psmr.network.dynamic.junctions import (
+from psmr.network.dynamic.region import (
+    can_be_dynamic,
     charges,
     dependent_ends,
     reads_voltage,
+    region_devices,
     require_determined,
     require_paths,
 )
-from psmr.network.dynamic.region import can_be_dynamic, region_devices
-from psmr.network.dynamic.sections_at_rest import sections_at_rest
 from psmr.network.dynamic.zero_circuit import ZeroCircuit, zero_circuit, zero_name
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
+
+
+def sections_at_rest(
+    z: complex, y: complex, n: int, v: Sequence[complex]
+) -> tuple[list[complex], list[complex]]:
+    """Return (n,) currents in pu through the sections, and (n,) voltages in pu at which they begin.
+
+    From the transfer matrix of all sections, the power of that of one.
+
+    Parameters
+    ----------
+    z, y
+        Series impedance and shunt admittance of one section in pu, half of y at either end of it.
+    n
+        How many there are.
+    v
+        Voltages at both ends of the line in pu.
+    """
+    if n == 1:  # exactly, where a short line has the difference of two like voltages
+        return [(v[0] - v[1]) / z], [v[0]]
+    a = 1 + z * y / 2
+    (a_n, b_n), _ = np.linalg.matrix_power(np.array([[a, z], [y * (1 + z * y / 4), a]]), n).tolist()
+    at, through = v[0], (a_n * v[0] - v[1]) / b_n - y / 2 * v[0]
+    currents, voltages = [], []
+    for _ in range(n):
+        currents.append(through)
+        voltages.append(at)
+        at -= z * through
+        through -= y * at
+    return currents, voltages
 
 
 def with_dynamics(system: System, region: Region, frequency: float) -> System:

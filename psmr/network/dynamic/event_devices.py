@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.structure import structure_for
+from psmr.dae.declare.forms import structure_for
 from psmr.dae.system.assemble import assemble
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.devices.dynamic_network.fault_inductor import IDLE, FaultInductor

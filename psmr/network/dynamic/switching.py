@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from psmr.base.errors import EventError, few
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.poles import CLOSED, DRAWN

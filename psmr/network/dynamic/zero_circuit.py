@@ -22,7 +22,7 @@ from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceBus,
     ZeroSequenceWave,
 )
-from psmr.network.dynamic.junctions import dependent_ends
+from psmr.network.dynamic.region import dependent_ends
 from psmr.network.sequence.assumptions import assumed_words
 from psmr.network.sequence.impedances import Impedances
 from psmr.network.sequence.zero_sequence import Path, ZeroSequence

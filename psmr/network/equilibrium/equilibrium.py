@@ -3,22 +3,25 @@
 Given is the power flow's voltage and current at the terminals; unknown are the states, algebraic variables
 and set-points of all devices of a plant jointly (a stabiliser with an output changes its exciter's
 set-point). Newton with the Jacobian by complex step. Limiters are open during the solution and looked at
-afterwards (`psmr.network.equilibrium.margins`): a limit that would be active is an error with a name, not a
+afterwards (`psmr.network.equilibrium.limits`): a limit that would be active is an error with a name, not a
 singular matrix.
 Plants of one structure are solved together, as arrays.
+
+Parameters that are set by the start of a plant: a zero in the data stands for "the value at the start".
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import InitialisationError
+from psmr.base.errors import InitialisationError, PsmrWarning
 from psmr.dae.declare.component import Component, parameters_of, rows_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
@@ -290,3 +293,35 @@ class _Group:
                 f" flow asks {plant.name} for S = {power:.4f} pu{share} at V = {abs(plant.voltage):.4f}"
                 " pu; check the parameters of its devices and the dispatch"
             )
+
+
+def decide(plants: Sequence[Plant], start: Mapping[str, float]) -> list[Plant]:
+    """Return the plants with the parameters that their start decides (`Component.at_start`).
+
+    What changed has to be solved again. Warns (PsmrWarning) of every such parameter of a case,
+    with its value.
+
+    Parameters
+    ----------
+    plants
+        With their equilibrium for the parameters as they are.
+    start
+        States, algebraic variables and set-points of that equilibrium, by full name.
+    """
+    return [replace(plant, devices=tuple(_decided(d, start) for d in plant.devices)) for plant in plants]
+
+
+def _decided(device: Device, start: Mapping[str, float]) -> Device:
+    component = device.component
+    own = {v: start[f"{device.name}.{v}"] for v in (*component.states, *component.algebraic)}
+    found = component.at_start(own, device.parameters)
+    for name, value in found.items():
+        if name in component.memory:
+            continue
+        warnings.warn(
+            f"{device.name}.{name} = {device.parameters[name]:g} stands for the value that holds the start:"
+            f" {value:.6g}",
+            PsmrWarning,
+            stacklevel=4,
+        )
+    return replace(device, parameters={**device.parameters, **found}) if found else device

@@ -18,15 +18,27 @@ from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
-from psmr.network.equilibrium.equilibrium import ROUNDING, solve_plants
-from psmr.network.equilibrium.margins import clipped_to_limits, margins, within_limits
-from psmr.network.equilibrium.start_parameters import decide
-from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES, REFUSE, widened
+from psmr.network.equilibrium.equilibrium import ROUNDING, decide, solve_plants
+from psmr.network.equilibrium.limits import (
+    ADJUST,
+    CHOICES,
+    REFUSE,
+    clipped_to_limits,
+    margins,
+    widened,
+    within_limits,
+)
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.conversion import LoadShares, convert_loads
-from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant, shunt_plant
-from psmr.network.start.second_machines import coupled
-from psmr.network.start.wiring import network_devices
+from psmr.network.start.wiring import (
+    bus_start,
+    check_load,
+    coupled,
+    generator_plant,
+    motor_plant,
+    network_devices,
+    shunt_plant,
+)
 
 RESIDUAL = 1e-10
 """Largest residual of the whole system at its start."""

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.integrate.solve.block import make_block
-from psmr.integrate.solve.impasse import matrix_at
+from psmr.integrate.solve.failure import matrix_at
 from psmr.integrate.timeline.service import OutOfService
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.topology.network import branches, buses, is_motor, out_of_service

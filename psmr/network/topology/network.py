@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import ALIASES, OPEN, Bus, Shunt

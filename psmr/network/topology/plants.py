@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.device import Device
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.devices.catalogue import FOLLOWS, ROLES, SOURCES
 from psmr.network.topology.network import at_buses, buses_called
 

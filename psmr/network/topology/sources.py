@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.devices.catalogue import FORMS
 from psmr.network.topology.plants import plants
 

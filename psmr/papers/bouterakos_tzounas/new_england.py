@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 
 from psmr.base.arrays import Reals
-from psmr.dae.system.assemble import assemble
+from psmr.dae.system.assemble import assemble, with_delays
+from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.linear import LinearDae
-from psmr.dae.system.modes import modes
 from psmr.dae.system.system import System
-from psmr.dae.system.with_delays import with_delays
 from psmr.files.shipped import case
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.scheme import Scheme

@@ -1,4 +1,4 @@
-r"""The scalar test equation x' = lambda x + mu x(t - tau) with complex coefficients, and where it is stable.
+"""The scalar test equation x' = lambda x + mu x(t - tau) with complex coefficients, and where it is stable.
 
 On the unit circle, z = e^{j phi}, the trapezoidal rule with tau = m h has
 
@@ -7,28 +7,69 @@ On the unit circle, z = e^{j phi}, the trapezoidal rule with tau = m h has
 the characteristic equation of the system at s = j Omega, but for its delay: that is
 m phi / Omega = tau atan(Omega h / 2) / (Omega h / 2). The rule is stable where the system is that has this
 shorter delay.
+
+The theta method, from the trapezoidal rule (1/2) to backward Euler (1).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from psmr.base.arrays import Reals
+from psmr.base.errors import SchemeError
 from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
-from psmr.dae.system.modes import modes
+from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.one_step import OneStep
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.papers.bouterakos_tzounas.theta_method import ThetaMethod
+from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
+from psmr.integrate.step.program import Program
+from psmr.integrate.tableaux import Tableau
 from psmr.pencil.operator.step_operator import step_operator
+
+
+@dataclass(frozen=True, repr=False)
+class ThetaMethod(OneStep):
+    """x(t+h) = x(t) + h ((1 - theta) f(t) + theta f(t+h)).
+
+    Parameters
+    ----------
+    theta
+        Weight of the end of the step, more than 0 and at most 1; A-stable from 1/2 on.
+
+    Raises
+    ------
+    SchemeError
+        For a theta out of range.
+    """
+
+    theta: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.theta <= 1.0:
+            raise SchemeError(f"theta = {self.theta:g}: must be more than 0 and at most 1")
+
+    @property
+    def order(self) -> int:
+        """See `Scheme`."""
+        return 2 if self.theta == 0.5 else 1
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`."""
+        weights = np.array([1.0 - self.theta, self.theta])
+        rows = np.vstack([np.zeros(2), weights])
+        return tableau_program(Tableau("theta", rows, weights, np.array([0.0, 1.0]), self.order))
+
 
 OMEGA, MU = 7.0, 1.0
 """An undamped oscillation in rad/s, and the gain of its delayed feedback in 1/s."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from psmr.papers.huang_tzounas import pencil_figures, run_figures
-from psmr.papers.huang_tzounas.numbers import numbers
+from psmr.papers.huang_tzounas import figures
 from psmr.papers.huang_tzounas.responses import (
     FINE,
     RESPONSES,
@@ -24,22 +23,20 @@ from psmr.papers.huang_tzounas.responses import (
     threshold_scheme,
 )
 from psmr.papers.huang_tzounas.setting import settings
-from psmr.papers.huang_tzounas.statements import statement_numbers, verdicts
-from psmr.papers.huang_tzounas.sweeps import (
+from psmr.papers.huang_tzounas.statements import numbers, statement_numbers, verdicts
+from psmr.papers.huang_tzounas.tables import (
     CONVERTER_THRESHOLDS,
     THRESHOLDS,
-    ratios,
-    spectra,
-    swing_mode,
-    thresholds,
-)
-from psmr.papers.huang_tzounas.tables import (
     critical_steps,
     other_partitions,
     published_critical_step,
+    ratios,
     ringdowns,
+    spectra,
+    swing_mode,
     table_1,
     table_2,
+    thresholds,
 )
 from psmr.papers.reproduction import Paper, Results
 
@@ -123,19 +120,19 @@ PARTS: Mapping[str, Callable[[Results], Mapping[str, Any]]] = {
 def _figures() -> dict[str, tuple[str, Callable[[Results], Figure]]]:
     """Return figures 2 to 13 by title."""
     drawn: dict[str, Callable[[Results], Figure]] = {
-        "eigenvalues, FEM and TM prediction": lambda r: pencil_figures.spectra_figure(r.spectra),
-        "dominant mode over the fast step": lambda r: pencil_figures.path_figure(r.settings.paper, r.swing),
-        "real part of the dominant mode": lambda r: pencil_figures.part_figure(r.swing, "real"),
-        "imaginary part of the dominant mode": lambda r: pencil_figures.part_figure(r.swing, "imaginary"),
-        "dominant mode over the ratio, macro step 0.05 s": lambda r: pencil_figures.ratio_figure(r.ratios),
+        "eigenvalues, FEM and TM prediction": lambda r: figures.spectra_figure(r.spectra),
+        "dominant mode over the fast step": lambda r: figures.path_figure(r.settings.paper, r.swing),
+        "real part of the dominant mode": lambda r: figures.part_figure(r.swing, "real"),
+        "imaginary part of the dominant mode": lambda r: figures.part_figure(r.swing, "imaginary"),
+        "dominant mode over the ratio, macro step 0.05 s": lambda r: figures.ratio_figure(r.ratios),
     }
     for k, (events, solution) in enumerate(RESPONSES):
         title = f"speed of machine 1 after the {events} at bus 5, {solution} solution"
-        drawn[title] = functools.partial(run_figures.response_figure, k=k, events=events)
+        drawn[title] = functools.partial(figures.response_figure, k=k, events=events)
     drawn |= {
-        "linear and spline interpolation, fault at bus 5": run_figures.interpolation_figure,
-        "residual of the slow algebraic equations, fault at bus 5": run_figures.residual_figure,
-        "threshold of the partition": lambda r: run_figures.threshold_figure(r, NAMES),
+        "linear and spline interpolation, fault at bus 5": figures.interpolation_figure,
+        "residual of the slow algebraic equations, fault at bus 5": figures.residual_figure,
+        "threshold of the partition": lambda r: figures.threshold_figure(r, NAMES),
     }
     numbered = enumerate(drawn.items(), start=2)
     return {f"Figure {n}: {title}": (f"figure-{n:02d}.png", draw) for n, (title, draw) in numbered}

@@ -13,7 +13,7 @@ from psmr.dae.compile.kernels import Kernels, residual
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.huang_tzounas.setting import EVENTS, Scheme, Setting
-from psmr.papers.huang_tzounas.sweeps import lag_of_jump
+from psmr.papers.huang_tzounas.tables import lag_of_jump
 from psmr.study.run.run import Run
 
 RESPONSES = (("load trip", "TM"), ("load trip", "BEM"), ("fault", "TM"), ("fault", "BEM"))  # figures 7 to 10

@@ -1,16 +1,24 @@
-"""What the paper's figures share: the two systems, the partitions, the two disturbances, runs and modes."""
+"""What the paper's figures share: the two systems, the partitions, the two disturbances, runs and modes.
+
+Parameter sets of controls with which the nine-bus system has the paper's size, mode and fast set.
+
+The paper prints no data of its controls. `wscc9-static.toml` holds one set, ``wscc9-static-sets.csv`` all.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import partitioning
 from partitioning import Partition
 from psmr.base.arrays import Reals
+from psmr.base.errors import InputError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.files.read import read_case
@@ -18,14 +26,64 @@ from psmr.files.shipped import case_path
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.network.case.case import Case
 from psmr.network.start.initialise import build
-from psmr.papers.huang_tzounas.parameter_sets import parameter_sets, with_parameters
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.deformation.report import Deformation, Pencil
 from psmr.pencil.modes.ringdown import fit_mode
 from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
+
+SETS = "wscc9-static-sets.csv"
+
+
+def parameter_sets(folder: Path) -> dict[str, dict[str, float]]:
+    """Return the sets of ``wscc9-static-sets.csv`` in a folder: name -> ``role.parameter`` -> value.
+
+    Raises
+    ------
+    InputError
+        For a value that is not a number.
+    """
+    table = pd.read_csv(folder / SETS).set_index("set")
+    for name, row in table.iterrows():
+        for column, value in row.items():
+            if not isinstance(value, (int, float)) or value != value:
+                raise InputError(f"{folder / SETS}, set {name}, {column} = {value!r}: must be a number")
+    return {
+        str(name): {str(column): float(value) for column, value in row.items()}
+        for name, row in table.iterrows()
+    }
+
+
+def with_parameters(case: Case, values: dict[str, float]) -> Case:
+    """Return the case with other parameters of the devices of every plant.
+
+    Parameters
+    ----------
+    case
+        A case whose plants all have the same roles.
+    values
+        ``role.parameter`` -> value, for instance ``exciter.k_a``.
+
+    Raises
+    ------
+    InputError
+        For a role or parameter that a plant has not.
+    """
+    plants = []
+    for plant in case.generators:
+        roles = {device.role: device for device in plant.devices}
+        for name, value in values.items():
+            role, _, parameter = name.partition(".")
+            if role not in roles or parameter not in roles[role].parameters:
+                raise InputError(f"{plant.name} has no {name}; {name} = {value:g} has no place")
+            device = roles[role]
+            roles[role] = replace(device, parameters={**device.parameters, parameter: value})
+        plants.append(replace(plant, devices=tuple(roles.values())))
+    return replace(case, generators=tuple(plants))
+
 
 Scheme = SingleRate | Multirate
 

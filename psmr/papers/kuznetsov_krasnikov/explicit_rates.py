@@ -76,7 +76,7 @@ class Progress(NamedTuple):
     before
         Every variable at the last accepted point, while a step is tried.
     landing
-        The bracket of `psmr.papers.kuznetsov_krasnikov.trial_step`.
+        The bracket of `psmr.papers.kuznetsov_krasnikov.embedded`.
     """
 
     z: np.ndarray

@@ -16,8 +16,7 @@ from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.kuznetsov_krasnikov import systems
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
-from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
+from psmr.papers.kuznetsov_krasnikov.arc_length import Adaptive, ArcLength
 from psmr.papers.reproduction import Results
 
 Field = Callable[[float, Reals], Reals]

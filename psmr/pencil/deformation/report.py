@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
-from psmr.base.drawing import draw
 from psmr.base.files import PAGES, TABLES, require_suffix, write_texts
 from psmr.base.printable import percent_text
 from psmr.integrate.schemes.scheme import Scheme

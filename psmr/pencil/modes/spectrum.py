@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import SingularError
-from psmr.dae.system.eigenvalues import EPS, eigen, rounding
+from psmr.dae.system.eigenvalues import EPS, eigen, eigen_of, rounding
 from psmr.dae.system.linear import LinearDae
-from psmr.dae.system.modes import eigen_of
 
 
 @dataclass(frozen=True, eq=False)

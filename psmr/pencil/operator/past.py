@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import Delays, LinearDae
 from psmr.integrate.constants import TUNED
-from psmr.integrate.schemes.interpolation import lagrange_weights
+from psmr.integrate.schemes.multirate_program import lagrange_weights
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.timeline.past import first_node
 from psmr.pencil.operator.equation import NEW, STATE, Equation, Term, merged

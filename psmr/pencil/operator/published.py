@@ -21,7 +21,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.solve.partition_sides import sides_of
-from psmr.integrate.tableaux.tableaux import COEFFICIENTS
+from psmr.integrate.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
 from psmr.pencil.operator.matrices import implicit, matrices
 

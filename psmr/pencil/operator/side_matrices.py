@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.solve.partition_sides import Sides
+from psmr.integrate.step.network_response import response_matrix
 from psmr.integrate.step.program import Side, Stage
-from psmr.integrate.step.response_matrix import response_matrix
 from psmr.pencil.operator.matrices import Matrices, implicit, matrices, matrices_of
 
 Jacobian = Callable[[float], sp.csr_array]

@@ -10,7 +10,7 @@ import numpy as np
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError
-from psmr.dae.system.modes import modes as modes_of
+from psmr.dae.system.eigenvalues import modes as modes_of
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.case.case import Case
 from psmr.network.case.region import Region

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.integrate.timeline.span import Span

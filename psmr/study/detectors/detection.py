@@ -12,7 +12,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.late_inputs import LateInputs
+from psmr.integrate.timeline.past import LateInputs
 from psmr.integrate.timeline.span import Span, span_after
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.criteria import Criteria

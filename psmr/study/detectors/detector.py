@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.system.device_cache import cached_by_devices
+from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import is_motor

@@ -10,7 +10,7 @@ from psmr.base.errors import EventError, InitialisationError
 from psmr.integrate.timeline.change import Change
 from psmr.network.equilibrium import equilibrium
 from psmr.network.equilibrium.equilibrium import set_points, solve_plants
-from psmr.network.equilibrium.margins import margins
+from psmr.network.equilibrium.limits import margins
 from psmr.network.topology.plants import Plant
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ def started(file: CaseFile, case: Case, flow: PowerFlow, events: Iterable[Event]
 
     Its region has phases where events need them, and its inputs the delays of the file.
     """
-    from psmr.dae.system.with_delays import with_delays
+    from psmr.dae.system.assemble import with_delays
     from psmr.network.start.initialise import build
 
     system = build(case, flow, start_at_limits=file.start_at_limits)

@@ -109,7 +109,7 @@ HOMES = {
     "single": "psmr.integrate.schemes.single_rate.SingleRate",
     "smes": "psmr.papers.shi_rojas.smes.Smes",
     "arc-length": "psmr.papers.kuznetsov_krasnikov.arc_length.ArcLength",
-    "adaptive": "psmr.papers.kuznetsov_krasnikov.adaptive.Adaptive",
+    "adaptive": "psmr.papers.kuznetsov_krasnikov.arc_length.Adaptive",
     "variable": "psmr.integrate.schemes.variable_step.VariableStep",
     "slow-manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold.SlowManifold",
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 import psmr.study.events
 from psmr.files.read import CaseFile
 from psmr.files.toml.fields import Field, Spec, specification
-from psmr.network.equilibrium.widen_limits import CHOICES
+from psmr.network.equilibrium.limits import CHOICES
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse

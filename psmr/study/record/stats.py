@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from psmr.base.errors import few
-from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.trajectory import Counters
 from psmr.study.certificate.certificate import Scheme
 
 ROLES = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.base.drawing import draw
+from psmr.base.above import draw
 from psmr.base.errors import InputError, PsmrWarning, few
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses

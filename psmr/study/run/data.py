@@ -14,7 +14,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.late_inputs import LateInputs
+from psmr.integrate.timeline.past import LateInputs
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme

@@ -14,8 +14,7 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
-from psmr.integrate.run.counters import Counters
-from psmr.integrate.run.trajectory import Trajectory
+from psmr.integrate.run.trajectory import Counters, Trajectory
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import units_of

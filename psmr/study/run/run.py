@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
-from psmr.base.drawing import draw
 from psmr.base.errors import InputError, PsmrError, few
 from psmr.base.files import OutputTransaction
+from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.linear import LinearDae
-from psmr.dae.system.modes import modes
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
 from psmr.network.dynamic.ringing import doubts_on

@@ -23,10 +23,8 @@ from psmr.base.arguments import misfit
 from psmr.base.errors import InputError, shown
 from psmr.base.modules import ALLOW
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
-from psmr.dae.declare.algebraic_form import algebraic_form
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.origin import Origin, packed, unpacked
-from psmr.dae.declare.structure import structured
+from psmr.dae.declare.forms import Origin, algebraic_form, packed, structured, unpacked
 from psmr.devices.dynamic_network.branch import with_read_currents
 from psmr.devices.dynamic_network.rates import with_current_rates
 from psmr.devices.dynamic_network.stator import with_series_current, with_stator_fluxes

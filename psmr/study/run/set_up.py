@@ -20,7 +20,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Follower
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.late_inputs import LateInputs
+from psmr.integrate.timeline.past import LateInputs
 from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
     events_outside,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
-from psmr.integrate.run.available_memory import available_memory, bytes_text
+from psmr.integrate.run.table import available_memory, bytes_text
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.record.record import Record
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from psmr.base.drawing import draw
+from psmr.base.above import draw
 from psmr.base.errors import StudyError
 from psmr.base.files import OutputTransaction
 from psmr.files.read import CaseFile

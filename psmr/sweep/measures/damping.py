@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, StudyError
 from psmr.base.keywords import explains_keywords
-from psmr.dae.system.modes import modes
+from psmr.dae.system.eigenvalues import modes
 from psmr.study.certificate.certificate import damping
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, refuses_events

@@ -30,8 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, crossed, fraction, nonnegative, positive
+from psmr.dae.declare.component import Action, Parameter, crossed, fraction, nonnegative, positive
 from psmr.devices.blocks import lag, returning_part
 from psmr.devices.loads.motors import PU
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, flag, fraction, nonnegative, positive
+from psmr.dae.declare.component import Action, Parameter, flag, fraction, nonnegative, positive
 
 PU = "pu on the substation's base"
 

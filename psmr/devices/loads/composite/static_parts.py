@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, crossed, fraction, positive
+from psmr.dae.declare.component import Action, Parameter, crossed, fraction, positive
 from psmr.devices.blocks import returning_part
 from psmr.devices.loads.composite.air_conditioner import NEVER
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import CaseError
-from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Parameter, fraction, nonnegative, positive
+from psmr.dae.declare.component import Action, Parameter, fraction, nonnegative, positive
 from psmr.devices.loads.cages import LEAST_SPEED
 from psmr.devices.loads.motors import PU
 from psmr.devices.loads.running_branch import slip_at

@@ -1,4 +1,4 @@
-"""Figures 2 to 6: what the pencils say of the dominant mode."""
+"""Figures 2 to 13: what the pencils and the nonlinear runs say of the dominant mode."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 
 from psmr.figures.canvas import new_figure, styled
-from psmr.figures.chart import COLOURS, FAINT, INK
+from psmr.figures.chart import COLOURS, FAINT, FAST, INK
 from psmr.papers.huang_tzounas.setting import Setting
-from psmr.papers.huang_tzounas.sweeps import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
+from psmr.papers.huang_tzounas.tables import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
+from psmr.papers.reproduction import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 PREDICTOR_COLOUR = {"FEM": COLOURS[3], "TM": COLOURS[0], "BEM": COLOURS[1]}
 ROWS = {"exact": "exact pencil: one macro step", "published": "published pencil: one fast step"}
@@ -181,3 +183,146 @@ def _mark_unstable(ax: Axes) -> None:
 
 def _number(ax: Axes, ratio: int, x: float, y: float, colour: str) -> None:
     ax.annotate(str(ratio), (x, y), xytext=(5, 3), textcoords="offset points", fontsize=8, color=colour)
+
+
+RATIO_COLOURS = {2: COLOURS[1], 3: COLOURS[3], 4: COLOURS[2], 5: COLOURS[5], 6: COLOURS[4], 10: COLOURS[0]}
+
+
+def response_figure(r: Results, k: int, events: str) -> Figure:
+    """Draw the k-th of figures 7 to 10: speed of machine 1 and the reference, and the errors below."""
+    lines, errors = r.responses[k]
+    with styled():
+        figure = new_figure(7.2, 4.6)
+        speed, error = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1.0))
+        colours = (COLOURS[1], COLOURS[0])
+        speed.plot(lines[0].t, lines[0].value, color=INK, lw=2.6, alpha=0.35, label=lines[0].label)
+        for curve, colour, dashes in zip(lines[1:], colours, ("-", (0, (4, 2))), strict=True):
+            speed.plot(curve.t, curve.value, color=colour, ls=dashes, lw=1.2, label=curve.label)
+        for curve, colour, dashes in zip(errors, colours, ("-", (0, (4, 2))), strict=True):
+            error.plot(curve.t, 1e3 * curve.value, color=colour, ls=dashes, lw=1.2)
+        speed.set_ylabel(r"speed $\omega_{r,1}$ [pu]")
+        error.set_ylabel("error [0.001 pu]")
+        error.set_xlabel("time [s]")
+        error.set_xlim(0.5, 10.0)
+        error.axhline(0.0, color=FAINT, lw=0.7, zorder=1)
+        for ax in (speed, error):
+            _mark(ax, events)
+        figure.legend(*speed.get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    return figure
+
+
+def interpolation_figure(r: Results) -> Figure:
+    """Draw figure 11: error over time for several ratios, linear and spline, and the ratio of the two."""
+    curves, tables = r.interpolation_curves, r.interpolations
+    with styled():
+        figure = new_figure(9.6, 3.7)
+        linear, spline, gain = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 1.0))
+        top = 1.05e3 * max(float(np.abs(c.value).max()) for part in curves.values() for c in part)
+        for ax, kind, title in zip(
+            (linear, spline), curves, ("linear interpolation", "cubic spline"), strict=True
+        ):
+            for curve in curves[kind]:
+                ratio = int(curve.label.rpartition(" ")[2])
+                look = {"color": RATIO_COLOURS[ratio], "lw": 1.1, "label": f"$r$ = {ratio}"}
+                ax.plot(curve.t, 1e3 * curve.value, **look)
+            ax.set_xlim(0.8, 10.0)
+            ax.set_ylim(-top, top)
+            ax.set_xlabel("time [s]")
+            ax.set_title(title, loc="left")
+            _mark(ax, "fault")
+        linear.set_ylabel(r"error of $\omega_{r,1}$ [0.001 pu]")
+        linear.legend(loc="upper right", ncols=2, columnspacing=1.0, handlelength=1.4)
+        for (name, table), colour, marker in zip(tables.items(), (0, 2, 3, 1), "os^D", strict=True):
+            look = {"ms": 4.5, "color": COLOURS[colour], "label": name}
+            gain.plot(table["r"], table["spline / linear, rms"], f"{marker}-", **look)
+        gain.axhline(1.0, color=FAINT, lw=0.7, zorder=1)
+        gain.set_ylim(0.6, 1.3)
+        gain.set_xlabel("ratio $r = h_s / h_f$")
+        gain.set_title("rms error, spline over linear", loc="left")
+        gain.legend(loc="upper right")
+    return figure
+
+
+def residual_figure(r: Results) -> Figure:
+    """Draw figure 12: the slow algebraic equations at the fast points, three comparisons."""
+    titles = ("predictor", "steps $h_s$ and $h_f$", "interpolation")
+    with styled():
+        figure = new_figure(9.6, 3.4)
+        axes = figure.subplots(1, 3, sharey=True)
+        for ax, curves, title in zip(axes, r.residuals, titles, strict=True):
+            colours = (COLOURS[1], COLOURS[3], COLOURS[0]) if len(curves) == 3 else (COLOURS[0], COLOURS[1])
+            for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
+                dashes = (0, (3, 2)) if title == "predictor" and k else "-"
+                look = {"color": colour, "ls": dashes, "lw": 1.1, "label": curve.label}
+                ax.semilogy(curve.t, np.maximum(curve.value, 1e-15), **look)
+            ax.set_title(title, loc="left")
+            ax.set_xlabel("time [s]")
+            ax.set_xlim(0.8, 10.0)
+            ax.set_ylim(1e-9, 3e-1)
+            _mark(ax, "fault")
+            ax.legend(loc="upper right")
+        axes[0].set_ylabel("norm of the slow algebraic\nequations at fast points [pu]")
+    return figure
+
+
+def threshold_figure(r: Results, systems: tuple[str, ...]) -> Figure:
+    """Draw figure 13: deformation over delta, and error over time for some thresholds, in both systems."""
+    sweeps = zip(systems, r.thresholds, r.threshold_errors, strict=True)
+    with styled():
+        figure = new_figure(9.6, 6.4)
+        grid = figure.subplots(2, 3, width_ratios=(1.0, 1.0, 1.25))
+        for (bend, largest, time), (name, deformed, errors), shown in zip(
+            grid, sweeps, r.threshold_curves, strict=True
+        ):
+            ticks = np.arange(len(deformed))
+            names = [_threshold(value) for value in deformed["delta [1/s]"]]
+            bend.semilogy(
+                ticks, deformed["published pencil [%]"], "s--", ms=4, color=FAINT, label="published pencil"
+            )
+            bend.semilogy(
+                ticks, deformed["exact pencil [%]"], "o-", ms=5, color=COLOURS[0], label="exact pencil"
+            )
+            bend.set_ylabel(f"{name}\ndominant mode: deformation [%]")
+            bend.set_ylim(None, 4.0)
+            bend.legend(loc="upper left" if deformed["exact pencil [%]"].iloc[0] > 1e-3 else "lower right")
+            top = errors["largest error [pu]"].iloc[: len(ticks)]
+            largest.bar(ticks, 1e6 * top, width=0.62, color=COLOURS[0])
+            single = errors["largest error [pu]"].iloc[len(ticks) :]
+            for value, words, colour in zip(
+                single, ("single rate, 1 ms", "single rate, 5 ms"), (COLOURS[2], COLOURS[1]), strict=True
+            ):
+                largest.axhline(1e6 * value, color=colour, lw=1.2, ls=(0, (4, 2)), label=words)
+            largest.set_yscale("log")
+            largest.set_ylabel(r"largest error of $\omega_{r,1}$ [$10^{-6}$ pu]")
+            largest.set_ylim(None, 10.0 * 1e6 * max(top.max(), single.max()))
+            largest.legend(loc="upper left")
+            for ax in (bend, largest):
+                ax.set_xticks(ticks, names, fontsize=7)
+                ax.grid(axis="x", visible=False)
+            for curve, colour in zip(shown, (COLOURS[2], COLOURS[5], COLOURS[0], COLOURS[1]), strict=True):
+                time.plot(curve.t, 1e6 * curve.value, color=colour, lw=1.1, label=curve.label)
+            time.set_xlim(0.8, 6.0)
+            time.set_ylabel(r"error of $\omega_{r,1}$ [$10^{-6}$ pu]")
+            _mark(time, "fault")
+            time.legend(loc="upper right", ncols=2, columnspacing=1.0, handlelength=1.4)
+            low, high = time.get_ylim()
+            time.set_ylim(low, high + 0.25 * (high - low))
+        for ax in grid[-1, :2]:
+            ax.set_xlabel(r"threshold $\delta$ [1/s]")
+        grid[-1, 2].set_xlabel("time [s]")
+        for ax, title in zip(grid[0], ("deformation", "fault, largest error", "fault, error"), strict=True):
+            ax.set_title(title, loc="left")
+    return figure
+
+
+def _threshold(value: float) -> str:
+    return "∞" if np.isinf(value) else f"{value:g}"
+
+
+def _mark(ax: Axes, events: str) -> None:
+    """Shade the fault, or draw lines where the load goes and comes back."""
+    if events == "fault":
+        ax.axvspan(1.0, 1.1, color=FAST, alpha=0.16, lw=0, zorder=0.5)
+    else:
+        for instant in (1.0, 1.2):
+            ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)

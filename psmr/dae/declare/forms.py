@@ -1,22 +1,67 @@
-"""The algebraic form of a component: what is left of its equations where a time constant is zero.
+"""Forms of a component: variables by parameters, equations without a time constant; origins of classes.
+
+The structure of a component: its variables where whole-number parameters choose them.
+
+A code says which signals a device reads, an order how many states a filter has. `Component.structural` names
+such parameters, and `Component.shape` returns what the class of a choice has instead. That class is made once
+for each choice: a device has the variables that it needs, and its kernels hold no case distinctions.
+
+The algebraic form of a component: what is left of its equations where a time constant is zero.
 
 A first-order block t x' = u - x is written x' = (u - x) / t. Where t is zero x is an algebraic variable, and
 its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit, be it a parameter or a
 variable, is then a plain limiter on it. An integrator x' = k u whose gain or flag is zero keeps the value 0.
 The form is a class of its own, made once for each set of variables that it concerns: nothing divides by zero,
 nothing is approximated by a small time constant, and the kernels hold no case distinctions.
+
+Where a class of component that psmr made comes from, so that a pickle can have it made again.
+
+The classes of `psmr.dae.declare.forms` and `psmr.dae.declare.forms` stand in no module. A pickle
+holds in place of each the function that made it and its arguments.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from psmr.dae.declare.component import Component, Terms, parameters_of, rows_of
-from psmr.dae.declare.structure import structure_for
+from psmr.dae.declare.component import Check, Component, Terms, parameters_of, rows_of
+
+
+def structure_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
+    """Return `component` itself, or its class for the whole numbers that `values` has."""
+    if not component.structural:
+        return component
+    return structured(component, tuple(int(values[name]) for name in component.structural))  # type: ignore[arg-type]  # a class is hashable
+
+
+def _stay(value: int) -> Check:
+    def check(other: float) -> str | None:
+        return None if other == value else f"must stay {value}, as it chooses the variables"
+
+    return check
+
+
+@functools.cache
+def structured(component: type[Component], choice: tuple[int, ...]) -> type[Component]:
+    """Return the class of `component` with the values `choice` of its structural parameters."""
+    declared = parameters_of(component)
+    fixed = {
+        name: replace(declared[name], check=_stay(value))
+        for name, value in zip(component.structural, choice, strict=True)
+    }
+    attributes: dict[str, Any] = {
+        "__doc__": component.__doc__,
+        "__module__": component.__module__,
+        "made_by": (structured, component, choice),
+        "structural": (),
+        **component.shape(*choice),
+        **fixed,
+    }
+    return type(f"{component.__name__}_{'_'.join(map(str, choice))}", (component,), attributes)
 
 
 def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
@@ -109,3 +154,31 @@ def algebraic_form(
             **{c: replace(declared[c], check=_stay_zero) for c in fixed},
         },
     )
+
+
+Maker = Callable[..., type[Component]]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a class was made: ``maker(component, *choices)``."""
+
+    maker: Maker
+    component: type[Component] | Origin
+    choices: tuple[Any, ...]
+
+
+def packed(component: type[Component]) -> type[Component] | Origin:
+    """Return what a pickle holds of a component: the class itself, or its origin where it was made."""
+    made = vars(component).get("made_by")
+    if made is None:
+        return component
+    maker, base, *choices = made
+    return Origin(maker, packed(base), tuple(choices))
+
+
+def unpacked(origin: type[Component] | Origin) -> type[Component]:
+    """Return the class that `packed` was given, the same one within a process."""
+    if isinstance(origin, Origin):
+        return origin.maker(unpacked(origin.component), *origin.choices)
+    return origin

@@ -1,4 +1,12 @@
-"""The size of a disturbance, by which errors are measured; compiled.
+"""The size of an error: the estimate of a step, and the disturbance by which it is measured; compiled.
+
+The estimated error of a step, filtered through the Newton matrix that solved its stages; compiled.
+
+h times a combination of the rates is an error of the states as if they were not coupled. Solved with the
+Newton matrix it holds for stiff states (Hosea and Shampine 1996, section 4), and its algebraic part is the
+change of the algebraic variables that follows from it.
+
+The size of a disturbance, by which errors are measured; compiled.
 
 The size is the largest deviation of any variable from where it was when the span began, before its events,
 relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an imaginary part in the frame
@@ -19,7 +27,48 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.declare.component import local_variables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, real_of, whole_of
+from psmr.integrate.solve.lu import solve
+from psmr.integrate.solve.records import WORST_AT, limits_of, lu_of, newton_state_of, places_of, work_of
+from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_part, position, real_of, whole_of
+
+
+@lean
+def local_errors(block, rates, weights, h):  # type: ignore[no-untyped-def]
+    """Write h times the combination of the rates into the block's `defect`: what each state adds to it.
+
+    `rates` (s, n) are by position in w, `weights` (s,) those of the method less those of its companion.
+    """
+    work, limits = work_of(block), limits_of(block)
+    places, defect, n = places_of(block), work.defect, work.known.size
+    for i in range(defect.size):
+        defect[i] = 0.0
+    for j in range(weights.size):
+        weight, rate = h * weights[j], rates[j]
+        if weight != 0.0:
+            for i in range(n):
+                defect[i] += weight * rate[position(places, i)]
+    for b in range(limits.bounded.size):
+        if limits.held[b] != 0:  # the state is its limit, whatever its rates were
+            defect[limits.bounded[b]] = 0.0
+
+
+@lean
+def filtered_estimate(block, rates, weights, h, w):  # type: ignore[no-untyped-def]
+    """Write the estimated error of each variable of a block into its `update`; see `local_errors`.
+
+    w is the end of the step.
+    """
+    local_errors(block, rates, weights, h)
+    solve(lu_of(block), work_of(block).defect, work_of(block).update)
+
+
+@lean
+def largest_error(block, w, tolerance):  # type: ignore[no-untyped-def]
+    """Return the largest entry of `update` relative to tolerance max(1, |w|); its place is kept."""
+    largest, at = largest_part(work_of(block).update, places_of(block), w, tolerance)
+    newton_state_of(block).counts[WORST_AT] = at
+    return largest
+
 
 Reals = NDArray[np.float64]
 

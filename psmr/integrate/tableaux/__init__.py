@@ -1,1 +1,0 @@
-"""One-step methods as coefficient data."""
