@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import psmr
-from tests.internals import acquire, compiled_statements, release, uninterrupted
+from tests.internals import acquire, compiled_statements, read_entry, release, uninterrupted
 
 PACKAGE = Path(psmr.__file__).parent
 
@@ -163,6 +163,7 @@ def test_damaged_entries_are_rebuilt_with_one_warning(warm, how):
     assert outcome(start(warm)) == (-6.0, warm, [])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has neither owners by number nor modes")
 def test_an_entry_that_others_may_write_or_that_is_a_link_is_not_loaded(warm, tmp_path):
     for entry in entries(warm)[0], entries(warm)[-1]:  # of a component, and of numba
         entry.chmod(0o666)
@@ -173,6 +174,26 @@ def test_an_entry_that_others_may_write_or_that_is_a_link_is_not_loaded(warm, tm
         entry.symlink_to(moved)
         assert any("it is a symbolic link" in line for line in outcome(start(warm))[2])
         assert not entry.is_symlink()
+    assert outcome(start(warm)) == (-6.0, warm, [])
+
+
+def test_an_entry_under_the_name_of_another_is_not_loaded(warm):
+    """Who may write a folder above can move a user's own files: each is bound to its folder and name."""
+    first, *_, last = entries(warm)
+    first.write_bytes(last.read_bytes())
+    assert any(f"{first}: it is damaged" in line for line in outcome(start(warm))[2])
+    moved = warm / "moved"
+    moved.mkdir(mode=0o700)
+    os.link(last, moved / last.name)
+    assert read_entry(last) is not None
+    assert read_entry(moved / last.name) is None
+    assert outcome(start(warm)) == (-6.0, warm, [])
+
+
+def test_an_entry_of_another_version_is_made_anew_without_a_word(warm):
+    for file in entries(warm):
+        file.write_bytes(file.read_bytes().replace(b"psmr compiled code, 2\n", b"psmr compiled code, 1\n", 1))
+    assert not any("damaged" in line for line in outcome(start(warm))[2])
     assert outcome(start(warm)) == (-6.0, warm, [])
 
 
@@ -198,13 +219,14 @@ ROOT_ONLY = pytest.mark.skipif(
 )
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has neither owners by number nor modes")
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
         (lambda place: place.write_text(""), "it is a file, no folder"),
         (
             lambda place: (place.mkdir(), place.chmod(0o777)),
-            "others may write it (mode 777; 'chmod go-w' makes it safe)",
+            "others may write it (mode 777; where all in it is yours, `chmod -R go-w '{place}'` mends that)",
         ),
         (lambda place: place.symlink_to(place.parent), "it is a symbolic link"),
         pytest.param(
@@ -216,7 +238,7 @@ ROOT_ONLY = pytest.mark.skipif(
 )
 def test_a_folder_that_is_not_ones_own_is_refused(tmp_path, make, reason):
     make(tmp_path / "a place")
-    assert refused(tmp_path / "a place") == reason
+    assert refused(tmp_path / "a place") == reason.format(place=tmp_path / "a place")
 
 
 def test_a_full_disk_means_running_without_and_is_said_once(tmp_path):

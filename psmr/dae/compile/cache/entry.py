@@ -1,4 +1,7 @@
-"""Files of the cache: written whole or not at all, used only where their checksum is right."""
+"""Files of the cache: written whole or not at all, used only where their checksum is right.
+
+The checksum is one of folder and name as well, so that no entry passes for another one.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from psmr.dae.compile.notice import say
 
 LOCK_SUFFIX = ".lock"
 
-_HEAD = b"psmr compiled code, 1\n"
+_FORMAT = b"psmr compiled code, "
+_HEAD = _FORMAT + b"2\n"
 FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Neither follow a link nor wait at a pipe; where the system has no such flags, the status decides."""
 
@@ -27,7 +31,7 @@ def read_entry(path: Path) -> bytes | None:
     try:
         handle = os.open(path, os.O_RDONLY | FLAGS)
         with open(handle, "rb") as file:
-            reason = unsafe_because(os.fstat(file.fileno()))
+            reason = unsafe_because(os.fstat(file.fileno()), path)
             content = file.read() if reason is None else b""
     except FileNotFoundError:
         return None
@@ -35,11 +39,17 @@ def read_entry(path: Path) -> bytes | None:
         reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
     if reason is None:
         head, checksum, data = content[: len(_HEAD)], content[len(_HEAD) :][:32], content[len(_HEAD) + 32 :]
-        if head == _HEAD and checksum == hashlib.sha256(data).digest():
+        if head == _HEAD and checksum == _checksum(path, data):
             return data
+        if head != _HEAD and head.startswith(_FORMAT) and len(head) == len(_HEAD):
+            return None  # of another version of psmr
         reason = f"it is damaged ({len(content)} bytes)"
     report_unusable(path, reason)
     return None
+
+
+def _checksum(path: Path, data: bytes) -> bytes:
+    return hashlib.sha256(f"{path.parent.name}/{path.name}\n".encode() + data).digest()
 
 
 def report_unusable(path: Path, reason: str) -> None:
@@ -57,7 +67,7 @@ def write_entry(path: Path, data: bytes) -> None:
         _remove_abandoned(path.parent)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | FLAGS, 0o600)
         with open(handle, "wb") as file:
-            file.write(_HEAD + hashlib.sha256(data).digest() + data)
+            file.write(_HEAD + _checksum(path, data) + data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -2,7 +2,8 @@
 
 Machine code that is loaded is run. It is therefore read only from folders and files that belong to this user,
 that neither group nor others may write, and that are no symbolic links. Where the cache folder is not like
-that, or cannot be written, a private one serves for this process and is removed at its end.
+that, or cannot be written, a private one serves for this process and is removed at its end. Who may write a
+folder above can put another one in its place, but no file of this user's with the right checksum into it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import atexit
 import contextlib
 import functools
 import os
+import shlex
 import shutil
 import stat
 import tempfile
@@ -21,7 +23,7 @@ import platformdirs
 from psmr.dae.compile.notice import say
 
 
-def unsafe_because(status: os.stat_result) -> str | None:
+def unsafe_because(status: os.stat_result, place: Path) -> str | None:
     """Return why code from a folder or file is not to be run, None where nothing speaks against it."""
     if stat.S_ISLNK(status.st_mode):
         return "it is a symbolic link"
@@ -32,7 +34,8 @@ def unsafe_because(status: os.stat_result) -> str | None:
             return f"it belongs to another user (number {status.st_uid})"
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             mode = stat.S_IMODE(status.st_mode)
-            return f"others may write it (mode {mode:o}; 'chmod go-w' makes it safe)"
+            mend = f"`chmod -R go-w {shlex.quote(str(place))}`"
+            return f"others may write it (mode {mode:o}; where all in it is yours, {mend} mends that)"
     return None
 
 
@@ -88,7 +91,7 @@ def _unusable(place: Path) -> str | None:
         return getattr(error, "strerror", None) or str(error)
     if stat.S_ISREG(status.st_mode):
         return "it is a file, no folder"
-    reason = unsafe_because(status)
+    reason = unsafe_because(status, place)
     if reason is None and not os.access(place, os.W_OK | os.X_OK):
         reason = "it cannot be written"
     return reason
