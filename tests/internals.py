@@ -222,6 +222,7 @@ psmr.sweep.store: read_rows store_module
 psmr.sweep.variation: together
 psmr.viewer.job: Job job_module
 psmr.viewer.page: Page
+psmr.viewer.server: of_another_user
 psmr.viewer.workbench: Workbench
 """
 

@@ -8,6 +8,7 @@ import secrets
 import socket
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Any
 
 from psmr.base.arguments import check_arguments
@@ -18,6 +19,9 @@ from psmr.viewer.page import Page
 from psmr.viewer.workbench import Workbench
 
 LOOPBACK = "127.0.0.1"
+
+CONNECTIONS = Path("/proc/net/tcp")
+"""Where Linux lists connections, with the user of each end."""
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -117,6 +121,15 @@ def _server(bench: Workbench, port: int, token: str) -> Any:
                 return super().find_handler(request, **more)
             return self.get_handler_delegate(request, ErrorHandler, {"status_code": 404})
 
+    class Listener(HTTPServer):
+        """What takes connections, of this user's programs alone where the system says whose they are."""
+
+        def handle_stream(self, stream: Any, address: Any) -> None:
+            if of_another_user(address[1], port):
+                stream.close()
+            else:
+                super().handle_stream(stream, address)
+
     application = Application(
         {"/": lambda document: Page(bench, document) and None},
         prefix=token,
@@ -125,9 +138,23 @@ def _server(bench: Workbench, port: int, token: str) -> Any:
         transforms=[Closed],
         log_function=lambda handler: None,  # the path of a request is whatever somebody asked for
     )
-    server = HTTPServer(application)
+    server = Listener(application)
     server.add_sockets(bind_sockets(port, LOOPBACK))
     return BaseServer(IOLoop.current(), application, server)
+
+
+def of_another_user(client: int, port: int, table: Path = CONNECTIONS) -> bool:
+    """Return whether a connection from one port of this machine to another one is of another user, not root.
+
+    The address of the page, which a browser is given as an argument, can be seen in the list of processes.
+    """
+    try:
+        rows = [line.split() for line in table.read_text(encoding="ascii").splitlines()[1:]]
+    except OSError:  # Linux alone has this table
+        return False
+    ends = [f"0100007F:{number:04X}" for number in (client, port)]  # of 127.0.0.1
+    users = [int(row[7]) for row in rows if row[1:3] == ends]
+    return any(user not in (0, os.getuid()) for user in users)
 
 
 def _free(port: int) -> int:

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import os
+import socket
 import urllib.error
 import urllib.request
 
 import pytest
 
 import psmr
+from tests.internals import of_another_user
 from tests.viewer.browser import BROWSER, Browser
 
 pytest.importorskip("bokeh", reason="no bokeh here: pip install 'psmr[view]'")
@@ -142,3 +145,39 @@ def test_a_page_elsewhere_opens_no_connection(served):
     port = served.url.split(":")[2].split("/")[0]
     assert asyncio.run(status(Origin="http://elsewhere.example")) == 403
     assert asyncio.run(status(Origin=f"http://127.0.0.1:{port}", Host="elsewhere.example")) == 404
+
+
+@pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root can be another user")
+def test_another_user_gets_nothing(served):
+    """The list of processes shows the address to all users of a machine."""
+    port, path = served.url.split(":")[2].split("/", 1)
+
+    def answer(user):
+        os.seteuid(user)  # whose a socket is, is settled when it is made
+        try:
+            stream = socket.create_connection(("127.0.0.1", int(port)))
+        finally:
+            os.seteuid(0)
+        with stream:
+            stream.sendall(f"GET /{path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            try:
+                return stream.recv(20)
+            except ConnectionResetError:
+                return b""
+
+    assert answer(0).startswith(b"HTTP/1.1 200")
+    assert answer(12345) == b""
+
+
+def test_whose_a_connection_is(tmp_path):
+    """A line of /proc/net/tcp: number, both ends, state, queues, timer, retransmissions, user, ..."""
+    table, own = tmp_path / "tcp", getattr(os, "getuid", lambda: 1)()
+    head = (
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+    )
+    row = "   0: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 {:5} 0 123 1\n"
+    for user, another in ((own, False), (0, False), (own + 1, True)):
+        table.write_text(head + row.format(user))
+        assert of_another_user(0xC350, 8080, table) is another
+        assert not of_another_user(0xC351, 8080, table)
+    assert not of_another_user(0xC350, 8080, tmp_path / "nowhere")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -97,7 +98,9 @@ class _Kernels:
     @property
     def entry(self) -> Path:
         """Return the file that the machine code is kept in."""
-        return _folder() / f"{self.component.__name__[:60]}-{self.key}.o"
+        # The name of a class that was made holds choices, which may come from a file.
+        name = re.sub(r"\W", "_", self.component.__name__)
+        return _folder() / f"{name[:60]}-{self.key}.o"
 
     def text(self) -> str:
         """Return the kernels as LLVM's text."""
