@@ -115,6 +115,21 @@ def test_pages_of_deformations_and_sweeps(case, system, tmp_path):
     hostile.check_page(swept._repr_html_())
 
 
+def test_a_sweep_over_parameters(case, file):
+    """Axes, maps and what failed have the names of devices."""
+    first, second = (plant.devices[0].name for plant in case.generators[:2])
+    axes = (
+        psmr.ParameterAxis(first, "h", (3.0, 23.64)),
+        psmr.ParameterAxis(second, "x_d1", (0.1198, 1e-9)),
+    )
+    psmr.sweep(psmr.read_study("study.toml"), axes, folder="out", workers=1)
+    for page in (file / "out").rglob("*.html"):
+        assert first in hostile.check_page(page.read_text(encoding="utf-8"))
+    for picture in (file / "out").rglob("*.svg"):
+        texts(picture.read_text(encoding="utf-8"))
+    assert any(first in column for column in pd.read_csv("out/rows.csv").columns)
+
+
 def test_what_a_notebook_shows(case, system, run):
     report = psmr.deformation(system.linearise(), psmr.SingleRate("TM", h=0.01))
     shown = [run, case, case.tables, system, system.linearise(), report, psmr.check(case), run.scheme]
@@ -186,7 +201,7 @@ def test_signals_tables_and_saved_runs(case, run, tmp_path):
         "explain study.toml",
         "convert case.toml other.toml",
         "plot study.toml study.toml -o p.svg",
-        "compare study.toml trace.csv",
+        "compare study.toml trace.csv --figure f.svg",
         "run study.toml --record nothing -o out",
         "scan case.toml --bus nothing",
     ],
