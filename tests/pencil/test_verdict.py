@@ -255,3 +255,20 @@ def test_the_modes_are_found_once_for_any_step():
     modes = OneStepModes.of(ode(joined(block(0.05, 3.8), -np.eye(1))))
     kinds = [modes.glance(SingleRate("BEM", h)).stability.kind for h in (1e-3, 0.1)]
     assert kinds == [Kind.SYSTEM, Kind.STABLE]
+
+
+def test_what_cannot_be_told_from_the_axis_is_shown_as_it_was_found():
+    """A triple zero beside a mode of 4e7 1/s, by which the solver is off by 4e-8: not said to be damped."""
+    rng = np.random.default_rng(3)
+    matrix = np.zeros((4, 4))
+    matrix[:3, :3] = joined(jordan(3, 300.0), seed=1) + 3e-9 * rng.standard_normal((3, 3))
+    matrix[3, 3] = -4e7
+    modes = modes_of(ode(matrix))
+    found = modes.s[(modes.s.real > 1e-4) & (modes.s.imag > 0.0)]
+    assert len(found)  # 300 * 3e-9 to the power of a third
+    for method in A_STABLE:
+        report = OneStepModes(modes, tuple("abcd")).deformation(SingleRate(method, 1e-3))
+        assert report.stability.kind is Kind.STABLE
+        assert report.growing == ()
+        off = report.columns["relative_deformation"][report.columns["real"] > 1e-4]
+        assert off == pytest.approx(0.0, abs=1e-4)

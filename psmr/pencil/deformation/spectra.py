@@ -79,13 +79,14 @@ def one_step_spectra(modes: Modes, scheme: Scheme) -> Spectra:
 
     Each is multiplied by R(h s) in a step of h, its algebraic variables follow and add nothing: no multiplier
     is spurious, none has to be matched, and none is further off than its mode. Where rounding hides on which
-    side of the axis a mode is, the multiplier is that of one on the axis: a method that is A-stable makes
-    none grow that does not grow in the system.
+    side of the axis a mode is, it is judged by the multiplier of one on the axis: a method that is A-stable
+    makes none grow that does not grow in the system.
     """
     assert scheme.tableau is not None
     h, s = scheme.step, np.asarray(modes.s, dtype=np.complex128)
-    known = np.where(modes.undecided & (s.real > 0.0), 1j * s.imag, s)
-    z = scheme.tableau.stability_function(h * known)
+    z = scheme.tableau.stability_function(h * s)
+    on_axis = modes.undecided & (s.real > 0.0)
+    size = np.abs(np.where(on_axis, scheme.tableau.stability_function(1j * h * s.imag), z))
     error = np.where(modes.undecided, 0.0, np.abs(z) * h * modes.error) + len(z) * EPS
     status = statuses(s, z, h)
     matched = Match(
@@ -97,5 +98,5 @@ def one_step_spectra(modes: Modes, scheme: Scheme) -> Spectra:
     shares = np.zeros((len(modes.vectors), len(z)))
     shares[: len(modes.participation)] = modes.participation
     numerical = Multipliers(z, modes.vectors, shares, error)
-    excess = np.abs(z) - 1.0
-    return Spectra(modes, numerical, matched, np.where(np.abs(excess) <= error, 0.0, excess), h)
+    excess = np.where(np.abs(size - 1.0) <= error, 0.0, size - 1.0)
+    return Spectra(modes, numerical, matched, excess, h)

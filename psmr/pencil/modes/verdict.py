@@ -289,8 +289,8 @@ def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float)
     """
     allowance = numerical.error.copy()
     own = np.flatnonzero(modes.undecided & (matched.partner >= 0))
-    moved = np.expm1(np.minimum(np.maximum(modes.error[own], modes.split) * step, 1.0))
-    np.maximum.at(allowance, matched.partner[own], moved)
+    moved = np.maximum(np.minimum(modes.error[own], 2.0 * np.abs(modes.s[own])), modes.split)
+    np.maximum.at(allowance, matched.partner[own], np.expm1(np.minimum(moved * step, 1.0)))
     excess = np.abs(numerical.z) - 1.0
     return np.where(np.abs(excess) <= allowance, 0.0, excess)
 
