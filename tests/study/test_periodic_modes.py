@@ -169,6 +169,26 @@ def test_a_run_certifies_itself_while_phases_are_unequal(system):
     assert "Slowest exponents over a period" in run_page(run)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "permanent"),
+    [
+        (psmr.SingleRate("TM", h=PERIOD / 50), True),
+        pytest.param(psmr.VariableStep(1e-3), True, marks=pytest.mark.slow),
+        pytest.param(psmr.VariableStep(1e-3), False, marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_kept_of_a_run_with_unequal_phases_decides_nothing(system, scheme, permanent):
+    fault = psmr.Fault(2, 0.01, None if permanent else 0.06, permanent=permanent, r=0.05, x=0.0, phases="ag")
+    runs = [
+        psmr.simulate(system, scheme, 0.1, [fault], **part)
+        for part in ({}, {"record": "bus*.v"}, {"every": 5})
+    ]
+    assert any("over a period" in c.verdict for c in runs[0].certificates)
+    for run in runs[1:]:
+        assert run.certificates == runs[0].certificates
+        assert run.judgement == runs[0].judgement
+
+
 def test_a_run_that_ends_with_unequal_phases_has_no_equilibrium_to_certify(system):
     run = judged(
         system, psmr.SingleRate("TM", h=1e-4), psmr.Fault(2, 0.01, permanent=True, r=0.05, x=0.0, phases="ag")

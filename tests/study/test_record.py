@@ -65,7 +65,15 @@ PARTS = [
 )
 def test_what_is_kept_decides_nothing(case, events, scheme):
     """Steps, certificates, error, colour and reasons are those of the run, known while it goes."""
-    system = psmr.build(psmr.case(case))
+    alike(psmr.build(psmr.case(case)), events, scheme, PARTS)
+
+
+@pytest.mark.slow
+def test_what_is_kept_decides_nothing_with_delays(system):
+    alike(psmr.with_delays(system, {"AVR1.v": 0.06}), [FAULT], psmr.VariableStep(), PARTS[:3])
+
+
+def alike(system, events, scheme, parts):
 
     def run(**choices):
         with warnings.catch_warnings(record=True) as caught:
@@ -74,7 +82,7 @@ def test_what_is_kept_decides_nothing(case, events, scheme):
         return found, [str(w.message) for w in caught if issubclass(w.category, PsmrWarning)]
 
     whole, said = run()
-    for part in PARTS:
+    for part in parts:
         kept, words = run(**part)
         assert kept.certificates == whole.certificates
         assert [c.at_steps for c in kept.certificates] == [c.at_steps for c in whole.certificates]

@@ -46,9 +46,9 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     return steps
 
 
-def since(t: NDArray[np.float64], begin: float) -> NDArray[np.float64]:
-    """Return the accepted times from the instant of an event on, the second of the two that it has."""
-    return t[np.searchsorted(t, begin, "right") - 1 :]
+def within(t: NDArray[np.float64], begin: float, end: float) -> NDArray[np.float64]:
+    """Return those of accepted times that lie between two events, whose instants stand twice among them."""
+    return t[np.searchsorted(t, begin, "right") - 1 : np.searchsorted(t, end) + 1]
 
 
 HELD = "with the time held"

@@ -13,7 +13,7 @@ from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.certificate.certify import LARGEST, certify
-from psmr.study.certificate.step_sizes import HELD, judged_steps, reads_time, since
+from psmr.study.certificate.step_sizes import HELD, judged_steps, reads_time, within
 from psmr.study.events.spans import altered, system_in
 from psmr.study.record.certificate_over_period import certificate_over_period
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
@@ -48,7 +48,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         return None
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
-    steps = judged_steps(since(run.taken, span.t)) if scheme.chooses_steps else None
+    steps = judged_steps(within(run.taken, span.t, run.outcome.t_end)) if scheme.chooses_steps else None
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.moves:

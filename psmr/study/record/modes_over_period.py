@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, SchemeError
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.timeline.span import Span
@@ -21,7 +22,7 @@ from psmr.pencil.operator.periodic import (
     monodromy,
     product_of_steps,
 )
-from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.certificate.step_sizes import judged_steps, within
 from psmr.study.events.spans import system_in
 from psmr.study.record.recorded import Recorded
 
@@ -39,6 +40,9 @@ SHOWN = 10
 
 ROUNDED = 1e-9
 """Time in s by which an instant of an event may be rounded."""
+
+AROUND = 1.0
+"""Periods before and after one whose points of the run are joined by the spline as well."""
 
 ALIKE = 0.25
 """Overlap of two shapes, squared, below which an exponent further away than it is large is another mode's."""
@@ -157,8 +161,9 @@ def modes_over_period(run: Recorded, span: Span, t: float | None = None) -> Peri
     scheme = _with_one_step(run, span)
     asked, steps = scheme.step, round(period / scheme.step)
     scheme = _dividing(scheme, steps, period)
-    row = int(np.searchsorted(run.t[span.rows], begin - ROUNDED)) + span.rows.start
-    system = system_in(run.system, span, run.x[row], run.y[row], begin)
+    times, points = _points(run, span, begin, period)
+    row = int(np.searchsorted(times, begin - ROUNDED))
+    system = system_in(run.system, span, points[row, : run.system.n], points[row, run.system.n :], begin)
     if system.n + system.m > LARGEST:
         raise InputError(
             f"{run.name}: {system.n + system.m} variables; the product of the steps is made up to {LARGEST}:"
@@ -166,10 +171,9 @@ def modes_over_period(run: Recorded, span: Span, t: float | None = None) -> Peri
         )
     names = (*system.names_x, *system.names_y)
     places = np.array([run.system.index(name) for name in names], dtype=np.intp)
-    rows = span.rows.start + np.flatnonzero(np.append(True, np.diff(run.t[span.rows]) > 0.0))
     from scipy.interpolate import CubicSpline
 
-    course = CubicSpline(run.t[rows], np.hstack([run.x, run.y])[rows][:, places])
+    course = CubicSpline(times, points[:, places])
 
     def jacobian(at: float) -> sp.csr_array:
         """Return the Jacobian at the point of the run at a time, between two points on a cubic spline."""
@@ -207,11 +211,33 @@ def _begin(run: Recorded, span: Span, t: float | None, period: float) -> float:
     return float(begin)
 
 
+def _points(run: Recorded, span: Span, begin: float, period: float) -> tuple[Reals, Reals]:
+    """Return (k,) times in s around a period of a stretch, each once, and (k, n + m) points of the run."""
+    times, end = run.t[span.rows], run.t[span.rows][-1]
+    kept = () if run.kept is None else [period for period in run.kept.periods if period[0][-1] == end]
+    if run.kept is not None:
+        if not kept or kept[0][0][0] > begin + ROUNDED:
+            raise InputError(
+                f"{run.name}: the points of this period were not kept; simulate without `record`"
+            )
+        times = kept[0][0]
+    rows = np.flatnonzero(
+        (times >= begin - AROUND * period)
+        & (times <= begin + (1.0 + AROUND) * period)
+        & np.append(True, np.diff(times) > 0.0)
+    )
+    if kept:
+        return times[rows], kept[0][1][rows]
+    return times[rows], np.hstack([run.x[span.rows][rows], run.y[span.rows][rows]])
+
+
 def _with_one_step(run: Recorded, span: Span) -> Scheme:
     """Return the scheme of a run; of one that chooses its steps that of the median step of a stretch."""
     if not run.scheme.chooses_steps:
         return run.scheme
-    found = run.scheme.at_step(judged_steps(run.t[span.rows])["the median step"])
+    found = run.scheme.at_step(
+        judged_steps(within(run.taken, *run.t[span.rows][[0, -1]].tolist()))["the median step"]
+    )
     if found is None:
         raise SchemeError(f"{run.scheme}: chooses its own steps and has no step operator")
     return found

@@ -62,6 +62,9 @@ class ReducedRecord:
         Voltages and speeds at some points, by which the error of the run is estimated.
     taken
         (K,) times in s of every accepted point of a scheme that chooses its steps, otherwise none.
+    periods
+        (k,) times in s and (k, n + m) points at the end of each stretch with unequal phases in a region,
+        by which exponents over a period are found.
     """
 
     names: tuple[str, ...]
@@ -72,6 +75,7 @@ class ReducedRecord:
     every: int
     sampled: Sampled
     taken: Reals
+    periods: tuple[tuple[Reals, Reals], ...] = ()
 
 
 class Recorded(Protocol):

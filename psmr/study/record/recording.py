@@ -13,10 +13,14 @@ from psmr.integrate.run.table import Table
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
+from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, of_voltage, quantity
+from psmr.network.topology.network import nominal_frequency
+from psmr.pencil.operator.periodic import DENSE
 from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import AlgebraicPoints, warn_of
+from psmr.study.record.modes_over_period import AROUND
 from psmr.study.record.record import Record
 from psmr.study.record.recorded import ReducedRecord
 from psmr.study.record.samples import Samples
@@ -26,6 +30,9 @@ Writer = Callable[[Reals, Reals], None]
 """Takes (K,) times and (K, j) values of the signals of a file."""
 
 MIB = 2.0**20
+
+PERIODS = 2.0 * AROUND + 1.1
+"""Periods whose points are kept whole at the end of a stretch with unequal phases."""
 
 
 class Recording:
@@ -81,6 +88,9 @@ class Recording:
         self._left: list[float] = []
         self._detection = detection
         self._spans: list[Span] = []
+        self._periods: list[list[tuple[Reals, Reals]]] = []
+        self._hertz = nominal_frequency(system) if system.n <= DENSE else None
+        self._unequal = False
         self._count, self._until = 0, 0.0
         self._first: tuple[Reals, Reals] | None = None
         self._last: tuple[Reals, Reals] | None = None
@@ -91,6 +101,8 @@ class Recording:
         self._flush()
         span = self._detection.span  # with the past of what reads it
         self._spans.append(replace(span, first=self._table.count, late=None))
+        self._periods.append([])
+        self._unequal = self._hertz is not None and unequal_phases(self.system, span.parameters)
         self._columns.begin(span)
         self._algebraic = AlgebraicPoints(self.system, span, self._left)
         self._count = 0
@@ -110,6 +122,8 @@ class Recording:
         self._until = float(t[-1])
         if self._taken is not None:
             self._taken.append(t, points[:, :0])
+        if self._unequal:
+            self._keep_periods(t, points)
         angles = self._columns.angles(points)
         kept = (self._count + np.arange(len(t))) % self.record.every == 0
         self._count += len(t)
@@ -120,6 +134,15 @@ class Recording:
         self._keep(t[kept], points[kept], angles[kept])
         if not kept[-1]:
             self._pending = t[-1:].copy(), points[-1:].copy(), angles[-1:]
+
+    def _keep_periods(self, t: Reals, points: Reals) -> None:
+        """Keep the points of the last periods of a stretch, whole."""
+        assert self._hertz is not None
+        begin, kept = t[-1] - PERIODS / self._hertz, self._periods[-1]
+        rows = t >= begin
+        kept.append((t[rows].copy(), points[rows].copy()))
+        while kept[0][0][-1] < begin:
+            kept.pop(0)
 
     @property
     def last_time(self) -> float:
@@ -171,6 +194,11 @@ class Recording:
             self.record.every,
             self._samples.result(),
             self.taken,
+            tuple(
+                (np.concatenate([t for t, _ in kept]), np.concatenate([points for _, points in kept]))
+                for kept in self._periods
+                if kept
+            ),
         )
         return rows[:, 0], rows[:, 1:a], rows[:, a:b], kept
 
