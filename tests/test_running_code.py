@@ -13,7 +13,7 @@ RUNS = {
     "os.system", "os.popen",
 }  # fmt: skip
 
-WORDS = re.compile("|".join(rf"{re.escape(name)}" for name in (*RUNS, "allow_pickle")))
+WORDS = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in (*RUNS, "allow_pickle")))
 
 ALLOWED = {
     "psmr/base/modules.py": "modules of the user's own, where they are allowed",
