@@ -238,11 +238,12 @@ def test_zero_limit_of_the_regulator(read, k_e, needed):
 
 
 def test_zero_constant_of_the_exciter(read):
+    """PSS/E starts with v_r = v_r_max / 10: its traces of IEEEX1 and ESDC1A (tests/conformance/quoted.py)."""
     case = dc_exciter(read, "1 0.8 0.08 1.2 0 2.8 0.1 3.7 0.3", "0 0.8 0.08 1.2 0 0.8 0.1 1.2 0.3")
-    with pytest.warns(PsmrWarning, match=r"AVR1\.k_e = 0 stands for the value that holds the start: -0\."):
+    with pytest.warns(PsmrWarning, match=r"AVR1\.k_e = 0 stands for the value that holds the start: -0\.192"):
         system = build(case)
-    assert system.w0[system.index("AVR1.v_r")] == pytest.approx(0.0, abs=1e-12)
-    assert system.w0[system.index("AVR1.v_ref")] == pytest.approx(1.05, abs=1e-12)
+    assert system.w0[system.index("AVR1.v_r")] == pytest.approx(0.52, abs=1e-12)
+    assert system.w0[system.index("AVR1.v_ref")] == pytest.approx(1.05 + 0.52 / 20, abs=1e-12)
     with pytest.warns(PsmrWarning, match=r"AVR1\.k_e = 0"):
         assert psmr.check(case).system is not None
 

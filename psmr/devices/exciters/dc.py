@@ -27,7 +27,7 @@ class DirectCurrent(Component):
     t_a = Parameter("s", "time constant of the regulator", nonnegative)
     v_r_max = Parameter("pu", "upper limit of the regulator's output")
     v_r_min = Parameter("pu", "lower limit of the regulator's output")
-    k_e = Parameter("pu", "constant of the exciter (1 where separately excited; 0: v_r = 0 at the start)")
+    k_e = Parameter("pu", "constant of the exciter (1: separately excited; 0: v_r starts at v_r_max / 10)")
     t_e = Parameter("s", "time constant of the exciter", positive)
     k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
     t_f = Parameter("s", "time constant of the rate feedback", positive)
@@ -43,11 +43,14 @@ class DirectCurrent(Component):
 
     @staticmethod
     def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
-        """Return for k_e = 0 the constant with which the self-excited exciter needs no regulator."""
+        """Return for k_e = 0 the constant with which v_r is a tenth of its upper limit, as PSS/E has it.
+
+        PSS/E's traces of IEEEX1, ESDC1A and ESDC2A are met so (docs/benchmarks/psse.md).
+        """
         if p["k_e"] != 0 or v["v_f"] == 0:
             return {}
         saturated = exciter_current(NumericMath, v["v_f"], SimpleNamespace(**p))
-        return {"k_e": -float(saturated) / v["v_f"]} if saturated else {}
+        return {"k_e": (0.1 * p["v_r_max"] - float(saturated)) / v["v_f"]}
 
 
 def _voltage_error(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:

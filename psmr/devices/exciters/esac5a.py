@@ -20,10 +20,10 @@ class ESAC5A(DirectCurrent):
         limits [v_r_min, v_r_max] -> v_r      v_r -> 1/(k_e + S_E(v_f) + s t_e), at least 0 -> v_f
         v_r -> s k_f/(1 + s t_f) (1 + s t_f3)/(1 + s t_f2) -> feedback
 
-    The exciter has no brushes, so the feedback is of what drives it. With k_e = 0 the constant of the exciter
-    is the one with which v_r is 0 at the start. Source: IEEE Std 421.5-2005, type AC5A; PSS/E, Model Library,
-    ESAC5A, whose TF1 is t_f; the place of the feedback is that of InterPSS and ANDES, the order of the values
-    that of a record of PSS/E 36 in InterPSS' public test data.
+    The exciter has no brushes, so the feedback is of what drives it. With k_e = 0 the constant of the
+    exciter is the one with which v_r is v_r_max / 10 at the start. Source: IEEE Std 421.5-2005, type AC5A;
+    PSS/E, Model Library, ESAC5A, whose TF1 is t_f; the place of the feedback is that of InterPSS and ANDES,
+    the order of the values that of a record of PSS/E 36 in InterPSS' public test data.
     """
 
     role = "exciter"
