@@ -182,7 +182,9 @@ def exst1(p):
     def wiring(b, u):
         if b.regulator.order:
             v_f = rectifier(b.regulator.out, u)
-            error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_f)
+            # EXST1 feeds back what is before the rectifier's limits, as PSS/E's trace of a fault has it.
+            fed_back = b.regulator.out if "k_c" in p else v_f
+            error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(fed_back)
             b.regulator(b.lead(clip(error, p["v_i_min"], p["v_i_max"])))
             return v_f
         assert p["k_f"] == 0  # otherwise the diagram is an algebraic loop

@@ -53,7 +53,7 @@ class StaticExciter(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
-        return bus_fed(m, v, p, 0)
+        return bus_fed(m, v, p, 0, v.v_f)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -64,10 +64,13 @@ class StaticExciter(Component):
         return signals | {"v_m": v_m, "x_l": v_f / p.k_a, "v_ref": v_m + v_f / p.k_a}
 
 
-def bus_fed(m: Any, v: Any, p: Any, drop: Any) -> tuple[Terms, Terms, Terms]:
-    """Return the equations of a bus-fed exciter; `drop` is what the rectifier takes off the ceiling."""
+def bus_fed(m: Any, v: Any, p: Any, drop: Any, fed_back: Any) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a bus-fed exciter with rate feedback of `fed_back`.
+
+    `drop` is what the rectifier takes off the ceiling.
+    """
     magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-    washed, d_f = washout(v.v_f, v.x_f, p.t_f)
+    washed, d_f = washout(fed_back, v.x_f, p.t_f)
     error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
     led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
     limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
