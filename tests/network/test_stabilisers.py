@@ -178,6 +178,13 @@ def test_ieeest(code, form):
     assert found.min() == pytest.approx(-0.05, abs=1e-15)
 
 
+def test_ieeest_with_a_zero_on_the_right():
+    """A record of OpenIPSL's verification, which PSS/E ran: A5 = -85.776."""
+    a = {"a_1": 48.743, "a_2": 4.7488, "a_3": 0.3, "a_4": 0.02, "a_5": -85.776, "a_6": 0.0459}
+    p = numbers(IEEEST, "whole", k_s=20.0, l_s_max=0.1, l_s_min=-0.05, input=1, **a)
+    compare(IEEEST, ieeest, p, INPUTS)
+
+
 @pytest.mark.parametrize("component", [ST2CUT, IEE2ST])
 @pytest.mark.parametrize(
     ("codes", "form"),
