@@ -48,6 +48,10 @@ EXCITERS = {
         **{"t_a": 0.1, "t_b": 1.0, "k": 50.0, "t_e": 0.05, "e_min": -0.5, "e_max": 0.9, "c_switch": 0.0},
         **{"rc_rfd": 2.0},
     },
+    models.EXNI: {
+        **{"t_r": 0.02, "k_a": 20.0, "t_a": 0.05, "v_r_max": 0.9, "v_r_min": -0.5, "k_f": 0.05, "t_f1": 0.7},
+        **{"t_f2": 0.3, "c_switch": 0.0, "rc_rfd": 2.0},
+    },
     models.EXPIC1: {
         **{"t_r": 0.02, "k_a": 4.0, "t_a1": 0.8, "v_r1": 1.1, "v_r2": -0.8, "t_a2": 0.05, "t_a3": 0.1},
         **{"t_a4": 0.2, "v_r_max": 0.9, "v_r_min": -0.6, "k_f": 0.05, "t_f1": 0.7, "t_f2": 0.2},
@@ -310,6 +314,7 @@ ZERO = {
     models.ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
     models.ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
     models.SCRX: ("t_a", "t_b", "t_e"),
+    models.EXNI: ("t_r", "t_a", "t_f2"),
     models.DERA1: ("t_rv", "t_p"),
     models.REGCB1: ("t_fltr", "t_e"),
     models.REECD1: ("t_rv", "t_p", "t_r1"),
@@ -365,6 +370,7 @@ VARIANTS = {
     models.DEGOV1: ({"droop_flag": 0.0},),
     models.ESST1A: ({"vos": 2.0},),
     models.SCRX: ({"c_switch": 1.0, "rc_rfd": 0.0},),
+    models.EXNI: ({"c_switch": 1.0, "rc_rfd": 0.0},),
     models.EXPIC1: (
         {"k_p": 0.0, "k_i": 0.0},
         {"t_e": 0.0, "k_e": 1.0, "se_1": 0.0, "se_2": 0.0, "k_f": 0.0, "t_f1": 0.0},

@@ -5,7 +5,7 @@ import pytest
 
 from psmr import Device
 from psmr.errors import InputError
-from tests.components import DC4B, ESAC1A, ESAC6A, ESDC1A, ESST1A, EXAC2, EXDC1, EXPIC1, IEEET2, SCRX
+from tests.components import DC4B, ESAC1A, ESAC6A, ESDC1A, ESST1A, EXAC2, EXDC1, EXNI, EXPIC1, IEEET2, SCRX
 from tests.network.diagram import Block, clip, step
 from tests.network.library import PARAMETERS
 from tests.network.test_responses import (
@@ -185,6 +185,28 @@ def scrx(p):
     return blocks, wiring
 
 
+def exni(p):
+    blocks = {
+        "transducer": lag(p["t_r"]),
+        "regulator": lag(p["t_a"], p["k_a"], (p["v_r_min"], p["v_r_max"])),
+        "feedback": Block([p["k_f"], 0], np.polymul([p["t_f1"], 1], [p["t_f2"], 1])),
+    }
+
+    def wiring(b, u):
+        error = u.v_ref + u.v_s - b.transducer(u.v_re)
+        if b.regulator.order:
+            v_r = b.regulator.out
+            b.regulator(error - b.feedback(v_r))
+        else:
+            assert p["k_f"] == 0  # otherwise the diagram is an algebraic loop
+            v_r = b.regulator(error - b.feedback(0.0))
+        if u.i_f < 0 < p["rc_rfd"]:
+            return -p["rc_rfd"] * u.i_f
+        return v_r if p["c_switch"] else u.v_re * v_r
+
+    return blocks, wiring
+
+
 def expic1(p):
     k_f = p["k_f"] or 0.0
     blocks = {
@@ -213,14 +235,14 @@ def expic1(p):
 
 DIAGRAMS = {
     **{EXDC1: direct_current, ESDC1A: esdc1a, IEEET2: ieeet2, DC4B: dc4b, ESAC1A: esac1a, EXAC2: exac2},
-    **{ESAC6A: esac6a, ESST1A: esst1a, SCRX: scrx, EXPIC1: expic1},
+    **{ESAC6A: esac6a, ESST1A: esst1a, SCRX: scrx, EXNI: exni, EXPIC1: expic1},
 }
 # Gains of the feedbacks that are algebraic loops where the time constants are zero.
-LOOPS = {ESST1A: "k_f", IEEET2: "k_f"}
+LOOPS = {ESST1A: "k_f", IEEET2: "k_f", EXNI: "k_f"}
 FORMS = [(component, form, {}) for component in DIAGRAMS for form in ("whole", "algebraic")]
 FORMS += [
     (ESST1A, "whole", {"vos": 2.0}),
-    (SCRX, "whole", {"c_switch": 1.0, "rc_rfd": 0.0}),
+    *((bridge, "whole", {"c_switch": 1.0, "rc_rfd": 0.0}) for bridge in (SCRX, EXNI)),
     (EXPIC1, "whole", {"k_p": 0.0, "k_i": 0.0}),
 ]
 
@@ -238,7 +260,7 @@ def test_exciter(component, form, change):
     p = numbers(component, form, **change)
     if form == "algebraic" and component in LOOPS:
         p[LOOPS[component]] = 0.0
-    after = -0.2 if component is SCRX else 0.35  # a negative field current meets the crowbar
+    after = -0.2 if component in (SCRX, EXNI) else 0.35  # a negative field current meets the crowbar
     found = compare(
         component, DIAGRAMS[component], p, "v_f", inputs_of(component, after), {"v_f": V_F} | FED, "v_ref"
     )

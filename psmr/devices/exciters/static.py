@@ -105,6 +105,14 @@ class ESST1A(Component):
         return signals | {"v_m": v_m, "v_ref": v_m + v_a / p.k_a}
 
 
+def through_bridge(m: Any, v: Any, p: Any, output: Any) -> Any:
+    """Return the field voltage behind a bridge that is fed with a regulator's output: that of `SCRX`."""
+    magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
+    fed = m.where(m.ge(p.c_switch, 1), 1, magnitude) * output
+    crowbar = m.where(m.le(p.rc_rfd, 0), fed, -p.rc_rfd * v.i_f)
+    return m.where(m.ge(v.i_f, 0), fed, crowbar)
+
+
 class SCRX(Component):
     """Static exciter fed from the bus or from a battery: `SEXS` with the source's voltage and a diode bridge.
 
@@ -145,12 +153,8 @@ class SCRX(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of lead-lag and exciter, and the field voltage."""
-        magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
         led, d_l = lead_lag(v.v_ref + v.v_s - regulated_voltage(m, v), v.x_l, p.t_a, p.t_b)
-        fed = m.where(m.ge(p.c_switch, 1), 1, magnitude) * v.v_a
-        crowbar = m.where(m.le(p.rc_rfd, 0), fed, -p.rc_rfd * v.i_f)
-        v_f = m.where(m.ge(v.i_f, 0), fed, crowbar)
-        return (d_l, lag(p.k * led, v.v_a, p.t_e)), (v_f - v.v_f,), ()
+        return (d_l, lag(p.k * led, v.v_a, p.t_e)), (through_bridge(m, v, p, v.v_a) - v.v_f,), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
