@@ -8,20 +8,27 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conformance.lists import Published
+from tests.conformance.quoted import Off
 from tests.conformance.traces import Row
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 TRACES, LISTS = FIGURES / "conformance-traces.inc", FIGURES / "conformance-lists.inc"
+QUOTED = FIGURES / "conformance-quoted.inc"
 
 TRACE_HEAD = (
     *("trace", "rms", "largest", "of its range", "numerics", "mode", "model", "in its own step"),
     *("most different", "what the model part is"),
 )
+QUOTED_HEAD = (
+    *("trace", "rows", "angle, degrees", "power, pu", "output, pu", "speed, pu", "voltage, pu"),
+    *("numerics, degrees", "what the difference is"),
+)
 LIST_HEAD = ("list", "numbers", "largest difference", "what it is")
 
 
-def write(rows: Sequence[Row], lists: Sequence[Published]) -> None:
-    """Write both tables."""
+def write(rows: Sequence[Row], lists: Sequence[Published], quoted: Sequence[Off]) -> None:
+    """Write the tables."""
+    QUOTED.write_text(_table(QUOTED_HEAD, [quoted_cells(row) for row in quoted]), encoding="utf-8")
     TRACES.write_text(_table(TRACE_HEAD, [trace_cells(row) for row in rows]), encoding="utf-8")
     LISTS.write_text(_table(LIST_HEAD, [list_cells(entry) for entry in lists]), encoding="utf-8")
 
@@ -32,6 +39,15 @@ def trace_cells(row: Row) -> tuple[str, ...]:
         f"**{row.program}** {row.name} [{row.unit}]",
         *(f"{row.rms:.1e}", f"{row.largest:.1e}", f"{100 * row.part:.2g} %", f"{row.numerics:.0e}"),
         *(f"{100 * row.mode:.0e} %", f"{row.model:.1e}", _or_nothing(row.own_step), row.device, row.cause),
+    )
+
+
+def quoted_cells(row: Off) -> tuple[str, ...]:
+    """Return the cells of a quoted trace's row."""
+    differences = (row.angle, row.power, row.out, row.speed, row.voltage)
+    return _unbroken(
+        f"**{row.model}** {row.event}",
+        *(str(row.rows), *map(_or_nothing, differences), f"{row.numerics:.0e}", row.cause),
     )
 
 

@@ -89,7 +89,7 @@ def test_a_fault_takes_constant_current_along_the_curve_of_psse():
     A load that draws 0.1 % more or less at 0.19 pu moves the power by 7e-5. The rest is SCRX, whose output
     PSS/E takes a step late: 1e-4 pu of field voltage, 5e-6 pu of the machine's.
     """
-    system = psmr.build(smib.case(smib.SCRX))
+    system = psmr.build(smib.case(smib.RECORDS["SCRX"]))
     steps, *rows = np.array(smib.DURING_THE_FAULT).T
     signals = ["G1.p", "bus1.v", "bus2.v", "bus3.v", "G1.omega"]
     tight = psmr.VariableStep(tolerance=1e-8)
