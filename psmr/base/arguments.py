@@ -185,7 +185,7 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
             object.__setattr__(record, name, value)
         left = not numbers and not kinds.keys().isdisjoint(("int", "float", "complex")) and "str" not in kinds
         if kinds and (not left or _too_long(value)) and not _fits(value, kinds):
-            raise error(f"{type(record).__name__}: {_refusal(name, value, kinds)}")
+            raise error(f"{type(record).__name__}: {_refusal(name, value, kinds)}", field=name)
 
 
 def _settled(given: Any, kinds: Kinds) -> Any:

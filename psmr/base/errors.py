@@ -44,11 +44,17 @@ class InputError(PsmrError, ValueError):
 
     Attributes
     ----------
+    field
+        Name of the field or argument that is wrong, where it is one alone; otherwise "".
     mistakes
         Each for itself, where there are several.
     """
 
     mistakes: tuple[str, ...] = ()
+
+    def __init__(self, *words: object, field: str = "") -> None:
+        super().__init__(*words)
+        self.field = field
 
 
 class CaseError(InputError):

@@ -120,8 +120,8 @@ class CaseFile:
 
 def _warn(case: Case) -> None:
     """Warn of what is unlikely about a case that was read."""
-    for _, words in unlikely(case):
-        warnings.warn(words, PsmrWarning, stacklevel=3)
+    for found in unlikely(case):
+        warnings.warn(str(found), PsmrWarning, stacklevel=3)
 
 
 def read_case(

@@ -87,18 +87,19 @@ def explain(system: System, scheme: Scheme) -> Explanation:
         read = _read_across(system, split, names)
         lines = (f"{split}.", f"Fast: {_listed(names[fast])}.", f"Slow: {_listed(names[~fast])}.")
         steps.append(("Partition", lines))
+    across = {
+        "": (),
+        "slow": (f"Read across the partition: {_listed(read[0])}.",),
+        "fast": (f"Read by the slow rows: {_listed(read[1])}.",),
+    }
     steps += [
-        (heading, (*lines, f"Read across the partition: {_listed(read[0])}."))
-        if heading.startswith("Interpolate")
-        else (heading, (*lines, f"Read by the slow rows: {_listed(read[1])}."))
-        if heading == "Slow step" and any(sizes["fast"])
-        else (heading, lines)
-        for heading, lines in words(program, scheme.step, sizes, scheme.newton)
+        (heading, (*lines, *across[reads]))
+        for heading, lines, reads in words(program, scheme.step, sizes, scheme.newton)
     ]
     if (first := scheme.program_after_event(scheme.step)) is not None:
         steps += [
             (f"First step after an event: {heading[0].lower()}{heading[1:]}", lines)
-            for heading, lines in words(first, scheme.step, sizes, scheme.newton)
+            for heading, lines, _ in words(first, scheme.step, sizes, scheme.newton)
         ]
     name = "macro step" if scheme.has_ratio else "step"
     sized = f"{system.name or 'the system'}, {n} states and {m} algebraic variables"

@@ -129,10 +129,9 @@ def _made(
     known: Mapping[str, Callable[..., Any]],
 ) -> Any:
     make = known[document.choice(place, given, known)]
-    values = {key: value for key, value in given.items() if key != "type"}
+    written = {key: value for key, value in given.items() if key != "type"}
+    values = document.values(place, written, specification(make))
     try:
-        return make(**document.values(place, values, specification(make)))
+        return make(**values)
     except InputError as error:
-        if str(error).startswith(str(document.path)):
-            raise
         raise StudyError(f"{document.where(place)}: {error}") from error

@@ -27,6 +27,8 @@ class Job:
         Time reached and end of the run, in s.
     ended
         Whether there is nothing more to wait for; then `words` says how it ended.
+    failed
+        Whether it ended by an error.
     """
 
     def __init__(self, bench: Workbench) -> None:
@@ -34,6 +36,7 @@ class Job:
         self.bench, self.study, self.text, self.label = bench, bench.study, bench.text, bench.label()
         self.system, self.linear = bench.system, bench.linear
         self.t, self.t_end, self.words, self.ended = 0.0, bench.study.t_end, "", False
+        self.failed = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._carry_out, name="psmr view: run", daemon=True)
         self._thread.start()
@@ -52,10 +55,10 @@ class Job:
         except Cancelled:
             self.words = f"Cancelled at t = {self.t:.3g} s; nothing is kept."
         except PsmrError as error:
-            self.words = str(error)
+            self.words, self.failed = str(error), True
         except Exception as error:  # a mistake of psmr's own: shown whole where the command was given
             say(traceback.format_exc())
-            self.words = f"{type(error).__name__}: {error}; please report this"
+            self.words, self.failed = f"{type(error).__name__}: {error}; please report this", True
         else:
             self.bench.runs.append(Finished(self.label, run, self.text))
             self.words = f"{BADGES[run.judgement.colour]}: {run.judgement.headline}"

@@ -12,7 +12,7 @@ from psmr.base.printable import printable
 from psmr.dae.compile.notice import say
 from psmr.dae.system.system import System
 from psmr.figures.modes.render import environment
-from psmr.figures.run.report import BADGES
+from psmr.figures.run.report import BADGES, run_text
 from psmr.network.topology.network import buses
 from psmr.viewer.diagram import Diagram, Target
 from psmr.viewer.job import Job
@@ -252,7 +252,7 @@ class Page:
         self.job = None
         self.progress.text = ""
         self.run.disabled, self.cancel.disabled = False, True
-        self.say(job.words, wrong=not job.words.startswith((*BADGES.values(), "Cancelled")))
+        self.say(job.words, wrong=job.failed)
         self._show_runs()
 
     def _show_runs(self) -> None:
@@ -272,7 +272,7 @@ class Page:
         less = bool(self.difference.active) and len(chosen) > 1
         self.panels.children = signal_panels(chosen, self.search.value, less)
         # The table of work at the end of a summary is wider than the page.
-        texts = [entry.run.summary().partition("\n\nWork\n")[0] for entry in chosen]
+        texts = [run_text(entry.run, work=False) for entry in chosen]
         self.summary.text = "\n\n".join(
             f"{entry.label}\n{text}" for entry, text in zip(chosen, texts, strict=True)
         )

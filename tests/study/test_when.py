@@ -226,3 +226,39 @@ def test_a_condition_sees_what_follows_a_series(system, tmp_path):
     (t,) = [t for t, words in run.instants if "trips" in words]
     assert 0.2 < t < 0.6
     assert run.at([t - 1e-6], "load5.p").iloc[0, 0] == pytest.approx(150.0, abs=0.01)
+
+
+@pytest.mark.parametrize("scheme", [psmr.SingleRate("TM", 0.01), psmr.VariableStep()])
+def test_conditions_that_hold_at_one_instant_are_both_met(system, scheme):
+    """Their changes are one; the first of them was said not to have happened, though it acted."""
+    events = [
+        psmr.When("bus5.v < 0.5", psmr.LoadTrip(6, 0.0, 0.5)),
+        psmr.Fault(5, 0.1, 0.2),
+        psmr.When("bus5.v < 0.6", psmr.LoadTrip(8, 0.0, 0.5)),
+        psmr.When("bus5.v > 2", psmr.LoadTrip(8, 0.0, 0.1)),
+    ]
+    run = psmr.simulate(system, scheme, 0.5, events, certify=False)
+    assert run["load6.p"].iloc[-1] < 60
+    assert run["load8.p"].iloc[-1] < 60
+    assert run.unmet == (str(events[3]),)
+
+
+def test_a_change_says_of_which_event_it_is_which_part(system):
+    events = [
+        psmr.When("bus5.v < 0.6", psmr.LoadTrip(8, 0.0, 0.5, reconnect=0.3)),
+        psmr.LoadTrip(6, 0.1, 0.5, reconnect=0.2),
+        psmr.Fault(5, 0.1, 0.15),
+    ]
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.5, events, certify=False)
+    parts = [(cause.event, cause.part) for change in run.changes for cause in change.causes]
+    assert sorted(parts) == [(k, part) for k in range(3) for part in range(2)]
+    met = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.5, [events[0]], certify=False)
+    assert met.unmet == (str(events[0]),)
+    assert not any(change.causes for change in met.changes)
+
+
+def test_a_condition_whose_event_is_not_possible_any_more_was_met(system):
+    events = [psmr.LineTrip("5-7", 0.1), psmr.When("bus5.v < 0.99", psmr.LineTrip("5-7", 0.0))]
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.5, events, certify=False)
+    assert run.unmet == ()
+    assert "not done" in run.instants[-1][1]

@@ -51,8 +51,8 @@ class Origin:
     case: str
 
 
-def run_text(run: Recorded) -> str:
-    """Return outcome, events, certificates and work of a run as lines of text."""
+def run_text(run: Recorded, work: bool = True) -> str:
+    """Return outcome, events, certificates and, if asked for, work of a run as lines of text."""
     judgement = run.judgement
     badge = "" if run.failure else f"{BADGES[judgement.colour]}. "
     head = f"{run.name or 'run'}: {badge}{judgement.headline}"
@@ -64,7 +64,7 @@ def run_text(run: Recorded) -> str:
         parts += ["", heading(certificate), *(f"  {line}" for line in certificate.lines())]
     if run.judgement.error is not None:
         parts += ["", "Accuracy", f"  {run.judgement.error}"]
-    parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
+    parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())] if work else []
     return "\n".join(parts)
 
 

@@ -23,7 +23,7 @@ from psmr.integrate.constants import TUNED
 from psmr.integrate.control.corners import Corners
 from psmr.integrate.control.error_size import SO_FAR, Disturbance, begin_disturbance, disturbance_of
 from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.failure import JUMP, impasse
+from psmr.integrate.solve.failure import impasse
 from psmr.integrate.solve.newton import ALL, PLAIN
 from psmr.integrate.solve.records import WORST_AT as LARGEST_AT
 from psmr.integrate.solve.status import SPENT, Status
@@ -313,8 +313,8 @@ def control_failure(control: Control, block: Block, status: int, end: float, w: 
             f"the step at {h:.3g} s. Remedy: raise most_steps or loosen the tolerance"
         )
     found = impasse(block, w)
-    why = found or f"The error of {name} asks for it: the tolerance is too small."
+    why = found.words if found else f"The error of {name} asks for it: the tolerance is too small."
     remedy = "look at that equation, its limits, and what it reads"
-    if not found or JUMP in found:
+    if found is None or found.jump:
         remedy = "a larger tolerance, or an equation without a jump"
     return SimulationError(f"{where}, with a step of {h:.3g} s: {sentence} {why} Remedy: {remedy}")

@@ -35,7 +35,9 @@ class DefaultChoice(str):
 def check_choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise SchemeError for a value that is not among those allowed."""
     if not isinstance(value, str) or value not in allowed:
-        raise SchemeError(f"{field} = {shown(value)}: must be one of {', '.join(map(repr, allowed))}")
+        raise SchemeError(
+            f"{field} = {shown(value)}: must be one of {', '.join(map(repr, allowed))}", field=field
+        )
 
 
 def check_positive(field: str, value: float, unit: str = "") -> None:
@@ -43,7 +45,8 @@ def check_positive(field: str, value: float, unit: str = "") -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(real(value)) or value <= 0:
         raise SchemeError(
-            f"{field} = {shown(value)}: must be a finite number > 0{' in ' + unit if unit else ''}"
+            f"{field} = {shown(value)}: must be a finite number > 0{' in ' + unit if unit else ''}",
+            field=field,
         )
 
 
@@ -53,14 +56,15 @@ def check_newton_tolerance(value: float) -> None:
     if value >= 1.0:
         raise SchemeError(
             f"tolerance = {shown(value)}: must be below 1, the error at which Newton stops, relative to "
-            "max(1, |w|); 1e-10 is usual, 1e-7 with a kept matrix"
+            "max(1, |w|); 1e-10 is usual, 1e-7 with a kept matrix",
+            field="tolerance",
         )
 
 
 def check_whole(field: str, value: object, what: str) -> None:
     """Raise SchemeError for a value that is not a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SchemeError(f"{field} = {shown(value)}: {what}")
+        raise SchemeError(f"{field} = {shown(value)}: {what}", field=field)
 
 
 # About a second of a small system; a run that needs more says so rather than going on unseen.
@@ -70,7 +74,7 @@ MOST_STEPS = 1_000_000
 def check_whole_steps(value: object) -> None:
     """Raise SchemeError where a number of steps is none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SchemeError(f"most_steps = {value!r}: must be a whole number >= 1")
+        raise SchemeError(f"most_steps = {value!r}: must be a whole number >= 1", field="most_steps")
 
 
 class Weights(dict[str, float]):

@@ -160,11 +160,14 @@ class Multirate(Scheme):
         check_whole("ratio", self.ratio, RATIO)
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
         if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]
-            raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
+            raise SchemeError(
+                f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'", field="corrections"
+            )
         if self.corrections and self.interface == SCHUR:
             raise SchemeError(
                 f"corrections = {self.corrections!r}: none with interface='schur', which predicts the level "
-                "under the network's response; take corrections = 0, or interface='held'"
+                "under the network's response; take corrections = 0, or interface='held'",
+                field="corrections",
             )
         check_fast_steps(self.ratio, self.passes)
 
@@ -187,7 +190,8 @@ class Multirate(Scheme):
             below = max(1, math.floor(h_slow / h_fast))
             raise SchemeError(
                 f"h_slow = {h_slow:g} s is not a whole multiple of h_fast = {h_fast:g} s; "
-                f"try h_slow = {below * h_fast:g} s or {(below + 1) * h_fast:g} s"
+                f"try h_slow = {below * h_fast:g} s or {(below + 1) * h_fast:g} s",
+                field="h_slow",
             )
         return cls(split, h_slow, ratio, **choices)  # type: ignore[arg-type]
 

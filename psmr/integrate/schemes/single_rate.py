@@ -62,7 +62,9 @@ class SingleRate(UniformStep):
         super().__post_init__()
         check_choice("method", self.method, ONE_STEP_METHODS)
         if self.damped and self.method != "TM":
-            raise SchemeError(f"damped = True: is for method = 'TM'; leave it out with {self.method}")
+            raise SchemeError(
+                f"damped = True: is for method = 'TM'; leave it out with {self.method}", field="damped"
+            )
 
     @property
     def kind(self) -> Hashable:

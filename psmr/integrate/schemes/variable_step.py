@@ -89,12 +89,14 @@ class VariableStep(Scheme):
         if not number or not 0.0 < self.tolerance < 1.0:
             raise SchemeError(
                 f"tolerance = {self.tolerance!r}: must be a number above 0 and below 1, the error allowed "
-                "relative to max(1, |value|) and to the size of the disturbance; 1e-3 is usual"
+                "relative to max(1, |value|) and to the size of the disturbance; 1e-3 is usual",
+                field="tolerance",
             )
         if self.tolerance < self.least_tolerance * (1.0 - 1e-9):
             raise SchemeError(
                 f"tolerance = {self.tolerance!r}: below what double precision allows {self.name}; the least "
-                f"is {self.least_tolerance:.2g}"
+                f"is {self.least_tolerance:.2g}",
+                field="tolerance",
             )
         if self.h_max is not None:
             check_positive("h_max", self.h_max, "s")

@@ -6,6 +6,7 @@ Why a run cannot go on from a point however short its steps: the equation or the
 from __future__ import annotations
 
 import contextlib
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +35,6 @@ Reals = NDArray[np.float64]
 AHEAD = 1e-6
 JUMPS, NOTICED = 0.5, 1e-7
 
-# What a sentence about a jump has.
-JUMP = "jumps there"
-
 # A value that no quantity has, in its unit: it has grown without bound.
 UNBOUNDED = 1e9
 
@@ -45,8 +43,15 @@ UNBOUNDED = 1e9
 ITERATIONS = 4
 
 
-def impasse(block: Block, w: Reals, least: float = 0.0) -> str:
-    """Return a sentence that names the equation or the limiter that a run cannot pass.
+class Impasse(NamedTuple):
+    """What a run cannot pass: a sentence that names the equation or limiter, and whether that jumps there."""
+
+    words: str
+    jump: bool = False
+
+
+def impasse(block: Block, w: Reals, least: float = 0.0) -> Impasse | None:
+    """Return what a run cannot pass; None where nothing is found.
 
     Parameters
     ----------
@@ -62,9 +67,9 @@ def impasse(block: Block, w: Reals, least: float = 0.0) -> str:
     values = w[variables]
     worst = int(np.argmax(np.where(np.isfinite(values), np.abs(values), np.inf)))
     if not abs(values[worst]) < UNBOUNDED:
-        return f"{block.columns[worst]} = {values[worst]:.3g} grows without bound."
+        return Impasse(f"{block.columns[worst]} = {values[worst]:.3g} grows without bound.")
     if (bad := np.flatnonzero(~np.isfinite(here))).size:
-        return f"The equation of {block.rows[bad[0]]} has no value there."
+        return Impasse(f"The equation of {block.rows[bad[0]]} has no value there.")
     rates = here[:states]
     pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(values[:states])), initial=1.0))
     farthest = max(AHEAD * max(1.0, abs(w[-1])) / pace, 20.0 * least)
@@ -76,23 +81,24 @@ def impasse(block: Block, w: Reals, least: float = 0.0) -> str:
         changes.append(_residual(block, ahead) - here)
     far, near = changes
     if (bad := np.flatnonzero(~np.isfinite(near))).size:
-        return (
+        return Impasse(
             f"The equation of {block.rows[bad[0]]} has no value just beyond{_limit(block, w, int(bad[0]))}."
         )
     jumps = (np.abs(near) > JUMPS * np.abs(far)) & (np.abs(near) > NOTICED * np.maximum(1.0, np.abs(here)))
     if jumps.any():
         at = int(np.argmax(np.where(jumps, np.abs(near), 0.0)))
-        return (
-            f"The equation of {block.rows[at]} {JUMP}, from {here[at]:.4g} to {here[at] + near[at]:.4g}"
-            f": a limiter or a comparison in it changes its side{_limit(block, w, at)}."
+        return Impasse(
+            f"The equation of {block.rows[at]} jumps there, from {here[at]:.4g} to {here[at] + near[at]:.4g}"
+            f": a limiter or a comparison in it changes its side{_limit(block, w, at)}.",
+            jump=True,
         )
     if (fold := _fold(block, w)) is not None:
         variable, row = fold
-        return (
+        return Impasse(
             f"The algebraic equations come to a fold: {variable} changes ever faster, and the equation of "
             f"{row} has no solution near the last one beyond; a voltage collapse looks like this."
         )
-    return ""
+    return None
 
 
 def _residual(block: Block, w: Reals) -> Reals:
@@ -235,9 +241,10 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
     remedy = _REMEDY[status]
     if status in (NOT_FINITE, NOT_CONVERGED):
         part = least if least < h else 0.0
-        why = impasse(block, w, part) if part or least <= TUNED.rounding * max(1.0, abs(w[-1])) else ""
+        sought = part or least <= TUNED.rounding * max(1.0, abs(w[-1]))
+        why = impasse(block, w, part) if sought else None
         last = f"At the start of the step the largest algebraic residual is {worst_residual(block, w)}."
-        details.append(why or last)
+        details.append(why.words if why else last)
         if why:
             remedy = "look at that equation, its limits, and what it reads"
             remedy = f"take a smaller step or psmr.VariableStep; {remedy}" if part else remedy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from psmr.integrate.step.program import (
     NOW,
@@ -52,7 +53,13 @@ def matrices(program: Program, sizes: Sizes) -> dict[int, int]:
     return counted
 
 
-Entry = tuple[str, tuple[str, ...]]
+class Entry(NamedTuple):
+    """An instruction in words: its heading and sentences, and whose variables it reads across the sides."""
+
+    heading: str
+    sentences: tuple[str, ...]
+    reads: Literal["", "slow", "fast"] = ""
+
 
 _REFRESH = {
     "honest": "a matrix at every Newton iteration",
@@ -72,7 +79,7 @@ _WHO: dict[Side, str] = {
 
 
 def words(program: Program, h: float, sizes: Sizes, newton: str) -> tuple[Entry, ...]:
-    """Return the instructions of a step of h in s as (heading, sentences), in their order."""
+    """Return the instructions of a step of h in s, in their order."""
     return tuple(_entries(program.instructions, h, sizes, newton))
 
 
@@ -82,7 +89,8 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
         if isinstance(instruction, Rate):
             where = "the point that was reached" if moved else "t"
             states = sizes[instruction.rows][0]
-            yield f"Evaluate f at {where}", (f"{states} rates {instruction.name}; nothing is solved.",)
+            rates = f"{states} rates {instruction.name}; nothing is solved."
+            yield Entry(f"Evaluate f at {where}", (rates,))
         elif isinstance(instruction, Combine) and instruction.to != "guess":
             yield _combination(instruction, h)
         elif isinstance(instruction, Stage):
@@ -97,7 +105,7 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
                     yield _stage(stage, h, sizes, newton, instruction.times)
         elif isinstance(instruction, Iterate):
             yield from _entries(instruction.body, h, sizes, newton)
-            yield "Correct", (_corrections(instruction),)
+            yield Entry("Correct", (_corrections(instruction),))
 
 
 def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Entry:
@@ -125,7 +133,8 @@ def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Ent
             if mean
             else "The fast variables are those of the last fast step."
         )
-    return _heading(stage, h, times), (*sentences, work)
+    across = stage.role == "slow" and stage.gamma != 0.0 and any(sizes["fast"])
+    return Entry(_heading(stage, h, times), (*sentences, work), "fast" if across else "")
 
 
 def _heading(stage: Stage, h: float, times: int) -> str:
@@ -167,15 +176,15 @@ def _interpolation(stage: Stage) -> Iterator[Entry]:
         )
     else:
         how = "On the line from the value at t to the prediction, at each fast step."
-    yield "Interpolate the slow variables that the fast equations read", (how,)
+    yield Entry("Interpolate the slow variables that the fast equations read", (how,), "slow")
 
 
 def _combination(combine: Combine, h: float) -> Entry:
     """Return how points make the prediction, or how a leg at the middle of a step is carried to its end."""
     if combine.to in ("predicted", "extrapolated"):
-        return f"Extrapolate to t + {h:g} s", (_extrapolation(combine),)
+        return Entry(f"Extrapolate to t + {h:g} s", (_extrapolation(combine),))
     terms = " + ".join(f"{weight:.6g} w({'t' if name == NOW else name})" for name, weight in combine.terms)
-    return f"Carry the {combine.rows} variables to t + {h:g} s", (f"w = {terms}; nothing is solved.",)
+    return Entry(f"Carry the {combine.rows} variables to t + {h:g} s", (f"w = {terms}; nothing is solved.",))
 
 
 def _extrapolation(combine: Combine) -> str:

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from psmr.base.errors import EventError
 from psmr.integrate.solve.ramps import Course
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What a change is part of.
+
+    Attributes
+    ----------
+    event
+        Place of the event in the list of the run's events.
+    part
+        Which of its changes, in order of time, it is.
+    """
+
+    event: int
+    part: int
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,8 @@ class Change:
         (device, part) pairs of loads and units of which a part trips or returns: what is connected of each
         then, as far as this event is concerned. The parameters are what that makes of them alone; together
         with other events they follow from `psmr.study.events.scaling`, before an integration.
+    causes
+        The events that make it; none where devices do by themselves.
 
     Raises
     ------
@@ -64,6 +82,7 @@ class Change:
     states: tuple[tuple[str, float], ...] = ()
     back: tuple[str, ...] = ()
     parts: tuple[tuple[str, float], ...] = ()
+    causes: tuple[Cause, ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
@@ -118,7 +137,13 @@ class Change:
             states=self.states + other.states,
             back=self.back + other.back,
             parts=self.parts + other.parts,
+            causes=self.causes + other.causes,
         )
 
     def __str__(self) -> str:
         return self.label or f"change at t = {self.t:g} s"
+
+
+def caused(changes: Iterable[Change], event: int) -> tuple[Change, ...]:
+    """Return the changes of an event, in order of time, as those of the one at a place of the run's list."""
+    return tuple(replace(change, causes=(Cause(event, part),)) for part, change in enumerate(changes))

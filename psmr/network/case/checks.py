@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import SOURCES, defaults
@@ -59,26 +59,37 @@ IMPEDANCE = 1e-6
 """Impedance of a branch in pu below which it is a joint; on 100 MVA and 400 kV it is 1.6 mOhm."""
 
 
-def unlikely(case: Tables) -> Iterator[tuple[str, str]]:
-    """Yield (name, words) for values that are possible and unlikely: of a wrong unit or a wrong column."""
+class Unlikely(NamedTuple):
+    """A value that is possible and unlikely, of a wrong unit or a wrong column: of what, where, and why."""
+
+    name: str
+    place: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.words}"
+
+
+def unlikely(case: Tables) -> Iterator[Unlikely]:
+    """Yield values that are possible and unlikely."""
     for branch in case.branches:
         size = math.hypot(branch.r, branch.x)
         if size < IMPEDANCE:
             words = (
                 f"the impedance is {size:.3g} pu: is it in another unit? Below {IMPEDANCE:g}, join the buses"
             )
-            yield branch.name, f"{branch.place}: {words}"
+            yield Unlikely(branch.name, branch.place, words)
     slacks = {row.bus: row for row in case.generators if row.control == "slack"}
     for island in _islands(case) if len(slacks) > 1 else ():
         if len(several := sorted(island & slacks.keys())) > 1:
             second = slacks[several[1]]
             words = f"the slacks at buses {', '.join(map(str, several))} are in one island"
-            yield second.name, f"{second.place}: {words}: each holds its voltage and its angle"
+            yield Unlikely(second.name, second.place, f"{words}: each holds its voltage and its angle")
     for generator in case.generators:
         for device in generator.devices:
             of_kind = device.component.unlikely(defaults(device.component) | dict(device.parameters))
             for words in (*_unlikely(device.parameters), *of_kind):
-                yield device.name, f"{device.place}: {device.type}: {words}"
+                yield Unlikely(device.name, device.place, f"{device.type}: {words}")
 
 
 def _unlikely(p: Mapping[str, float]) -> Iterator[str]:

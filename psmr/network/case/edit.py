@@ -53,10 +53,10 @@ def edited(case: Edited, values: Mapping[str, Any], tables: Mapping[str, pd.Data
 
 def _warn_of_new(before: Tables, after: Tables) -> None:
     """Warn of what is unlikely about the new case and was not about the old one."""
-    known = {(name, words.partition(": ")[2]) for name, words in unlikely(before)}
-    for name, words in unlikely(after):
-        if (name, words.partition(": ")[2]) not in known:
-            warnings.warn(words, PsmrWarning, stacklevel=4)
+    known = {(found.name, found.words) for found in unlikely(before)}
+    for found in unlikely(after):
+        if (found.name, found.words) not in known:
+            warnings.warn(str(found), PsmrWarning, stacklevel=4)
 
 
 def _elements(tables: Mapping[str, Any]) -> set[str]:

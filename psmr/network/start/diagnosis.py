@@ -187,8 +187,8 @@ def diagnose(
     """
     findings = _Findings()
     islands = _islands(case)
-    for name, words in unlikely(case):
-        findings.add(WARNING, "data", name, words)
+    for value in unlikely(case):
+        findings.add(WARNING, "data", value.name, str(value))
     for name, words in _standing(case):
         findings.add(NOTE, "control", name, words)
     try:

@@ -57,7 +57,7 @@ class ThetaMethod(OneStep):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 < self.theta <= 1.0:
-            raise SchemeError(f"theta = {self.theta:g}: must be more than 0 and at most 1")
+            raise SchemeError(f"theta = {self.theta:g}: must be more than 0 and at most 1", field="theta")
 
     @property
     def order(self) -> int:

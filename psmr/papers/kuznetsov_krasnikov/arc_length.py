@@ -91,13 +91,15 @@ class Adaptive(Scheme):
         # An increment below the rounding of a number cannot be distinguished from an error.
         if self.rtol < 100 * np.finfo(float).eps:
             raise SchemeError(
-                f"rtol = {self.rtol:g}: must be at least 2.3e-14, a hundred times the rounding of a number"
+                f"rtol = {self.rtol:g}: must be at least 2.3e-14, a hundred times the rounding of a number",
+                field="rtol",
             )
         if self.tolerance > self.rtol:
             raise SchemeError(
                 f"tolerance = {self.tolerance:g} of Newton is above rtol = {self.rtol:g}: the algebraic"
                 " variables would carry "
-                "a larger error than the steps are chosen for; take tolerance <= rtol"
+                "a larger error than the steps are chosen for; take tolerance <= rtol",
+                field="tolerance",
             )
 
     chooses_steps: ClassVar[bool] = True
@@ -300,5 +302,6 @@ def _weight(field: str, value: object) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
         raise SchemeError(
-            f"{field} = {value!r}: must be a finite number >= 0 (0 leaves a state out of the length)"
+            f"{field} = {value!r}: must be a finite number >= 0 (0 leaves a state out of the length)",
+            field=field,
         )

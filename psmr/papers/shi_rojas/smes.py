@@ -286,7 +286,8 @@ class Smes(Scheme):
         if isinstance(self.micro, bool) or not isinstance(self.micro, int | np.integer) or self.micro < 1:
             raise SchemeError(
                 f"micro = {self.micro!r}: the number of micro steps must be a whole number >= 1; "
-                f"for none at all take SingleRate({self.base!r}, h={self.h!r})"
+                f"for none at all take SingleRate({self.base!r}, h={self.h!r})",
+                field="micro",
             )
         object.__setattr__(self, "micro", int(self.micro))
         room = room_for_micro(self.base, self.h, self.nodes)
@@ -347,7 +348,8 @@ class Smes(Scheme):
             check_positive("delta", delta, "s")
         if not 0.0 <= margin < 1.0:
             raise SchemeError(
-                f"margin = {margin!r}: must be at least 0 and below 1, a fraction of the eigenvalues"
+                f"margin = {margin!r}: must be at least 0 and below 1, a fraction of the eigenvalues",
+                field="margin",
             )
         chosen, micro = choose(linear, h, base, delta, margin, nodes)
         return cls(h, chosen, micro, base, newton, tolerance, nodes)

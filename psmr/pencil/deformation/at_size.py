@@ -16,7 +16,7 @@ from psmr.pencil.deformation.table import (
     spurious_columns,
 )
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
+from psmr.pencil.modes.matching import hidden_by, status_words, unwrapped_logarithm
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
 from psmr.pencil.modes.verdict import Growth, Verdict, mode_text
@@ -67,8 +67,9 @@ def deformation_at_size(
         mode_residuals.append(pencil.residual(value, vector))
         applied += pair.steps
     modes = np.array(s)
-    status = _status(modes, pairs, scheme.step)
-    shown = np.array([not words.startswith(NOT_REPRESENTED) for words in status])
+    hidden = _hidden(modes, pairs, scheme.step)
+    status = [status_words(s, why) for s, why in zip(modes, hidden, strict=True)]
+    shown = np.array([not why for why in hidden])
     z = np.array([pair.z for pair in pairs])
     s_hat = np.where(shown, unwrapped_logarithm(z, modes, scheme.step), np.nan)
     columns = deformation_columns(modes, s_hat, status)
@@ -121,22 +122,23 @@ def _regular(pencil: ShiftInvert, linear: LinearDae) -> None:
         )
 
 
-def _status(modes: np.ndarray, pairs: list[Pair], step: float) -> list[str]:
-    status: list[str] = []
+def _hidden(modes: np.ndarray, pairs: list[Pair], step: float) -> list[str]:
+    """Return why each pair does not show its mode, "" where it does."""
+    hidden: list[str] = []
     for k, (s, pair) in enumerate(zip(modes, pairs, strict=True)):
-        words = status_of(s, pair.z, step)
+        why = hidden_by(s, pair.z, step)
         if pair.residual > ACCEPTED:
-            words = f"{NOT_REPRESENTED}: not found, residual {pair.residual:.1g} after {pair.steps} steps"
+            why = f"not found, residual {pair.residual:.1g} after {pair.steps} steps"
         elif pair.similarity < UNLIKE:
-            words = f"{NOT_REPRESENTED}: no multiplier is like it, |z| = {abs(pair.z):.3g} comes nearest"
+            why = f"no multiplier is like it, |z| = {abs(pair.z):.3g} comes nearest"
         else:
             for j in range(k):
-                same = abs(pairs[j].z - pair.z) <= ACCEPTED and not status[j].startswith(NOT_REPRESENTED)
+                same = abs(pairs[j].z - pair.z) <= ACCEPTED and not hidden[j]
                 if same and abs(np.vdot(pairs[j].vector, pair.vector)) > PARALLEL:
-                    words = f"{NOT_REPRESENTED}: its multiplier is that of mode {mode_text(modes[j])}"
+                    why = f"its multiplier is that of mode {mode_text(modes[j])}"
                     break
-        status.append(words)
-    return status
+        hidden.append(why)
+    return hidden
 
 
 def slow_modes(pencil: ShiftInvert, outer: Outermost, step: float) -> np.ndarray:

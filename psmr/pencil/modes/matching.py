@@ -81,10 +81,9 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     status = []
     for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
         z = numerical.z[j] if j >= 0 else 0.0
-        words = status_of(s, z, step)
-        if z != 0.0 and not words.startswith(NOT_REPRESENTED):  # a zero mode may be left without a partner
+        if z != 0.0 and not hidden_by(s, z, step):  # a zero mode may be left without a partner
             s_numerical[k] = unwrapped_logarithm(z, s, step)
-        status.append(words)
+        status.append(status_of(s, z, step))
     spurious = np.setdiff1d(np.arange(len(numerical.z)), partner)
     return Match(partner, s_numerical, tuple(status), spurious)
 
@@ -118,17 +117,27 @@ def unwrapped_logarithm(z: np.ndarray | complex, s: np.ndarray | complex, step: 
     return principal + 1j * turn * np.round((np.imag(s) - principal.imag) / turn)
 
 
+def hidden_by(s: complex, z: complex, step: float) -> str:
+    """Return why a multiplier does not show a mode; "" where it does, and for a zero mode."""
+    if s == 0.0:
+        return ""
+    if z == 0.0:
+        return "no multiplier is like it"
+    if abs(s.imag) * step > np.pi:
+        return f"|Im s| h = {abs(s.imag) * step:.3g} > pi, |z| = {abs(z):.3g}"
+    if abs(np.angle(z)) > np.pi - NEGATIVE_AXIS:
+        return f"z on the negative real axis, |z| = {abs(z):.3g}"
+    return ""
+
+
 def status_of(s: complex, z: complex, step: float) -> str:
     """Say whether a multiplier shows a mode, and if not why."""
-    if s == 0.0:
-        return ZERO_MODE
-    if z == 0.0:
-        return f"{NOT_REPRESENTED}: no multiplier is like it"
-    if abs(s.imag) * step > np.pi:
-        return f"{NOT_REPRESENTED}: |Im s| h = {abs(s.imag) * step:.3g} > pi, |z| = {abs(z):.3g}"
-    if abs(np.angle(z)) > np.pi - NEGATIVE_AXIS:
-        return f"{NOT_REPRESENTED}: z on the negative real axis, |z| = {abs(z):.3g}"
-    return REPRESENTED
+    return status_words(s, hidden_by(s, z, step))
+
+
+def status_words(s: complex, why: str) -> str:
+    """Return the status of a mode that is not shown for a reason, "" for none."""
+    return ZERO_MODE if s == 0.0 else f"{NOT_REPRESENTED}: {why}" if why else REPRESENTED
 
 
 def statuses(s: np.ndarray, z: np.ndarray, step: float) -> tuple[str, ...]:

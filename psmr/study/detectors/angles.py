@@ -70,8 +70,13 @@ class LostSynchronism:
     moved_deg: float
     spread_deg: float
 
+    @property
+    def sides(self) -> str:
+        """Who against whom, and when."""
+        return f"{few(self.first, 8)} against {few(self.second, 8)} at t = {self.t:.4g} s"
+
     def __str__(self) -> str:
-        return f"lost synchronism: {few(self.first, 8)} against {few(self.second, 8)} at t = {self.t:.4g} s"
+        return f"lost synchronism: {self.sides}"
 
 
 @dataclass(frozen=True)

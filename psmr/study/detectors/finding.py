@@ -21,11 +21,15 @@ from psmr.network.topology.dead_parts import DeadParts
 
 @dataclass(frozen=True)
 class Extreme:
-    """A largest or smallest value, where it was in words, and when (in s; a duration begins there)."""
+    """A largest or smallest value, where it was in words, and when (in s; a duration begins there).
+
+    `place` is the name of the one bus that it was at, "" for another place.
+    """
 
     value: float
     where: str
     t: float
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Finding:
         Whether it is about how a run ends, so that it says nothing of one that did not come to its end.
     began
         The figure at `t`, where `value` is the furthest one from then on; None where they are the same.
+    motor
+        The motor that it is about; "" where it is about something else.
     """
 
     t: float
@@ -65,6 +71,7 @@ class Finding:
     signals: tuple[str, ...] = ()
     at_end: bool = False
     began: float | None = None
+    motor: str = ""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Motors:
                     since, "motor stalled", motor, slip, self._limit, "", "amber",
                     f"{which} stalled: its slip is above {self._limit:g} from t = {since:.4g} s "
                     f"and {digits_beyond(slip, self._limit, 3)} at the end, where it {state}.",
-                    (name, f"{motor}.p", f"{motor}.q"),
+                    (name, f"{motor}.p", f"{motor}.q"), motor=motor,
                 )
             )  # fmt: skip
         for k in np.flatnonzero(np.isfinite(self._backwards)):
@@ -86,7 +86,7 @@ class Motors:
                 Finding(
                     float(self._backwards[k]), "motor runs backwards", motor, float(self._now[k]), 1.0, "",
                     "red", f"{motor} runs backwards from t = {self._backwards[k]:.4g} s: its slip is above "
-                    "1, which no passive load drives it to.", (self._names[k],),
+                    "1, which no passive load drives it to.", (self._names[k],), motor=motor,
                 )
             )  # fmt: skip
         return tuple(found)

@@ -125,7 +125,7 @@ class Voltages:
             self.end = replace(low, where=f"{low.where} (a fault is on at {faulted})") if faulted else low
 
     def _extreme(self, t: Reals, v: Reals, at: tuple[int, int]) -> Extreme:
-        return Extreme(float(v[at]), f"at {self._places[at[1]]}", float(t[at[0]]))
+        return Extreme(float(v[at]), f"at {self._places[at[1]]}", float(t[at[0]]), self._places[at[1]])
 
     def longest(self, band: int) -> Extreme | None:
         """Return the longest time in s without a break beyond a band's limit, where and when it began."""
@@ -136,7 +136,10 @@ class Voltages:
         if not longest[place] > 0.0:
             return Extreme(0.0, "", self._first)
         return Extreme(
-            float(longest[place]), f"at {self._places[place]}", float(self._spells[band, BEGAN, place])
+            float(longest[place]),
+            f"at {self._places[place]}",
+            float(self._spells[band, BEGAN, place]),
+            self._places[place],
         )
 
     def exceeded(self, band: int) -> list[tuple[float, str]]:
@@ -155,7 +158,7 @@ class Voltages:
             return None
         t, bus = found[0]
         side = "above" if band.above else "below"
-        worst = longest.where.removeprefix("at ")
+        worst = longest.place
         more = _more(len(found) - 1, "and so was", "and so were")
         return Finding(
             t,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.change import Change, caused
 from psmr.network.dynamic.event_devices import has_phases, with_fault_inductors, with_poles_of
 from psmr.network.dynamic.switching import (
     dynamic_elements,
@@ -68,11 +68,11 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     given = list(map(_event, events))
     system = with_event_devices(system, given)
     _refuse_repeated(given)
-    timed = [event for event in given if not isinstance(event, When)]
-    for event in sorted(timed, key=lambda event: event.start):
+    timed = [(place, event) for place, event in enumerate(given) if not isinstance(event, When)]
+    for place, event in sorted(timed, key=lambda entry: entry[1].start):
         earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
         now = after(system, [change for change in earlier if change.t <= event.start], event.start)
-        entries += [Entry(change, event) for change in _checked(event, now, t_end)]
+        entries += [Entry(change, event) for change in caused(_checked(event, now, t_end), place)]
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
     _refuse_absent(entries)

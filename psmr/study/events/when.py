@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +141,3 @@ class When:
     def not_done(self, t: float, why: object) -> Change:
         """Return the words on an event that is not possible any more at t in s."""
         return Change(t, label=f"{self}: not done, {why}")
-
-    def happened(self, changes: Iterable[Change]) -> bool:
-        """Return whether the condition has held, by the changes of a run."""
-        head, tail = f"{self}: not done", f" ({self.condition})"
-        return any(change.label.startswith(head) or change.label.endswith(tail) for change in changes)

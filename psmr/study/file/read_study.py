@@ -198,9 +198,8 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
         recipe = Recipe(values, split, kind, own.get(kind))
         recipe.check()
     except SchemeError as error:
-        # An error that begins with a field is said at its line.
-        field = str(error).partition(" = ")[0]
-        raise StudyError(f"{document.where(place, field if field in given else None)}: {error}") from error
+        field = error.field if error.field in given else None
+        raise StudyError(f"{document.where(place, field)}: {error}") from error
     return recipe
 
 

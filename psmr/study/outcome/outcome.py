@@ -137,7 +137,7 @@ class Outcome:
     def headline(self) -> str:
         """The outcome in one sentence."""
         if self.lost is not None:
-            words = f"Lost synchronism: {str(self.lost).partition(': ')[2]}."
+            words = f"Lost synchronism: {self.lost.sides}."
         elif self.slips:
             words = f"Lost synchronism: {few(list(map(str, self.slips)), 1)}."
         elif self.machines < 2:
@@ -186,7 +186,7 @@ class Outcome:
             found.append(("settled at the end", str(self.settling)))
         if self.machines:
             found.append(("limits reached", self._limits()))
-        motors = [finding.sentence for finding in self.findings if finding.what.startswith("motor")]
+        motors = [finding.sentence for finding in self.findings if finding.motor]
         if motors:
             found.append(("motors that stalled", " ".join(motors[:6])))
         if self.slips:

@@ -81,7 +81,8 @@ def judged_error(run: Recorded) -> GlobalError:
     if scheme.follows_error:
         if scheme.tolerance >= 0.5 * COARSE * limit:
             return run.estimated_error
-        other = "ESDIRK32" if "ESDIRK43" in str(scheme) else "ESDIRK43"
+        own = scheme.name if isinstance(scheme, VariableStep) else ""
+        other = "ESDIRK32" if own == "ESDIRK43" else "ESDIRK43"
         with contextlib.suppress(SimulationError):
             found = difference(run, _reference(COARSE * limit, other))
             if found.part <= CLEAR * limit:

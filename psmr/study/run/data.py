@@ -170,8 +170,9 @@ class RunData:
     @property
     def unmet(self) -> tuple[str, ...]:
         """The events that waited for a condition that did not hold, and did not happen."""
-        waited = (event for event in self.events if isinstance(event, When))
-        return tuple(str(event) for event in waited if not event.happened(self.changes))
+        met = {cause.event for change in self.changes for cause in change.causes}
+        waited = ((k, event) for k, event in enumerate(self.events) if isinstance(event, When))
+        return tuple(str(event) for k, event in waited if k not in met)
 
     @functools.cached_property
     def outcome(self) -> Outcome:

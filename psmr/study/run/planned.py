@@ -11,7 +11,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InputError
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.change import Change, caused
 from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import dynamic_elements, with_switched_currents
 from psmr.network.sequence.equivalents import unbalanced_place
@@ -30,6 +30,7 @@ class Waiting:
 
     system: System
     when: When
+    place: int
     signals: Signals
     scheduled: tuple[Change, ...] = ()
 
@@ -52,8 +53,8 @@ class Waiting:
             found = tuple(with_switched_currents(now, change) for change in plain)
             _refuse_second_unbalance(now, found, [c for c in (*self.scheduled, *ahead) if c.t > t])
         except EventError as error:
-            return (self.when.not_done(t, error),)
-        return self.when.named(found[0]), *found[1:]
+            return caused([self.when.not_done(t, error)], self.place)
+        return caused([self.when.named(found[0]), *found[1:]], self.place)
 
     def _signal(self, rows: Reals, span: Span) -> Reals:
         """Return (K,) values of the signal."""
@@ -123,11 +124,11 @@ def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
         For a signal that does not exist, with the nearest, one that a condition cannot read, and what the
         event itself objects to.
     """
-    conditional = [event for event in events if isinstance(event, When)]
+    conditional = [(place, event) for place, event in enumerate(events) if isinstance(event, When)]
     if not conditional:
         return []
     found, signals = [], Signals.of(system)
-    for event in conditional:
+    for place, event in conditional:
         try:
             _check(event, signals)
             refuse_impossible(system, event.at(0.0).changes(system))
@@ -135,7 +136,7 @@ def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
             refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
             refusal.event = event
             raise refusal from error
-        found.append(Waiting(system, event, signals))
+        found.append(Waiting(system, event, place, signals))
     return found
 
 

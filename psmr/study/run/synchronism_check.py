@@ -43,7 +43,8 @@ class SynchronismCheck:
         try:
             return _returning(now, change, span)
         except (EventError, InitialisationError) as error:
-            return Change(change.t, label=f"{change.plant.name} not synchronised (without effect: {error})")
+            label = f"{change.plant.name} not synchronised (without effect: {error})"
+            return Change(change.t, label=label, causes=change.causes)
 
 
 def _returning(system: System, change: Synchronisation, span: Span) -> Change:
@@ -72,6 +73,7 @@ def _returning(system: System, change: Synchronisation, span: Span) -> Change:
         courses=tuple(courses.items()),
         states=tuple(start.items()),
         back=change.plant.devices,
+        causes=change.causes,
     )
 
 

@@ -115,7 +115,7 @@ def _outcome(run: Run) -> dict[str, Any]:
         return None if extreme is None else extreme.t
 
     def bus(extreme: Extreme | None) -> str | None:
-        return None if extreme is None else extreme.where.removeprefix("at ")
+        return None if extreme is None else extreme.place
 
     return {
         "synchronism": synchronism,
