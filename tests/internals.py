@@ -148,6 +148,8 @@ psmr.network.powerflow.power_balance: Balance jacobian>power_flow_jacobian
 psmr.network.powerflow.powerflow: PowerFlow power_flow
 psmr.network.powerflow.reactive_limits: limit_residual
 psmr.network.powerflow.stored_solution: keeps_limits
+psmr.network.sequence.networks: Place sequence_networks
+psmr.network.sequence.two_port: Sections
 psmr.network.start.conversion: LoadShares convert_loads load_shares
 psmr.network.start.initialise: check_residual polish
 psmr.network.start.netting: net_generators

@@ -18,8 +18,15 @@ from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
 from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND, ThreePhaseBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
 from psmr.network.sequence.interconnection import fault_admittance, gap_admittance, phase_conductances
-from psmr.network.sequence.networks import Place, SequenceNetworks, connected, place_of, sequence_networks
-from psmr.network.sequence.two_port import Complexes, Sections, with_fault, with_gap
+from psmr.network.sequence.networks import (
+    Place,
+    SequenceNetworks,
+    connected,
+    cut,
+    place_of,
+    sequence_networks,
+)
+from psmr.network.sequence.two_port import Complexes, Sections
 
 Values = tuple[tuple[str, str, float], ...]
 
@@ -155,14 +162,15 @@ def on_line(p: SimpleNamespace, z2: complex, z0: complex) -> Complexes:
     """Return the (2, 2) admittance matrix of a line with what is on it, zero where both ends are open."""
     if not connected(p.status, p.open_i, p.open_j) or not any(getattr(p, name) for name in CAUSES):
         return without_fault(p)
-    if p.open_phases:
-        return with_gap(sections_of(p), gap_admittance(OPEN[int(p.open_phases)], z2, z0))
-    return with_fault(sections_of(p), to_ground(p, z2, z0))
+    sections = sections_of(p)
+    if sections.gap:
+        return sections.two_port(across=gap_admittance(OPEN[int(p.open_phases)], z2, z0))
+    return sections.two_port(ground=to_ground(p, z2, z0))
 
 
 def sections_of(p: SimpleNamespace) -> Sections:
     """Return a line as it is cut at what is on it."""
-    return Sections(complex(p.r, p.x), complex(p.g, p.b), p.at, bool(p.open_i), bool(p.open_j))
+    return cut(p, complex(p.r, p.x), complex(p.g, p.b))
 
 
 def to_ground(p: SimpleNamespace, z2: complex, z0: complex) -> complex:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -84,7 +85,7 @@ class SequenceNetworks:
 
 def connected(status: float, open_i: float, open_j: float) -> bool:
     """Return whether a line is closed at one of its ends at least; `status` is 0 where an end is open."""
-    return bool(status or open_i or open_j)
+    return bool(status) or open_i != open_j
 
 
 def place_of(system: System) -> list[Place]:
@@ -114,46 +115,59 @@ def place_of(system: System) -> list[Place]:
 def sequence_networks(system: System, place: Place, out: Collection[str] = ()) -> SequenceNetworks:
     """Return the networks of a system, without the devices in `out` and those out of service."""
     impedances = Impedances(system)
-    absent = {*out, *out_of_service(system)}
-    found = [_network(impedances, place, sequence, absent) for sequence in (NEGATIVE, ZERO)]
+    found = [_network(impedances, place, sequence, out) for sequence in (NEGATIVE, ZERO)]
     return SequenceNetworks(found[0], found[1], impedances.assumed)
 
 
-def _network(impedances: Impedances, place: Place, sequence: int, absent: set[str]) -> Network:
+def _network(impedances: Impedances, place: Place, sequence: int, out: Collection[str]) -> Network:
     system = impedances.system
     names = list(buses(system))
     at = {bus: k for k, bus in enumerate(names)}
-    without = sorted({*absent, place.device} if place.line else absent)
-    elements = tuple(impedances.elements(sequence, without))
+    without = {*out, place.device} if place.line else {*out}
+    whole = impedances.elements(sequence, sorted(without | out_of_service(system)))
+    elements = (*whole, *_hanging(impedances, sequence, without))
     n = len(names)
     blocks = [([at[bus] for bus in element.buses], element.admittance) for element in elements]
     into = np.zeros(n + 2)
     if place.line:
-        nodes, block = _inside(impedances, place, sequence, at, n)
-        blocks.append((nodes, block))
-        into[nodes[2]] += 1.0
+        ends = next(branch.ends for branch in branches(system) if branch.name == place.device)
+        sections = sections_in(impedances, place, sequence)
+        nodes = [at[ends[0]], at[ends[1]], n, n + 1]
+        blocks.append((nodes, sections.nodes()))
+        first, second = (nodes[side] for side in sections.sides)
+        into[first] += 1.0
         if place.gap:
-            into[nodes[3]] -= 1.0
+            into[second] -= 1.0
     else:
         into[at[place.device]] = 1.0
     voltages = _solved(blocks, n + 2, into)
     return Network(complex(into @ voltages), voltages, elements)
 
 
-def _inside(
-    impedances: Impedances, place: Place, sequence: int, at: dict[str, int], n: int
-) -> tuple[list[int], Complexes]:
-    """Return the nodes of a line that is cut, and its admittances between them."""
+def _hanging(impedances: Impedances, sequence: int, without: Collection[str]) -> Iterator[Element]:
+    """Yield the lines that hang at one of their buses, with what they draw there."""
     system = impedances.system
-    device = system.device(place.device)
+    ends = {branch.name: branch.ends for branch in branches(system)}
+    for name in sorted(out_of_service(system).difference(without)):
+        device = system.device(name)
+        p = impedances.parameters(device)
+        if issubclass(device.component, Line) and p.open_i != p.open_j:
+            data = impedances.line(device, p, sequence)
+            sections = Sections(data.z, data.y, open_i=bool(p.open_i), open_j=bool(p.open_j))
+            yield Element(name, ends[name], sections.two_port())
+
+
+def sections_in(impedances: Impedances, place: Place, sequence: int) -> Sections:
+    """Return the line at a place as it is cut, in the negative or zero sequence."""
+    device = impedances.system.device(place.device)
     p = impedances.parameters(device)
     data = impedances.line(device, p, sequence)
-    ends = next(branch.ends for branch in branches(system) if branch.name == device.name)
-    i, j = at[ends[0]], at[ends[1]]
-    first = i if p.at == 0 else n
-    second = first if not place.gap else j if p.at == 1 else n + 1
-    nodes = [i, j, first, second]
-    return nodes, Sections(data.z, data.y, p.at, bool(p.open_i), bool(p.open_j)).nodes()
+    return cut(p, data.z, data.y)
+
+
+def cut(p: SimpleNamespace, z: complex, y: complex) -> Sections:
+    """Return a line of some impedance and admittance as its parameters say that it is cut."""
+    return Sections(z, y, p.at, bool(p.open_i), bool(p.open_j), bool(p.open_phases))
 
 
 def _solved(blocks: Sequence[tuple[list[int], Complexes]], size: int, into: np.ndarray) -> Complexes:

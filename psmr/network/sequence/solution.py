@@ -17,8 +17,8 @@ from psmr.network.sequence.interconnection import (
     gap_admittance,
     gap_currents,
 )
-from psmr.network.sequence.networks import Place, SequenceNetworks
-from psmr.network.sequence.two_port import Complexes, Sections, joined
+from psmr.network.sequence.networks import Place, SequenceNetworks, sections_in
+from psmr.network.sequence.two_port import Complexes
 from psmr.network.topology.network import branches, buses
 
 SEQUENCES, PHASES = ("1", "2", "0"), ("a", "b", "c")
@@ -108,38 +108,18 @@ def _own_voltage(
     sections = sections_of(p)  # type: ignore[arg-type]
     if place.gap:
         y = gap_admittance(OPEN[int(p.open_phases)], z2, z0)  # type: ignore[attr-defined]
-        sides = _inner(sections, y, None, at_ends)
+        sides = sections.voltages(at_ends, across=y)
         return np.asarray(sides[:, 0] - sides[:, 1])
-    return _inner(sections, None, to_ground(p, z2, z0), at_ends)[:, 0]  # type: ignore[arg-type]
-
-
-def _inner(sections: Sections, gap: complex | None, ground: complex | None, v: Complexes) -> Complexes:
-    """Return (K, 2) voltages of both sides of the cut of a line for (K, 2) voltages at its ends."""
-    nodes = sections.nodes()
-    if gap is None:
-        nodes = joined(nodes, 2, 3)
-        at = -(nodes[2, :2] @ v.T) / (nodes[2, 2] + (ground or 0j))
-        return np.column_stack([at, at])
-    nodes[2:, 2:] += gap * np.array([[1, -1], [-1, 1]])
-    if sections.at == 0:
-        nodes = joined(nodes, 0, 2)
-        return np.column_stack([v[:, 0], -(nodes[2, :2] @ v.T) / nodes[2, 2]])
-    if sections.at == 1:
-        nodes = joined(nodes, 1, 3)
-        return np.column_stack([-(nodes[2, :2] @ v.T) / nodes[2, 2], v[:, 1]])
-    return np.asarray(-np.linalg.solve(nodes[2:, 2:], nodes[2:, :2] @ v.T).T)
+    return sections.voltages(at_ends, ground=to_ground(p, z2, z0))[:, 0]  # type: ignore[arg-type]
 
 
 def _into_line(system: System, place: Place, impedances: Impedances, k: int, nodes: Complexes) -> Complexes:
     """Return (K,) currents at bus i into a line that is cut, from (K, nodes) voltages."""
-    device = system.device(place.device)
-    p = impedances.parameters(device)
-    data = impedances.line(device, p, NEGATIVE if k == 1 else ZERO)
     ends = next(branch.ends for branch in branches(system) if branch.name == place.device)
     names = buses(system)
-    n, i = len(names), names.index(ends[0])
-    sections = Sections(data.z, data.y, p.at, bool(p.open_i), bool(p.open_j))
-    if not p.at:  # the cut is at bus i: what goes through it enters the other section
-        block = sections.nodes()[[1, 3]][:, [1, 3]]
-        return np.asarray(nodes[:, [names.index(ends[1]), n + 1]] @ block[1])
-    return np.asarray(nodes[:, [i, n]] @ sections.nodes()[0, [0, 2]])
+    n = len(names)
+    sections = sections_in(impedances, place, NEGATIVE if k == 1 else ZERO)
+    # Where a gap is at bus i, what goes through it enters the other section.
+    row = 3 if sections.gap and sections.sides[0] == 0 else 0
+    at = [names.index(ends[0]), names.index(ends[1]), n, n + 1]
+    return np.asarray(nodes[:, at] @ sections.nodes()[row])

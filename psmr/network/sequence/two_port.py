@@ -14,6 +14,9 @@ Complexes = NDArray[np.complex128]
 class Sections:
     """A line cut in two: each section is a pi circuit with its part of the impedance and of the charging.
 
+    Its nodes are bus i, bus j and the two sides of the cut. A side at a bus whose breaker is closed is that
+    bus; behind an open breaker it is a node of the line, as anywhere along it.
+
     Attributes
     ----------
     z, y
@@ -22,6 +25,8 @@ class Sections:
         Part of the length from bus i at which it is cut; 0 and 1: at the buses.
     open_i, open_j
         Whether the breakers of either end are open.
+    gap
+        Whether the two sides of the cut are apart; otherwise they are one node.
     """
 
     z: complex
@@ -29,54 +34,59 @@ class Sections:
     at: float = 0.0
     open_i: bool = False
     open_j: bool = False
+    gap: bool = False
 
-    def nodes(self) -> Complexes:
-        """Return the (4, 4) admittance matrix of bus i, bus j and the two sides of the cut, not joined.
+    @property
+    def sides(self) -> tuple[int, int]:
+        """The nodes of the two sides of the cut: 0 and 1 are the buses."""
+        i = 0 if self.at == 0 and not self.open_i else 2
+        j = 1 if self.at == 1 and not self.open_j else 3
+        return (i, j) if self.gap else (min(i, j),) * 2
 
-        An open end is eliminated. Where the cut is at a bus, that side of it is the bus and has no node.
+    def nodes(self, ground: complex = 0j, across: complex = 0j) -> Complexes:
+        """Return the (4, 4) admittance matrix of the nodes; an open end is eliminated.
+
+        Parameters
+        ----------
+        ground, across
+            Admittances in pu to ground at the cut, from its side towards bus i, and across it.
         """
         found = np.zeros((4, 4), dtype=complex)
-        for bus, cut, part, opened in (
-            (0, 2, self.at, self.open_i),
-            (1, 3, 1.0 - self.at, self.open_j),
-        ):
+        i, j = self.sides
+        for bus, cut, part, opened in ((0, i, self.at, self.open_i), (1, j, 1.0 - self.at, self.open_j)):
             if part == 0:
                 continue
             series, shunt = 1.0 / (self.z * part), self.y * part / 2
             if opened:
                 found[cut, cut] += shunt + series * shunt / (series + shunt)
-            else:
-                found[np.ix_((bus, cut), (bus, cut))] += series * np.array([[1, -1], [-1, 1]])
-                found[bus, bus] += shunt
-                found[cut, cut] += shunt
+                continue
+            _join(found, bus, cut, series)
+            found[bus, bus] += shunt
+            found[cut, cut] += shunt
+        found[i, i] += ground
+        _join(found, i, j, across)
         return found
 
+    def two_port(self, ground: complex = 0j, across: complex = 0j) -> Complexes:
+        """Return the (2, 2) admittance matrix that the buses see."""
+        nodes = self.nodes(ground, across)
+        return nodes[:2, :2] + nodes[:2, 2:] @ _voltages_inside(nodes)
 
-def with_fault(sections: Sections, admittance: complex) -> Complexes:
-    """Return the (2, 2) admittance matrix of a line with an admittance in pu to ground at its cut."""
-    nodes = joined(sections.nodes(), 2, 3)
-    nodes[2, 2] += admittance
-    return eliminated(nodes, 2)
-
-
-def with_gap(sections: Sections, admittance: complex) -> Complexes:
-    """Return the (2, 2) admittance matrix of a line whose sections are joined by an admittance in pu."""
-    nodes = sections.nodes()
-    nodes[2:, 2:] += admittance * np.array([[1, -1], [-1, 1]])
-    if sections.at in (0.0, 1.0):
-        nodes = joined(nodes, 0, 2) if sections.at == 0 else joined(nodes, 1, 3)
-    return eliminated(nodes, 2)
+    def voltages(self, v: Complexes, ground: complex = 0j, across: complex = 0j) -> Complexes:
+        """Return (K, 2) voltages of the two sides of the cut for (K, 2) voltages of the buses."""
+        inside = _voltages_inside(self.nodes(ground, across))
+        return np.hstack([v, v @ inside.T])[:, list(self.sides)]
 
 
-def eliminated(nodes: Complexes, keep: int) -> Complexes:
-    """Return the admittance matrix of the first nodes; nothing is connected at the others."""
-    inner = nodes[keep:, keep:]
-    return nodes[:keep, :keep] - nodes[:keep, keep:] @ np.linalg.solve(inner, nodes[keep:, :keep])
+def _join(nodes: Complexes, a: int, b: int, admittance: complex) -> None:
+    """Add an admittance between two nodes; between a node and itself there is none."""
+    if a != b:
+        nodes[np.ix_((a, b), (a, b))] += admittance * np.array([[1, -1], [-1, 1]])
 
 
-def joined(nodes: Complexes, kept: int, gone: int) -> Complexes:
-    """Return an admittance matrix with two nodes as one."""
-    found = nodes.copy()
-    found[kept] += found[gone]
-    found[:, kept] += found[:, gone]
-    return np.delete(np.delete(found, gone, 0), gone, 1)
+def _voltages_inside(nodes: Complexes) -> Complexes:
+    """Return (2, 2) voltages of the nodes inside by those of the buses; one that nothing joins has none."""
+    found = np.zeros((2, 2), dtype=complex)
+    used = 2 + np.flatnonzero(nodes[2:, 2:].any(axis=1))
+    found[used - 2] = -np.linalg.solve(nodes[np.ix_(used, used)], nodes[used, :2])
+    return found
