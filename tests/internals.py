@@ -134,7 +134,7 @@ psmr.integrate.step.validity: next_trial
 psmr.integrate.tableaux: PAIRS EXPLICIT COEFFICIENTS TABLEAUX tableaux_module
 psmr.integrate.timeline.change: Change
 psmr.integrate.timeline.service: AsTripped
-psmr.integrate.timeline.span: first_span spans_by_changes
+psmr.integrate.timeline.span: first_span span_after spans_by_changes
 psmr.network.case.connected_parts: connected_parts
 psmr.network.case.monitored_branches: monitored_branches
 psmr.network.case.rows: admittance

@@ -49,8 +49,9 @@ def both_ends(**more):
 def test_the_near_end_opens_in_the_first_zone_and_the_far_end_in_the_second(build):
     # |z| of the line is 0.164 pu: the fault at a tenth of it is within 80 % of one end alone.
     found = run(build(*both_ends()), psmr.Fault(line="5-7", at=0.1, start=0.1, clear=0.9))
-    assert listed(found) == [(0.15, "R57: line5-7 opened in zone 1"), (0.5, "R75: line5-7 opened in zone 2")]
-    k, at = (int(np.flatnonzero(np.isclose(found.t, t, atol=1e-9))[-1]) for t in (0.5, 0.15))
+    # From bus 7 the fault is at 0.148 pu, in zone 2 alone, before and after bus 5 opens: 0.1 + 0.3 + 0.05 s.
+    assert listed(found) == [(0.15, "R57: line5-7 opened in zone 1"), (0.45, "R75: line5-7 opened in zone 2")]
+    k, at = (int(np.flatnonzero(np.isclose(found.t, t, atol=1e-9))[-1]) for t in (0.45, 0.15))
     assert found["bus5.v"].iloc[k] > 0.7
     assert found["line5-7.i_from"].iloc[k] == found["line5-7.i_to"].iloc[k] == 0.0
     # Between the two the fault hangs at bus 7.

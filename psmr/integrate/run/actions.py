@@ -60,8 +60,6 @@ class Actions:
     ----------
     acted
         Changes that were made, in order of time.
-    changing
-        Whether changes known before the run are still to be made at this instant.
     sought
         Where a condition is to be looked at next to find its zero, inf for nowhere.
     """
@@ -76,7 +74,6 @@ class Actions:
         found: Found = as_given,
     ) -> None:
         self.system, self.lost_with, self.following = system, lost_with, following
-        self.follows: Values = ()
         self.acted: list[Change] = []
         self.span: Span
         self.devices = [
@@ -87,7 +84,7 @@ class Actions:
         ]
         self.events = [EventTimer(event) for event in events]
         self.watched: list[Timers] = [*self.devices, *self.events]
-        self.ahead, self.found, self.changing = list(ahead), found, False
+        self.ahead, self.found = list(ahead), found
         self.t = 0.0
         self.tail: Reals = np.empty(0)
         self.before: Reals = system.w0[None, :]
@@ -106,9 +103,8 @@ class Actions:
     @property
     def due(self) -> float:
         """When the next action is due, or a point is needed, in s; inf for never."""
-        at_once = self.t if self.follows else np.inf
-        ahead = np.inf if self.changing else min((change.t for change in self.ahead), default=np.inf)
-        return min(self.sought, at_once, ahead, *(float(w.due.min()) for w in self.watched), np.inf)
+        times = (*(change.t for change in self.ahead), *(float(w.due.min()) for w in self.watched))
+        return min((self.sought, *times))
 
     def begin(self, span: Span, w: Reals) -> None:
         """Take note of the point w, at which a span begins: conditions change at once."""
@@ -116,8 +112,20 @@ class Actions:
         self._without(span.out)
         for timers in self.watched:
             timers.begin(span, w[None, :])
-        if self.following is not None:
-            self.follows = self.following(replace(self.system, parameters=span.parameters), self.out)
+
+    def at_once(self, span: Span, w: Reals) -> bool:
+        """Return whether anything acts at the instant of a span by the point w to which it has led."""
+        self.span = span
+        self._without(span.out)
+        for timers in self.watched:
+            timers.begin(span, w[None, :], self.small)
+        return self.due <= span.t + self.small
+
+    def dependent(self, span: Span) -> Values:
+        """Return the parameters that follow from the others of a span, where they do not yet."""
+        if self.following is None:
+            return ()
+        return self.following(replace(self.system, parameters=span.parameters), span.out)
 
     def look(self, t: Reals, points: Reals) -> int | None:
         """Return how many of (K,) times and (K, n + m) points come before an action, None for all.
@@ -169,9 +177,13 @@ class Actions:
             yield k
             k += 1
 
-    def act(self, t: float, w: Reals) -> Change:
-        """Return what the devices change that are due at t in s, at the point w."""
-        parameters: dict[tuple[str, str], float] = {entry[:2]: entry[2] for entry in self.follows}
+    def act(self, t: float, w: Reals, span: Span, waiting: bool) -> Change:
+        """Return what the devices change that are due at t in s, at the point w, beside what begins a span.
+
+        Changes that depend on the point wait for another one where others are made first (`waiting`).
+        """
+        self.span = span
+        parameters: dict[tuple[str, str], float] = {}
         out: list[str] = []
         words: list[str] = []
         protects = False
@@ -195,25 +207,23 @@ class Actions:
         values = tuple((owner, parameter, value) for (owner, parameter), value in parameters.items())
         gone = tuple(dict.fromkeys(out))
         change = Change(t, values, label="; ".join(words), out=gone, protects=protects)
-        for event in self._due_events(t, w):
+        for event in self._due_events(t, w, waiting):
             change = change.followed_by(event)
-        self.follows = ()
-        self.acted.append(change)
         return change
 
-    def _due_events(self, t: float, w: Reals) -> list[Change]:
+    def _due_events(self, t: float, w: Reals, waiting: bool) -> list[Change]:
         """Return what events change at t in s, at the point w; what they change later is kept."""
         for timer in self.events:
             if timer.due[0] <= t + self.small:
                 timer.due[0], timer.out[0] = np.inf, True
                 self.ahead += timer.event.changes(w, self.span, self.ahead)
-        now = self.changes_due(t)
+        now = [] if waiting else self.changes_due(t)
         self.ahead = [change for change in self.ahead if change not in now]
         return [self.found(change, w, self.span) for change in now]
 
     def changes_due(self, t: float) -> list[Change]:
         """Return the changes that were kept until t in s."""
-        return [] if self.changing else [change for change in self.ahead if change.t <= t + self.small]
+        return [change for change in self.ahead if change.t <= t + self.small]
 
     def _without(self, out: frozenset[str]) -> None:
         """Take note of the devices out of service: they do not act, nor does what acts on them."""

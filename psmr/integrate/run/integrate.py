@@ -110,15 +110,16 @@ def integrate(
         system, scheme, w, same, service or AsTripped(), acting, followers, keep, every, expected, progress
     )
     ends = sorted({t_start, *instants, float(t_end)})
+    unsettled = acting is not None and bool(acting.dependent(run.span))
     try:
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             w[-1] = begin
-            if begin in instants:
-                run.switch(run.recorder.instant(begin, same), instants[begin])
+            if begin in instants or run.due <= begin + same or unsettled:
+                run.happen(instants.get(begin, ()))
+            unsettled = False
             if end is None or run.recorder.stopped():
                 break
-            run.act()
-            run.advance(end, stops, changing=end in instants)
+            run.advance(end, stops)
             if run.recorder.stopped():
                 break
     except (SimulationError, SingularError) as error:
@@ -229,56 +230,74 @@ class _Integration:
     began: float
     compiling: float
 
-    def switch(self, t: float, changes: Sequence[Change]) -> None:
-        """Apply the changes of one instant, at t in s, and begin a span."""
+    def happen(self, known: Sequence[Change] = ()) -> None:
+        """Make all that happens at the time in w, and begin a span at the point that it leads to.
+
+        Changes that were known before, what devices do that are due and what follows from both are made as
+        one. What acts at once by the point to which they lead comes next, and so on; the last point alone
+        counts.
+        """
+        acting, made = self.acting, list[Change]()
+        at = self.recorder.instant(float(self.w[-1]), self.same)
         if self.history is not None:
-            self.history.arrive(t)
-        before, self.span = self.span, span_after(self.system, self.span, t, changes, self.service)
-        self.parameters[:] = self.span.parameters
-        begin_span(
-            self.system, before, self.span, self.engine, self.algebraic, self.service, self.history, self.w
-        )
-        if self.history is not None:
-            self.span = replace(self.span, inputs=self.w[self.system.n + self.system.m : -1].copy())
+            self.history.arrive(at)
+        while True:
+            changes = [*known, *self._acted(at, known)]
+            made += changes
+            span = span_after(self.system, self.span, at, changes, self.service)
+            if self.recorder.stops_before(replace(span, changes=tuple(made))):
+                return
+            self._begin(span)
+            known = ()
+            if acting is None or not acting.at_once(self.span, self.w):
+                break
+        self.span = replace(self.span, changes=tuple(made))
         self.recorder.begin(self.span, self.w)
 
-    def act(self, changing: bool = False) -> None:
-        """Let devices act that are due here, and those that act on what they changed.
-
-        Changes that depend on the point wait where others are still to be made (`changing`).
-        """
-        acting, w, recorder = self.acting, self.w, self.recorder
+    def _acted(self, at: float, known: Sequence[Change]) -> list[Change]:
+        """Return what devices do at `at` in s beside known changes, and what follows from both."""
+        acting = self.acting
         if acting is None:
-            return
-        acting.changing = changing
-        while acting.due <= w[-1] + self.same and not recorder.stopped():
-            at = recorder.instant(float(w[-1]), self.same)
-            put_inputs(self.system, self.span, self.history, w)
-            if acting.changes_due(at):
-                # What depends on the point needs its voltages better than a step leaves them.
-                algebraic_solve(self.algebraic, w, f"t = {at:g} s")
-            change = acting.act(at, w)
-            if wrong := acting.problem(at):
-                raise SimulationError(f"{self.system.name}: {wrong}")
-            recorder.change(change)
-            if recorder.stopped():
-                return
-            self.switch(at, [change])
+            return []
+        put_inputs(self.system, self.span, self.history, self.w)
+        if not known and acting.changes_due(at):
+            # What depends on the point needs its voltages better than a step leaves them.
+            algebraic_solve(self.algebraic, self.w, f"t = {at:g} s")
+        t = known[0].t if known else at
+        span = span_after(self.system, self.span, at, known, self.service)
+        acted = acting.act(t, self.w, span, waiting=bool(known))
+        if acted != Change(t):
+            span = span_after(self.system, self.span, at, [*known, acted], self.service)
+        acted = acted.followed_by(Change(t, acting.dependent(span)))
+        if acted == Change(t):
+            return []
+        acting.acted.append(acted)
+        if wrong := acting.problem(at):
+            raise SimulationError(f"{self.system.name}: {wrong}")
+        return [acted]
 
-    def advance(self, end: float, stops: Reals | None, changing: bool) -> None:
+    def _begin(self, span: Span) -> None:
+        """Bring blocks and point to a span, and solve the network there."""
+        before, self.span = self.span, span
+        self.parameters[:] = span.parameters
+        begin_span(self.system, before, span, self.engine, self.algebraic, self.service, self.history, self.w)
+        if self.history is not None:
+            self.span = replace(span, inputs=self.w[self.system.n + self.system.m : -1].copy())
+
+    def advance(self, end: float, stops: Reals | None) -> None:
         """Go on to `end` in s, through what devices do by themselves and what jumps in the past bring."""
         while self.w[-1] < end - self.same and not self.recorder.stopped():
-            self._march(min(end, self._due, math.inf if self.acting is None else self.acting.due), stops)
+            self._march(min(end, self.due), stops)
             if self.recorder.paused():
                 self._back()
-            elif self._due <= self.w[-1] + self.same < end and not self.recorder.stopped():
-                self.switch(self.recorder.instant(self._due, self.same), [])
-            self.act(changing=changing and self.w[-1] >= end - self.same)
+            if self.due <= self.w[-1] + self.same < end and not self.recorder.stopped():
+                self.happen()
 
     @property
-    def _due(self) -> float:
-        """The next time in s at which what is read with a delay jumps; inf for none."""
-        return math.inf if self.history is None else self.history.due
+    def due(self) -> float:
+        """When anything happens next that was not known before, in s; inf for never."""
+        jump = math.inf if self.history is None else self.history.due
+        return jump if self.acting is None else min(jump, self.acting.due)
 
     def _march(self, end: float, stops: Reals | None) -> None:
         """Take steps to `end` in s; some of them end at rows of courses, and at stops."""

@@ -14,7 +14,6 @@ from psmr.integrate.control.time_grid import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.table import Table
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
-from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 
@@ -129,10 +128,11 @@ class Recorder:
         self.jumped_at += (float(w[-1]),)
         self.begin(span, w)
 
-    def change(self, change: Change) -> None:
-        """Tell the followers what devices change by themselves; one of them may end the integration."""
+    def stops_before(self, span: Span) -> bool:
+        """Return whether a follower ends the integration before a span that is about to begin."""
         for follower in self._followers:
-            self._stopped |= bool(follower.change(change))
+            self._stopped |= follower.stops_before(span)
+        return self._stopped
 
     def add(self, piece: Piece) -> None:
         """Take the points of some steps."""

@@ -99,15 +99,18 @@ class Timers:
         self.since[device] = t if holds else -np.inf
         self.due[device] = t + delay if holds else np.inf
 
-    def begin(self, span: Span, rows: Reals) -> None:
-        """Take note of the point, (1, n + m + k + 1), at which a span begins: conditions change at once."""
+    def begin(self, span: Span, rows: Reals, longest: float = np.inf) -> None:
+        """Take note of the point, (1, n + m + k + 1), at which a span begins: conditions change at once.
+
+        Those alone that have to hold for no longer than `longest` in s.
+        """
         self.last = self.condition(rows, span)[0]
         holds = self.last > 0
         changed = np.flatnonzero(holds != self.running)
         if not changed.size:
             return
         delay = self.delays(span)
-        for device in map(int, changed):
+        for device in map(int, changed[delay[changed] <= longest]):
             self.turn(device, bool(holds[device]), span.t, float(delay[device]))
 
     def cross(

@@ -158,8 +158,8 @@ class Follower(Protocol):
     def begin(self, span: Span) -> None:
         """Start a span, whose first point comes next."""
 
-    def change(self, change: Change) -> bool:
-        """Take what devices change by themselves; return whether the run ends before it."""
+    def stops_before(self, span: Span) -> bool:
+        """Return whether the run ends before a span that is about to begin."""
 
     def points(self, t: Reals, points: Reals) -> int | None:
         """Take (K,) times in s and (K, n + m) points, and copy what is kept of them.

@@ -11,10 +11,8 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import LateInputs
-from psmr.integrate.timeline.span import Span, span_after
-from psmr.network.topology.dead_parts import DeadParts
+from psmr.integrate.timeline.span import Span
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters
@@ -116,7 +114,7 @@ class Detection:
         late: LateInputs | None = None,
     ) -> None:
         self.system, self.islanding = system, islanding
-        self._service, self._late = DeadParts(system), late
+        self._late = late
         self.span: Span
         self.stop: Stop | None = None
         self._detectors, self._measurement = tuple(detectors), Measurement(system)
@@ -138,11 +136,10 @@ class Detection:
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
             detector.begin(self.span, self._connections)
 
-    def change(self, change: Change) -> bool:
+    def stops_before(self, span: Span) -> bool:
         """See `Follower`."""
         if self.islanding and self.stop is None:
-            now = span_after(self.system, self.span, change.t, [change], self._service)
-            self.stop = cut_off(self.span, now)
+            self.stop = cut_off(self.span, span)
         return self.stop is not None
 
     def points(self, t: Reals, points: Reals) -> int | None:

@@ -11,7 +11,6 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, of_voltage, quantity
@@ -107,7 +106,7 @@ class Recording:
         self._algebraic = AlgebraicPoints(self.system, span, self._left)
         self._count = 0
 
-    def change(self, change: Change) -> bool:
+    def stops_before(self, span: Span) -> bool:
         """See `Follower`."""
         return False
 

@@ -33,7 +33,6 @@ from psmr.base.errors import InputError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
-from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.detectors.detection import Detection
@@ -217,7 +216,7 @@ class MostSteps:
     def begin(self, span: Span) -> None:
         """Take note of nothing."""
 
-    def change(self, change: Change) -> bool:
+    def stops_before(self, span: Span) -> bool:
         """Take note of nothing."""
         return False
 
