@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.keywords import explains_keywords
+from psmr.dae.declare.component import parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.dynamic_network.poles import CLOSED
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
@@ -16,11 +17,16 @@ from psmr.devices.network import OPEN, Line
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import can_have_poles, has_poles
 from psmr.network.sequence.equivalents import Values, dependent_admittances
+from psmr.network.sequence.networks import connected
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
 from psmr.study.events.event import Lasting, check_after, check_choice, check_fraction, check_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+
+
+OPEN_ENDS = ("open_i", "open_j")
+"""The parameters of a line that say that it hangs at its other end."""
 
 
 @explains_keywords(EventError)
@@ -76,7 +82,7 @@ class LineTrip:
             When the branch is not there, or is out of service already and is not closed.
         """
         branch = find_branch(system, self.line, str(self))
-        if self.reclose is not None and system.parameter(branch.name, "status") == 0:
+        if self.reclose is not None and _is_out(system, branch.name):
             return LineClose(branch.name, self.reclose).changes(system)
         line = in_service(system, branch, str(self)).name
         opened = opening(system, line, self.at_zero, str(self))
@@ -147,13 +153,29 @@ def opening(system: System, line: str, at_zero: bool | None, what: str) -> Value
         )
     if poles and at_zero is not False:
         return ((line, "trip", float(OPEN.index("abc"))),)
-    return ((line, "status", 0.0),)
+    return ((line, "status", 0.0), *_ends_as_status_says(system, line))
 
 
 def closing(system: System, line: str) -> Values:
     """Return the parameters by which a branch is in service with all its phases."""
     poles = CLOSED if has_poles(system.device(line)) else {}
-    return ((line, "status", 1.0), *((line, name, value) for name, value in poles.items()))
+    return (
+        (line, "status", 1.0),
+        *_ends_as_status_says(system, line),
+        *((line, name, value) for name, value in poles.items()),
+    )
+
+
+def _ends_as_status_says(system: System, line: str) -> Values:
+    """Return the parameters by which neither end of a line, of which a relay may have opened one, differs."""
+    declared = parameters_of(system.device(line).component)
+    return tuple((line, name, 0.0) for name in OPEN_ENDS if name in declared)
+
+
+def _is_out(system: System, line: str) -> bool:
+    """Return whether a branch is out of service, and does not hang at one end either."""
+    values = system.parameters_at(line)
+    return not connected(values["status"], *(values.get(name, 0.0) for name in OPEN_ENDS))
 
 
 def line_words(line: str) -> str:
@@ -192,7 +214,7 @@ def in_service(system: System, branch: Branch, what: str) -> Branch:
     EventError
         When it is out of service already.
     """
-    if system.parameter(branch.name, "status") == 0:
+    if _is_out(system, branch.name):
         raise EventError(
             f"{what}: {branch.name} is out of service already; a trip of it would do nothing (a LineClose"
             " closes it)"

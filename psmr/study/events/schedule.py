@@ -28,14 +28,12 @@ from psmr.study.events import (
     TimeSeries,
     When,
 )
+from psmr.study.events.branch import OPEN_ENDS
 from psmr.study.events.scaling import resolved
 from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 
 OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
 """Events that open elements."""
-
-OPEN_ENDS = ("open_i", "open_j")
-"""The parameters of a line that say that it hangs at its other end."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ def _refuse_overlaps(entries: Sequence[Entry]) -> None:
     spans: dict[tuple[str, str], dict[int, list[Entry]]] = {}
     for entry in entries:
         for device, name, _ in entry.change.values_at(entry.change.t):
-            if name != "status":
+            if name not in ("status", *OPEN_ENDS):
                 spans.setdefault((device, name), {}).setdefault(id(entry.event), []).append(entry)
     for (device, name), held in spans.items():
         for (before, last), (following, _) in _pairs(held.values()):
