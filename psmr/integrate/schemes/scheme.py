@@ -48,8 +48,10 @@ class Scheme:
         Whether its steps are as long as the error allows, so that between two points of a run its dense
         output is wanted (`psmr.study.record.dense_output`), and no straight line.
     follows_error
-        Whether its steps follow an estimated error and Newton's accuracy its tolerance, so that the algebraic
-        variables are solved anew where they are shown.
+        Whether its steps follow an estimated error and Newton's accuracy its tolerance.
+    leaves_tolerance
+        Whether Newton's tolerance alone is left of the algebraic equations at its points, so that they are
+        solved anew where that matters. With two rates the sides differ by an error of the scheme.
     step_name, has_ratio
         Name of the field that is its step, and whether `ratio` can be chosen.
     """
@@ -68,6 +70,7 @@ class Scheme:
     chooses_steps: ClassVar[bool] = False
     dense_output: ClassVar[bool] = False
     follows_error: ClassVar[bool] = False
+    leaves_tolerance: ClassVar[bool] = False
     step_name: ClassVar[str] = "h"
     has_ratio: ClassVar[bool] = False
 

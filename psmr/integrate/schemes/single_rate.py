@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
@@ -57,6 +57,8 @@ class SingleRate(UniformStep):
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
     damped: bool | None = None
+
+    leaves_tolerance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

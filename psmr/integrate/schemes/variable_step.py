@@ -81,6 +81,7 @@ class VariableStep(Scheme):
     chooses_steps: ClassVar[bool] = True
     dense_output: ClassVar[bool] = True
     follows_error: ClassVar[bool] = True
+    leaves_tolerance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)

@@ -1,9 +1,10 @@
 """Recorded points with the network solved: what a tolerance leaves of 0 = g(x, y), taken away.
 
-A scheme that follows a tolerance solves its stages no more accurately than its steps need, so that the
-algebraic variables of an accepted point are off by some part of the tolerance, and with them every balance of
-power. The states are what was integrated; from them the algebraic variables follow, and are solved anew here
-to rounding, one or two iterations a point with the matrix kept over a whole span.
+Newton leaves a part of its tolerance, and a scheme that follows an error solves its stages no more accurately
+than its steps need, so that the algebraic variables of an accepted point are off by as much, and the balance
+of power at each bus by that times the admittances there. The states are what was integrated; from them the
+algebraic variables follow, and are solved anew here to rounding, one or two iterations a point with the
+matrix kept over a whole span.
 """
 
 from __future__ import annotations

@@ -48,9 +48,8 @@ class Recording:
     samples
         Among what it follows by, for the estimate of the error.
     scheme
-        That of the run. Where it follows its error the algebraic variables of what is kept are solved anew
-        from the states: it solves them no more accurately than its tolerance. Where it chooses its steps
-        their times are kept, all of them.
+        That of the run: the algebraic variables of what is kept are solved anew from the states as in
+        `psmr.study.record.values.values_of`. Where it chooses its steps their times are kept, all of them.
 
     Attributes
     ----------
@@ -83,7 +82,8 @@ class Recording:
         self._own = [place[name] for name in columns]
         self._written = [place[name] for name in self.names]
         states = set(system.names_x)
-        self._exact = scheme.follows_error and any(name not in states for name in (*columns, *self.names))
+        self._every = scheme.follows_error and any(name not in states for name in self._columns.names)
+        self._solves = self._every or (scheme.leaves_tolerance and self._columns.of_devices)
         self._left: list[float] = []
         self._detection = detection
         self._spans: list[Span] = []
@@ -166,9 +166,8 @@ class Recording:
     def _keep(self, t: Reals, points: Reals, angles: Reals) -> None:
         if not len(t):
             return
-        if self._exact:
-            points = self._algebraic.points(t, points)
-        values = self._columns.values(t, points, angles)
+        solved = self._algebraic.points(t, points) if self._solves else points
+        values = self._columns.values(t, solved if self._every else points, solved, angles)
         self._table.append(t, values[:, self._own])
         for write in self.writers:
             write(t, values[:, self._written])
@@ -226,6 +225,7 @@ class _Columns:
         self._voltages = np.array(voltages, dtype=np.intp).reshape(-1, 3).T
         self._angles = np.array(angles, dtype=np.intp).reshape(-1, 3).T
         self._others = others
+        self.of_devices = bool(others)
         self._turned: Reals | None = None
         self._system: System | None = None  # that of the span, once it was needed
 
@@ -243,8 +243,12 @@ class _Columns:
         self._turned = np.where(np.isnan(angles[-1]), before, angles[-1])
         return angles
 
-    def values(self, t: Reals, points: Reals, angles: Reals) -> Reals:
-        """Return (K, len(names)) values; `angles` are those of `angles`, which sees every point."""
+    def values(self, t: Reals, points: Reals, solved: Reals, angles: Reals) -> Reals:
+        """Return (K, len(names)) values.
+
+        Those of devices' equations are of `solved`, the points with the network solved; `angles` are those of
+        `angles`, which sees every point.
+        """
         out = np.empty((len(t), len(self._expansion.names)))
         column, place = self._direct
         out[:, column] = points[:, place]
@@ -261,8 +265,8 @@ class _Columns:
                 [span],
                 [self._expansion.names[k] for k in self._others],
                 t,
-                points[:, :n],
-                points[:, n:],
+                solved[:, :n],
+                solved[:, n:],
                 known,
             )
             self._system = known.get(span)

@@ -154,15 +154,16 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
     """Return (K, len(names)) values of the named signals, of which each is one of the run's.
 
     `rows` chooses some of its points; not for signals that devices' equations give. Those that are `exact`
-    come of the network solved at each point (see `psmr.study.run.run.Run.algebraic`); a drawing needs no more
-    than what the scheme left.
+    come of the network solved at each point (see `psmr.study.run.run.Run.algebraic`): all of a scheme that
+    follows an error, of others those of devices' equations. A drawing needs no more than the scheme left.
     """
     expansion = run.signals.expansion(names)
     if expansion.names != tuple(names):
         return expansion.combined(values_of(run, expansion.names, rows, exact))
     states = set(run.names_x)
     x = run.x[rows]
-    y = run.algebraic(rows) if exact and any(name not in states for name in names) else run.y[rows]
+    every = exact and run.scheme.follows_error and any(name not in states for name in names)
+    y = run.algebraic(rows) if every else run.y[rows]
     place_x = {name: i for i, name in enumerate(run.names_x)}
     place_y = {name: i for i, name in enumerate(run.names_y)}
     place_kept = {name: i for i, name in enumerate(run.kept.names)} if run.kept is not None else {}
@@ -186,6 +187,7 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
     if later:
         assert run.system is not None  # a run without its system has no such signals
         computed = [names[k] for k in later]
+        y = run.algebraic(rows) if exact and not every else y
         found = values_of_devices(run.system, run.signals, run.spans, computed, run.t, x, y)
         for column, values in zip(later, found, strict=True):
             out[:, column] = values

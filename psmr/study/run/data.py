@@ -135,16 +135,25 @@ class RunData:
     def algebraic(self, rows: slice = slice(None)) -> NDArray[np.float64]:
         """Return (K, m) algebraic variables, solved from the states of each point to rounding.
 
-        `y` has them as the scheme left them; one that follows a tolerance leaves a part of it, so that
-        powers do not balance to the last digit. What is asked for by name is computed from these.
+        `y` has them as the scheme left them, off by a part of Newton's tolerance, so that powers do not
+        balance to the last digit. Powers, currents and frequencies are computed from these, with
+        `VariableStep` all that is asked for by name; of schemes with two rates, whose sides differ by more,
+        it is `y`.
         """
         check_arguments(RunData.algebraic, locals())
-        if not (self.scheme.follows_error and self.whole):
+        if not (self.scheme.leaves_tolerance and (self.whole or self._thinned)):
             return self.y[rows]
         if self.y.nbytes > LARGE:
             assert self.system is not None
             return with_algebraic_solved(self.system, self.spans, self.t, self.x, self.y, rows)
         return self._settled[rows]
+
+    @property
+    def _thinned(self) -> bool:
+        """Whether some points were kept with all their variables, as the scheme left them."""
+        if self.kept is None or self.kept.chosen or self.scheme.follows_error:
+            return False
+        return self.system is not None and not self.system.delays
 
     @functools.cached_property
     def _settled(self) -> NDArray[np.float64]:
