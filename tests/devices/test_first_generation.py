@@ -69,8 +69,12 @@ ZERO = {
 }
 VARIANTS = {
     WT4G1: ({"t_g": 0.0, "t_iq": 0.0, "rrpwr": 99.0, "iqrmax": 99.0, "iqrmin": -99.0}, {"q_0": -0.1}),
-    WT4E1: ({"pq_flag": 1.0}, {"var_flag": 0.0}, {"var_flag": 0.0, "pf_flag": 1.0}),
-    WT3E1: ({"vlt_flag": 2.0}, {"vlt_flag": 0.0, "p_rated": 0.0}, {"var_flag": 0.0}, {"var_flag": -1.0}),
+    WT4E1: ({"pq_flag": 1.0}, {"var_flag": 0.0}, {"var_flag": 0.0, "pf_flag": 1.0}, {"k_qi": 0.0}),
+    WT3E1: (
+        *({"vlt_flag": 2.0}, {"vlt_flag": 0.0, "p_rated": 0.0}, {"var_flag": 0.0}, {"var_flag": -1.0}),
+        *({"k_qi": 0.0}, {"k_qi": 0.0, "vlt_flag": 0.0, "var_flag": 0.0}),
+    ),
+    WT3P1: ({"k_ic": 0.0},),
     WT3T1: ({"masses": 1.0, "v_w": 0.8},),
 }
 
@@ -356,3 +360,35 @@ def test_a_plant_of_a_dyr_file_is_at_rest_and_comes_back(name, tmp_path):
     _, mine, theirs = there_and_back(tmp_path, f"{OTHERS}{PLANTS[name]}", near=1e-8)
     assert len(mine) >= 2
     assert mine == theirs
+
+
+@pytest.mark.parametrize("vlt_flag", [0.0, 1.0, 2.0])
+def test_a_reactive_control_without_its_gain_rests(vlt_flag):
+    """k_qi = 0: x_q stays what it was, and the second loop, if there is one, holds it against the voltage.
+
+    Without one eq_cmd is x_q; with it x_e' = k_qv (x_q - |v|) within its limits, by hand at a voltage of 0.98
+    from 0.5013 s on: 20 (1.0 - 0.98) = 0.4 pu/s up to its upper limit.
+    """
+    p = FED_CONTROL | {"k_qi": 0.0, "vlt_flag": vlt_flag, "xiq_max": 0.4, "var_flag": 0.0}
+    base = 0.9 * 30 * 1.5 / 64
+    size = step(1.0, (0.5013, 0.98))
+    inputs = {
+        **{"v_re": size, "v_im": step(0.0), "v_re_r": size, "v_im_r": step(0.0)},
+        **{"p_e": step(0.5 * base), "q_e": step(0.1 * base, (0.3, 0.3 * base)), "omega_g": step(1.05)},
+        "x_q": step(1.0 if vlt_flag else 1.1, (2.5013, 1.05 if vlt_flag else 1.2)),
+    }
+    above = 1.0 if vlt_flag == 1 else 0.0
+    guess = {"x_e": 1.1, "omega_ref": 1.05, "x_t": 0.5 / 1.05, "p_ord": 0.5, "ip_cmd": 0.5 * base}
+    guess |= {"eq_cmd": 1.1, "e_low": above - 0.3, "e_high": above + 0.4}
+    if vlt_flag == 2:
+        p |= {"xiq_min": 0.7, "xiq_max": 1.4}
+        guess |= {"e_low": 0.7, "e_high": 1.4}
+    found = run_alone(WT3E1, p, guess, inputs)
+    t = np.array(TIMES)
+    if vlt_flag == 0:
+        expected = np.where(t < 2.5013, 1.1, 1.2)
+    else:
+        ceiling = np.where(t < 0.5013, 1.0, 0.98) + 0.4 if vlt_flag == 1 else 1.4
+        raw = 1.1 + 0.4 * np.clip(t - 0.5013, 0.0, None) + 20 * 0.05 * np.clip(t - 2.5013, 0.0, None)
+        expected = np.minimum(raw, ceiling)
+    assert np.abs(found.eq_cmd - expected).max() < 10 * TOLERANCE

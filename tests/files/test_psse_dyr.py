@@ -177,13 +177,11 @@ def test_input_codes(read, model, codes, names):
 
 WRONG_CODES = {
     "STAB2A 1": "STAB2A: has 9 values; must have 8: k_2 t_2",
-    "IEEEST 7 0": "input = 7.0: must be a whole number from 1 to 6",
-    "IEEEST 1.5 0": "input = 1.5: must be a whole number from 1 to 6",
+    "IEEEST 7 0": "input = 7.0: must be a whole number from 0 to 6",
+    "IEEEST 1.5 0": "input = 1.5: must be a whole number from 0 to 6",
     "ST2CUT 1 0 7 0": "input_2 = 7.0: must be a whole number from 0 to 6",
-    "ST2CUT 1 0 1 2": "bus_2 = 2 and input_2 = 1: bus_2 must be 0, the signal is the machine's own",
     "ST2CUT 1 0 5 99": "bus_2 = 99: there is no bus with this number",
-    "PSS2A 0 0 3 0": "input_1 = 0.0: must be a whole number from 1 to 6",
-    "PSS2A 1 5 3 0": "bus_1 = 5 and input_1 = 1: bus_1 must be 0",
+    "PSS2A -1 0 3 0": "input_1 = -1.0: must be a whole number from 0 to 6",
 }
 
 
@@ -192,6 +190,38 @@ def test_input_code_that_is_none(read, record):
     model, _, codes = record.partition(" ")
     with pytest.raises(CaseError, match=rf"case\.dyr:9\b.*{WRONG_CODES[record]}"):
         read(GOOD + f"1 '{model}' 1 {codes} {VALUES[model]} /\n")
+
+
+@pytest.mark.parametrize("codes", ["ST2CUT 1 0 1 2", "PSS2A 1 5 3 0", "IEEEST 1 7", "PSS2A 0 2 3 0"])
+def test_a_bus_of_a_signal_that_is_no_bus_s_is_without_effect(read, codes):
+    """As in a public file of InterPSS, whose PSS2A has the code 1 and a bus."""
+    model, _, given = codes.partition(" ")
+    record = f"1 '{model}' 1 {given} {VALUES[model]} /\n"
+    with pytest.warns(PsmrWarning, match=rf"case\.dyr:9: {model}: bus\w* = [257] is without effect: input"):
+        found = read(GOOD + record).generators[0].devices[-1].parameters
+    assert not any(found.get(name, 0.0) for name in ("bus", "bus_1", "bus_2"))
+
+
+@pytest.mark.parametrize("codes", ["ST2CUT 0 0 0 0", "PSS2A 0 0 0 0", "IEEEST 0 0", "IEE2ST 0 0 0 0"])
+def test_a_stabiliser_without_a_signal_is_left_out(read, codes):
+    model, _, given = codes.partition(" ")
+    record = f"1 '{model}' 1 {given} {VALUES[model]} /\n"
+    with pytest.warns(PsmrWarning, match=rf"case\.dyr:9: {model}: input.* = 0 switch it off; left out"):
+        roles = [row.role for row in read(GOOD + record).generators[0].devices]
+    assert roles == ["machine", "governor", "exciter"]
+
+
+def test_a_stabiliser_with_the_second_signal_alone(read):
+    """The first is 0: the sum of ST2CUT is the second's, and what the first would pass is nothing."""
+    case = read(GOOD + f"1 'ST2CUT' 1 0 0 1 0 {VALUES['ST2CUT']} /\n")
+    system = build(case)
+    assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
+    assert not any(name.startswith("PSS1.u") for name in system.names_u)
+
+
+def test_a_stabiliser_whose_output_has_no_room_is_left_out(read):
+    with pytest.warns(PsmrWarning, match=r"case\.dyr:9: STAB1: h_lim = 0 switch it off; left out"):
+        read(GOOD + "1 'STAB1' 1 20 10 5 0.02 5 0.02 0 /\n")
 
 
 def test_stabiliser_whose_exciter_is_left_out(read):

@@ -188,3 +188,52 @@ def test_a_relay_sheds_motors(read, kind):
     # The current of the motors follows the rise of the voltage too, by less than it at this instant.
     assert through[after] / through[before] == pytest.approx(0.6, abs=0.03)
     assert run["load3.p"].iloc[-1] == pytest.approx(0.6 * run["load3.p"].iloc[0], rel=0.01)
+
+
+# Of IEESGO (1 - K2) + K2 (1 - K3) + K2 K3 = 1: the torque at rest is p_ref for any K2.
+GOVERNORS = {
+    "IEESGO": ("25 0 1 1 12.5 0 5 3.0 0.5 1 0", "IEESGO: k_2 = 3: a fraction must be between 0 and 1"),
+    "IEEEG1": ("0 0 0 0 0 0.2 1 -1 1 0 0.3 1 0 0 0 0 0 0 0 0 0 0", ""),
+}
+
+
+@pytest.mark.parametrize("model", GOVERNORS)
+def test_governors_with_a_part_that_is_off_or_odd(read, model):
+    """IEEEG1 with K = 0 does not answer to the speed; IEESGO with K2 = 3 starts with the torque of p_ref."""
+    values, said = GOVERNORS[model]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        case = read(FINITE + f"2 '{model}' G1 {values} /\n")
+    assert not said or any(said in str(warning.message) for warning in caught)
+    system = psmr.build(case)
+    torque, asked = (system.w0[system.index(f"GOV-G2-G1.{name}")] for name in ("t_m", "p_ref"))
+    assert torque == pytest.approx(asked, rel=1e-9)
+
+
+PLANT_CONTROLS = {
+    "no voltage control": ("0.02 18 5", "0.02 0 0", ""),
+    "no control of the power": (
+        "-0.436 0.1 0.05",
+        "-0.436 0 0",
+        "REPCA1: k_pg = k_ig = 0 leave the control of the",
+    ),
+}
+
+
+@pytest.mark.parametrize("off", PLANT_CONTROLS)
+def test_plant_controls_whose_gains_are_zero(read, off):
+    """Kp = Ki = 0: q_ext stays what it was, whatever the voltage does; Kpg = Kig = 0: so does p_ref."""
+    old, new, said = PLANT_CONTROLS[off]
+    records = {model: values for _, _, model, values in WRAPPED[:2]}
+    plant = f"0 0 0 '0' 1 1 1 {PLANT}".replace(old, new)
+    text = "".join(f"2 '{model}' G1 {v} /\n" for model, v in records.items()) + f"2 'REPCA1' G1 {plant} /\n"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        case = read(text)
+    assert not said or any(said in str(warning.message) for warning in caught)
+    run = psmr.simulate(
+        psmr.build(case), t_end=1.0, events=[psmr.LoadTrip(bus=2, start=0.1, fraction=0.5)], certify=False
+    )
+    signal = run["PPC-G2-G1.q_ext" if "voltage" in off else "PPC-G2-G1.p_ref"]
+    assert np.ptp(run["bus2.v"]) > 1e-4
+    assert np.ptp(signal) < 1e-12

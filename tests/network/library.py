@@ -327,7 +327,7 @@ VARIANTS = {
         *({"pq_flag": 1.0, "vq3": 0.0, "iq3": 0.0, "vq4": 0.0, "iq4": 0.0}, {"k_qv": 0.0}),
     ),
     models.REECB1: ({"q_flag": 0.0, "pf_flag": 1.0, "pq_flag": 0.0},),
-    models.REPCA1: ({"f_flag": 0.0, "vc_flag": 0.0}, {"ref_flag": 0.0}),
+    models.REPCA1: ({"f_flag": 0.0, "vc_flag": 0.0}, {"ref_flag": 0.0}, {"k_p": 0.0, "k_i": 0.0}),
 }
 
 PARAMETERS |= {

@@ -251,9 +251,9 @@ def test_cut_off_of_zero_is_none():
     assert np.count_nonzero(compare(ST2CUT, st2cut, p, INPUTS)[8:]) > 150
 
 
-@pytest.mark.parametrize("value", [0, 7, 1.5])
+@pytest.mark.parametrize("value", [-1, 7, 1.5])
 def test_code_that_is_none(value):
-    with pytest.raises(InputError, match=r"input = .*: must be a whole number from 1 to 6"):
+    with pytest.raises(InputError, match=r"input = .*: must be a whole number from 0 to 6"):
         Device("d", IEEEST, PARAMETERS[IEEEST] | {"input": value})
 
 

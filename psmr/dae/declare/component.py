@@ -219,6 +219,9 @@ class Component:
     structural
         Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
         has (see `psmr.dae.declare.forms`).
+    switched
+        Parameters, gains as a rule, that leave a part of the device out where they are zero, or tuples of
+        names of which all are: `shape` has 1 or 0 for each, after the values of `structural`.
     buses
         Parameters that number a bus, 0 for the device's own: parameter -> the inputs that read the real and
         the imaginary part of the voltage there.
@@ -264,6 +267,7 @@ class Component:
     courses: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
     structural: ClassVar[tuple[str, ...]] = ()
+    switched: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
     branch: ClassVar[tuple[str, ...]] = ()
     actions: ClassVar[tuple[Action, ...]] = ()
@@ -300,7 +304,7 @@ class Component:
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the attributes of the class that the values of `structural` ask for."""
+        """Return the attributes of the class that values of `structural` and `switched` ask for."""
         return {}
 
     @staticmethod

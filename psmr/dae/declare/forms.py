@@ -3,8 +3,9 @@
 The structure of a component: its variables where whole-number parameters choose them.
 
 A code says which signals a device reads, an order how many states a filter has. `Component.structural` names
-such parameters, and `Component.shape` returns what the class of a choice has instead. That class is made once
-for each choice: a device has the variables that it needs, and its kernels hold no case distinctions.
+such parameters, `Component.switched` those that leave a part out where they are zero, and `Component.shape`
+returns what the class of a choice has instead. That class is made once for each choice: a device has the
+variables that it needs, and its kernels hold no case distinctions.
 
 The algebraic form of a component: what is left of its equations where a time constant is zero.
 
@@ -33,9 +34,15 @@ from psmr.dae.declare.component import Check, Component, Terms, parameters_of, r
 
 def structure_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
     """Return `component` itself, or its class for the whole numbers that `values` has."""
-    if not component.structural:
+    on = tuple(int(any(values[name] != 0 for name in _names(entry))) for entry in component.switched)
+    if not component.structural and all(on):
         return component
-    return structured(component, tuple(int(values[name]) for name in component.structural))  # type: ignore[arg-type]  # a class is hashable
+    return structured(component, (*(int(values[name]) for name in component.structural), *on))  # type: ignore[arg-type]  # a class is hashable
+
+
+def _names(entry: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parameters of an entry of `Component.switched`."""
+    return (entry,) if isinstance(entry, str) else entry
 
 
 def _stay(value: int) -> Check:
@@ -47,17 +54,19 @@ def _stay(value: int) -> Check:
 
 @functools.cache
 def structured(component: type[Component], choice: tuple[int, ...]) -> type[Component]:
-    """Return the class of `component` with the values `choice` of its structural parameters."""
+    """Return the class of `component` with the values `choice` of its structural and switched parameters."""
     declared = parameters_of(component)
-    fixed = {
-        name: replace(declared[name], check=_stay(value))
-        for name, value in zip(component.structural, choice, strict=True)
-    }
+    count = len(component.structural)
+    entries = zip(component.switched, choice[count:], strict=True)
+    off = [name for entry, on in entries if not on for name in _names(entry)]
+    given = dict(zip(component.structural, choice[:count], strict=True)) | dict.fromkeys(off, 0)
+    fixed = {name: replace(declared[name], check=_stay(value)) for name, value in given.items()}
     attributes: dict[str, Any] = {
         "__doc__": component.__doc__,
         "__module__": component.__module__,
         "made_by": (structured, component, choice),
         "structural": (),
+        "switched": (),
         **component.shape(*choice),
         **fixed,
     }

@@ -35,7 +35,7 @@ class IEEEG1(Component):
     limits = {"valve": ("p_min", "p_max")}
     lags = {"x_s": ("t_1",), "x_4": ("t_4",), "x_5": ("t_5",), "x_6": ("t_6",), "x_7": ("t_7",)}
 
-    k = Parameter("pu power on machine base per pu speed", "gain, the inverse of the droop", positive)
+    k = Parameter("pu power on machine base per pu speed", "gain, the inverse of the droop", nonnegative)
     t_1 = Parameter("s", "lag time constant of the governor", nonnegative)
     t_2 = Parameter("s", "lead time constant of the governor", nonnegative)
     t_3 = Parameter("s", "time constant of the valve", positive)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, improper, nonnegative
@@ -37,8 +37,8 @@ class IEESGO(Component):
     t_5 = Parameter("s", "time constant of the reheater", nonnegative)
     t_6 = Parameter("s", "time constant of the crossover", nonnegative)
     k_1 = Parameter("pu power on machine base per pu speed", "gain, the inverse of the droop", nonnegative)
-    k_2 = Parameter("1", "fraction of the power behind the reheater", fraction)
-    k_3 = Parameter("1", "fraction of the reheater's power behind the crossover", fraction)
+    k_2 = Parameter("1", "fraction of the power behind the reheater")
+    k_3 = Parameter("1", "fraction of the reheater's power behind the crossover")
     p_max = Parameter("pu on machine base", "upper limit of the valve")
     p_min = Parameter("pu on machine base", "lower limit of the valve")
 
@@ -46,6 +46,13 @@ class IEESGO(Component):
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a lead without its lag; lead and first lag are one block, t_3 is the other."""
         return improper(p, ("t_2", "t_1"))
+
+    @staticmethod
+    def unlikely(p: Mapping[str, float]) -> Iterator[str]:
+        """Yield what is no fraction; the stages have the gain 1 together, whatever k_2 and k_3 are."""
+        for name in ("k_2", "k_3"):
+            if wrong := fraction(p[name]):
+                yield f"{name} = {p[name]:g}: a fraction {wrong}; the torque overshoots by it"
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

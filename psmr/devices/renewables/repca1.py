@@ -65,8 +65,9 @@ class REPCA1(Component):
     rests while |v_r| is below v_frz; over the 1e-3 pu above that its rate grows in proportion from 0 to the
     whole, as those of REECB1 do, and for the same reason. The frequency f is that of the regulated bus:
     s/(1 + s t_f) on its angle. The set-point ref is a voltage with ref_flag = 1 and a reactive power
-    otherwise. Source: EPRI 3002027129, Model User Guide for Generic
-    Renewable Energy System Models (2023), REPC_A; PSS/E Model Library, REPCA1.
+    otherwise. With k_p = k_i = 0 there is no voltage control: its output is the set-point q_plant. Source:
+    EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models (2023), REPC_A; PSS/E Model
+    Library, REPCA1.
     """
 
     role = "plant_control"
@@ -81,6 +82,7 @@ class REPCA1(Component):
     limits = {"x_q": ("q_min", "q_max"), "x_p": ("p_min", "p_max")}
     lags = {"y_m": ("t_fltr",), "x_l": ("t_fv",), "p_m": ("t_p",), "p_l": ("t_g",)}
     integrals = dict.fromkeys(("p_m", "x_p", "p_l", "x_theta"), "f_flag")
+    switched = (("k_p", "k_i"),)
     buses = {"bus": ("v_re_r", "v_im_r")}
     units = {"x_theta": "rad"}
 
@@ -94,7 +96,7 @@ class REPCA1(Component):
     f_flag = Parameter("1", "1 with power and frequency control, 0 without", flag)
     t_fltr = Parameter("s", "time constant of the filter of voltage or reactive power", nonnegative)
     k_p = Parameter("1", "proportional gain of the voltage control", nonnegative)
-    k_i = Parameter("1/s", "integral gain of the voltage control", positive)
+    k_i = Parameter("1/s", "integral gain of the voltage control", nonnegative)
     t_ft = Parameter("s", "lead time constant", nonnegative)
     t_fv = Parameter("s", "lag time constant", nonnegative)
     v_frz = Parameter("pu", "voltage below which the voltage control rests")
@@ -129,11 +131,30 @@ class REPCA1(Component):
                 return f"{name} = {p[name]:g}: must be at most 0, the dead band contains the reference"
         if p["from_bus"] and not p["s_n"]:
             return "s_n = 0: must be > 0 where a branch is monitored (from_bus)"
+        if p["k_i"] == 0 < p["k_p"]:
+            return f"k_i = 0: must be > 0 where k_p = {p['k_p']:g} is"
         if p["f_flag"] and p["k_ig"] == 0:
             return "k_ig = 0: must be > 0 where f_flag is 1"
         of_power = (("fe_min", "fe_max"), ("p_min", "p_max")) if p["f_flag"] else ()
         limits = (("e_min", "e_max"), ("q_min", "q_max"), *of_power)
         return crossed(p, *limits) or improper(p, ("t_ft", "t_fv"))
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the variables without the voltage control, whose output is a set-point then."""
+        if choice == (1,):
+            return {}
+        kept = {
+            name: {state: value for state, value in getattr(REPCA1, name).items() if state not in OF_VOLTAGE}
+            for name in ("limits", "lags")
+        }
+        states = tuple(state for state in REPCA1.states if state not in OF_VOLTAGE)
+        return {
+            "states": states,
+            "inputs": tuple("q_plant" if name == "ref" else name for name in REPCA1.inputs),
+            "equations": staticmethod(_without_voltage_control),
+            **kept,
+        }
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -145,23 +166,14 @@ class REPCA1(Component):
         controlled = m.clip(p.k_p * limited + v.x_q, p.q_min, p.q_max)
         q_ext, d_l = lead_lag(controlled, v.x_l, p.t_ft, p.t_fv)
 
-        deviation, d_theta = phasor_frequency(m, v.v_re_r, v.v_im_r, v.x_theta, p.t_f, p.f_n)
-        slow = dead_band(m, v.f_ref - 1 - deviation, p.fdbd1, p.fdbd2)
-        droop = p.d_dn * m.min(slow, 0) + p.d_up * m.max(slow, 0)
-        with_power = m.ge(p.f_flag, 1)
-        error_p = limited_where(m, with_power, v.p_plant + droop - v.p_m, p.fe_min, p.fe_max)
-        order = limited_where(m, with_power, p.k_pg * error_p + v.x_p, p.p_min, p.p_max)
+        of_power, p_ref = _power_control(m, v, p, measured[0])
         derivatives = (
             lag(_held(m, v, p, voltage, measured), v.y_m, p.t_fltr),
             p.k_i * limited * gate(m, voltage - p.v_frz),
             d_l,
-            lag(measured[0], v.p_m, p.t_p),
-            p.k_ig * error_p,
-            lag(order, v.p_l, p.t_g),
-            d_theta,
+            *of_power,
         )
-        residuals = (q_ext - v.q_ext, m.where(with_power, v.p_l, v.p_plant) - v.p_ref)
-        return derivatives, residuals, ()
+        return derivatives, (q_ext - v.q_ext, p_ref - v.p_ref), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -177,6 +189,7 @@ class REPCA1(Component):
             "y_m": y,
             "ref": y,
             "x_q": asked,
+            "q_plant": asked,
             "x_l": asked,
             "q_ext": asked,
             "p_m": power,
@@ -186,6 +199,27 @@ class REPCA1(Component):
             "p_ref": order,
             "x_theta": np.angle(terminal.voltage),
         }
+
+
+OF_VOLTAGE = ("y_m", "x_q", "x_l")
+"""States of the voltage control."""
+
+
+def _without_voltage_control(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+    derivatives, p_ref = _power_control(m, v, p, measured_powers(m, v, p)[0])
+    return derivatives, (m.clip(v.q_plant, p.q_min, p.q_max) - v.q_ext, p_ref - v.p_ref), ()
+
+
+def _power_control(m: Any, v: Any, p: Any, power: Any) -> tuple[Terms, Any]:
+    """Return the derivatives of the control of the active power, and its reference."""
+    deviation, d_theta = phasor_frequency(m, v.v_re_r, v.v_im_r, v.x_theta, p.t_f, p.f_n)
+    slow = dead_band(m, v.f_ref - 1 - deviation, p.fdbd1, p.fdbd2)
+    droop = p.d_dn * m.min(slow, 0) + p.d_up * m.max(slow, 0)
+    with_power = m.ge(p.f_flag, 1)
+    error_p = limited_where(m, with_power, v.p_plant + droop - v.p_m, p.fe_min, p.fe_max)
+    order = limited_where(m, with_power, p.k_pg * error_p + v.x_p, p.p_min, p.p_max)
+    derivatives = (lag(power, v.p_m, p.t_p), p.k_ig * error_p, lag(order, v.p_l, p.t_g), d_theta)
+    return derivatives, m.where(with_power, v.p_l, v.p_plant)
 
 
 def _held(m: Any, v: Any, p: Any, voltage: Any, measured: tuple[Any, Any, Any, Any]) -> Any:

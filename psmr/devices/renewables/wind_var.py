@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive, whole
+from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, whole
 from psmr.devices.blocks import error_at_rest, lag
 from psmr.devices.renewables.regca1 import PU
 
@@ -16,7 +16,7 @@ class WindVar(Component):
     """Parameters and variables of a voltage control, a power-factor control and a control of the power.
 
     The set-point is a voltage v_ref with var_flag = 1, otherwise a reactive power or the tangent of the power
-    factor's angle.
+    factor's angle. With k_qi = 0 nothing of these acts: x_q rests, and is the set-point itself.
     """
 
     states: ClassVar[tuple[str, ...]] = ("v_m", "x_v", "x_i", "q_v", "p_f", "x_q")
@@ -43,6 +43,7 @@ class WindVar(Component):
     }
     integrals: ClassVar[Mapping[str, Any]] = {"x_i": "k_iv"}
     structural = ("var_flag",)
+    switched = ("k_qi",)
 
     bus_v = Parameter(
         "number", "bus whose voltage is regulated, 0 for the plant's own", whole(0, 999999), 0.0
@@ -53,7 +54,9 @@ class WindVar(Component):
     q_max = Parameter(PU, "upper limit of the reactive power that is asked for")
     q_min = Parameter(PU, "lower limit of the reactive power that is asked for")
     t_rv = Parameter("s", "time constant of the voltage filter", nonnegative)
-    k_qi = Parameter("pu per pu and s", "integral gain of the reactive-power control", positive)
+    k_qi = Parameter(
+        "pu per pu and s", "integral gain of the reactive-power control, 0 for none", nonnegative
+    )
     v_min = Parameter("pu", "lower limit of the voltage that is asked for")
     v_max = Parameter("pu", "upper limit of the voltage that is asked for")
     t_v = Parameter("s", "time constant of the proportional part of the voltage control", nonnegative)
@@ -62,7 +65,7 @@ class WindVar(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to crossed limits and to a voltage control without a gain."""
-        if p["var_flag"] == 1 and p["k_pv"] == 0 == p["k_iv"]:
+        if p["var_flag"] == 1 and p["k_qi"] and p["k_pv"] == 0 == p["k_iv"]:
             return "k_pv = k_iv = 0: one of them must be > 0 where var_flag is 1"
         return crossed(p, ("q_min", "q_max"), ("v_min", "v_max"))
 
@@ -70,23 +73,30 @@ class WindVar(Component):
 OF_VOLTAGE = ("v_m", "x_v", "x_i", "q_v")
 """States of the voltage control."""
 
+OF_POWER = (*OF_VOLTAGE, "p_f", "x_q")
+"""States of all of it."""
 
-def without_voltage_control(kind: type[WindVar], var_flag: int) -> Mapping[str, Any]:
-    """Return the variables of a control without voltage control: its set-point is q_ext."""
-    if var_flag == 1:
+
+def what_acts(kind: type[WindVar], var_flag: int, on: int) -> Mapping[str, Any]:
+    """Return the variables of a control without voltage control, or without what k_qi = 0 leaves out.
+
+    The set-point is q_ext, or x_q.
+    """
+    if on and var_flag == 1:
         return {}
+    left_out, asked = (OF_VOLTAGE, "q_ext") if on else (OF_POWER, "x_q")
     kept = {
-        name: {state: value for state, value in getattr(kind, name).items() if state not in OF_VOLTAGE}
+        name: {state: value for state, value in getattr(kind, name).items() if state not in left_out}
         for name in ("limits", "lags", "integrals")
     }
-    states = tuple(state for state in kind.states if state not in OF_VOLTAGE)
-    return {"states": states, "inputs": (*kind.inputs[:-1], "q_ext"), **kept}
+    states = tuple(state for state in kind.states if state not in left_out)
+    return {"states": states, "inputs": (*kind.inputs[:-1], asked), **kept}
 
 
 def reactive_orders(
     m: Any, v: Any, p: Any, power: tuple[Any, Any], held: Any, by_factor: Any, part: Any = 1
 ) -> Terms:
-    """Return the derivatives of the states of `WindVar`.
+    """Return the derivatives of the states of `WindVar`, of those that act.
 
     Parameters
     ----------
@@ -101,6 +111,8 @@ def reactive_orders(
     """
     p_e, q_e = power
     voltage_control: Terms = ()
+    if not hasattr(v, "p_f"):
+        return ()
     if hasattr(v, "q_ext"):
         command = v.q_ext * m.where(by_factor, v.p_f, 1)
     else:

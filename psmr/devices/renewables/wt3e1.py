@@ -13,7 +13,7 @@ from psmr.devices.blocks import lag, limited_where, through_points
 from psmr.devices.machines import S_N
 from psmr.devices.renewables.electrical import V_LEAST
 from psmr.devices.renewables.regca1 import PU
-from psmr.devices.renewables.wind_var import WindVar, asked_of, reactive_orders, without_voltage_control
+from psmr.devices.renewables.wind_var import WindVar, asked_of, reactive_orders, what_acts
 from psmr.devices.renewables.wt3g1 import WT3G1
 
 
@@ -35,7 +35,8 @@ class WT3E1(WindVar):
         omega_g - omega_ref -> k_pp + k_ip/s -> times omega_g -> - p_ord -> 1/t_fp -> limits [rp_min, rp_max]
         -> 1/s, limits [p_min, p_max] -> p_ord      p_ord/|v| -> at most i_p_max -> ip_cmd
 
-    v_r is the voltage of the bus that is regulated, omega_g the speed of the generator, which is held where
+    With k_qi = 0 x_q rests at its start, and nothing before it acts. v_r is the voltage of the bus that is
+    regulated, omega_g the speed of the generator, which is held where
     the plant has no turbine. Powers and ip_cmd are here per unit on the rating of the turbines on line,
     on_line turbines p_rated; the polygon is constant beyond its ends. Source: WECC, Wind Power Plant Dynamic
     Modeling Guide (2010), WT3E; PSS/E, Model Library, WT3E1; OpenIPSL and InterPSS, WT3E1, for the order of
@@ -100,8 +101,8 @@ class WT3E1(WindVar):
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the variables without the voltage control where var_flag is not 1."""
-        return without_voltage_control(WT3E1, *choice)
+        """Return the variables of the controls that var_flag and k_qi leave."""
+        return what_acts(WT3E1, *choice)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

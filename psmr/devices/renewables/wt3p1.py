@@ -34,13 +34,14 @@ class WT3P1(Component):
         "x_c": ("least", "theta_max"),
         "theta": ("theta_min", "theta_max"),
     }
+    integrals = {"x_c": "k_ic"}
     units = dict.fromkeys(("x_w", "x_c", "theta", "least"), "deg")
 
     t_p = Parameter("s", "time constant of the blades", positive)
     k_pp = Parameter("deg/pu", "proportional gain of the speed", nonnegative)
     k_ip = Parameter("deg/pu/s", "integral gain of the speed", positive)
     k_pc = Parameter("deg/pu", "proportional gain of the power", nonnegative)
-    k_ic = Parameter("deg/pu/s", "integral gain of the power", positive)
+    k_ic = Parameter("deg/pu/s", "integral gain of the power", nonnegative)
     theta_min = Parameter("deg", "smallest pitch")
     theta_max = Parameter("deg", "largest pitch", positive)
     rate_max = Parameter("deg/s", "largest rate of the pitch", positive)

@@ -20,7 +20,7 @@ from psmr.dae.declare.component import (
 from psmr.devices.blocks import error_at_rest, lag, remaining, washout
 from psmr.devices.renewables.electrical import V_LEAST
 from psmr.devices.renewables.regca1 import PU
-from psmr.devices.renewables.wind_var import WindVar, asked_of, reactive_orders, without_voltage_control
+from psmr.devices.renewables.wind_var import WindVar, asked_of, reactive_orders, what_acts
 
 LOW_VOLTAGE = 1.6
 """Reactive current in pu that the limit in terms of the voltage allows at a voltage of zero."""
@@ -45,7 +45,8 @@ class WT4E1(WindVar):
         pq_flag = 0: iq_max = min(i_td, iq_hl, iq_v),    ip_max = min(sqrt(i_td^2 - iq_cmd^2), ip_hl, i_p_max)
         pq_flag = 1: iq_max = min(sqrt(i_td^2 - ip_cmd^2), iq_hl, iq_v),    ip_max = min(i_td, ip_hl, i_p_max)
 
-    v_r is the voltage of the bus that is regulated. The limits of the control of dp hold for its integral
+    With k_qi = 0 x_q rests at its start, and nothing before it acts. v_r is the voltage of the bus that is
+    regulated. The limits of the control of dp hold for its integral
     part, without windup, and for its output. Source: PSS/E, Model Library, WT4E1; OpenIPSL and InterPSS,
     WT4E1 (which differ on the sign of dp: here, as in OpenIPSL, it takes power away where there is too much);
     for the order of the values OpenIPSL's verification script.
@@ -86,8 +87,8 @@ class WT4E1(WindVar):
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the variables without the voltage control where var_flag is 0."""
-        return without_voltage_control(WT4E1, *choice)
+        """Return the variables of the controls that var_flag and k_qi leave."""
+        return what_acts(WT4E1, *choice)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

@@ -9,7 +9,7 @@ from typing import Any
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.devices.blocks import lead_lag, washout
 from psmr.devices.machines.textbook import F_N
-from psmr.devices.stabilisers.signals import FILTER, FIRST, PLACE, misplaced, with_signals
+from psmr.devices.stabilisers.signals import CODE, FILTER, PLACE, misplaced, with_signals
 
 
 class IEEEST(Component):
@@ -44,7 +44,7 @@ class IEEEST(Component):
     }
 
     f_n = F_N
-    input = replace(FIRST, default=1.0)
+    input = replace(CODE, default=1.0)
     bus = PLACE
     a_1 = Parameter("s", "first denominator of the filter, coefficient of s", nonnegative)
     a_2 = Parameter("s^2", "first denominator of the filter, coefficient of s^2", nonnegative)

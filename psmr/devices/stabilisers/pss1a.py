@@ -10,7 +10,7 @@ from psmr.dae.declare.component import Component, Parameter, Terms, crossed, imp
 from psmr.devices.blocks import lag, lead_lag, washout
 from psmr.devices.machines.textbook import F_N
 from psmr.devices.stabilisers.ieeest import while_between
-from psmr.devices.stabilisers.signals import FILTER, FIRST, PLACE, misplaced, with_signals
+from psmr.devices.stabilisers.signals import CODE, FILTER, PLACE, misplaced, with_signals
 
 
 class PSS1A(Component):
@@ -36,7 +36,7 @@ class PSS1A(Component):
     lags = {"x_6": ("t_6",), "f_1": ("a_1", "a_2"), "f_2": ("a_2",), "x_1": ("t_2",), "x_2": ("t_4",)}
 
     f_n = F_N
-    input = replace(FIRST, default=1.0)
+    input = replace(CODE, default=1.0)
     bus = PLACE
     a_1 = Parameter("s", "filter, coefficient of s", nonnegative)
     a_2 = Parameter("s^2", "filter, coefficient of s^2", nonnegative)

@@ -17,7 +17,7 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import lag, lead_lag, washout
 from psmr.devices.machines.textbook import F_N
-from psmr.devices.stabilisers.signals import FILTER, FIRST, PLACE, SECOND, misplaced, with_signals
+from psmr.devices.stabilisers.signals import CODE, FILTER, PLACE, misplaced, with_signals
 
 
 class PSS2A(Component):
@@ -74,9 +74,9 @@ class PSS2A(Component):
     }
 
     f_n = F_N
-    input_1 = FIRST
+    input_1 = CODE
     bus_1 = PLACE
-    input_2 = SECOND
+    input_2 = CODE
     bus_2 = PLACE
     m = Parameter("1", "lags of the ramp-tracking filter for each lead", whole(0, 5))
     n = Parameter("1", "power of the ramp-tracking filter", whole(0, 4))

@@ -21,8 +21,7 @@ from psmr.devices.blocks import machine_frame, phasor_frequency, washout
 Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
 
 _CODES = "1 speed, 2 bus frequency, 3 electrical and 4 accelerating power, 5 bus voltage, 6 its derivative"
-FIRST = Parameter("code", _CODES, whole(1, 6))
-SECOND = Parameter("code", f"{_CODES}, 0 none", whole(0, 6))
+CODE = Parameter("code", f"{_CODES}, 0 none", whole(0, 6))
 PLACE = Parameter(
     "number", "bus of a bus's signal (codes 2, 5, 6), 0 for the machine's", whole(0, 999999), 0.0
 )
@@ -135,7 +134,7 @@ def with_signals(
 
 def misplaced(p: Mapping[str, float], code: str, bus: str) -> str | None:
     """Return the objection to a bus of a signal that is not a bus's."""
-    if p[bus] and SIGNALS[int(p[code])].inputs != BUS:
+    if p[bus] and p[code] and SIGNALS[int(p[code])].inputs != BUS:
         return (
             f"{bus} = {p[bus]:g} and {code} = {p[code]:g}: {bus} must be 0, the signal is the machine's own"
         )

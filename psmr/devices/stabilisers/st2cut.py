@@ -17,7 +17,7 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import lag, lead_lag, washout
 from psmr.devices.machines.textbook import F_N
-from psmr.devices.stabilisers.signals import FILTER, FIRST, PLACE, SECOND, misplaced, with_signals
+from psmr.devices.stabilisers.signals import CODE, FILTER, PLACE, misplaced, with_signals
 
 
 class TwoSignals(Component):
@@ -32,9 +32,9 @@ class TwoSignals(Component):
     integrals = {"x_1": "k_1", "x_2": "k_2"}
 
     f_n = F_N
-    input_1 = FIRST
+    input_1 = CODE
     bus_1 = PLACE
-    input_2 = SECOND
+    input_2 = CODE
     bus_2 = PLACE
     k_1 = Parameter("pu voltage per pu of the signal", "gain of the first signal")
     k_2 = Parameter("pu voltage per pu of the signal", "gain of the second signal")

@@ -51,6 +51,12 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     if model in MACHINES and found.get("s_10") == 0 < found.get("s_12", 0.0):
         notes.append(f"S(1.0) = 0 switches saturation off; S(1.2) = {found['s_12']:g} is without effect")
         found["s_12"] = 0.0
+    for code, bus in SIGNALS.items():
+        if found.get(bus) and code in found and found[code] not in OF_BUS:
+            notes.append(
+                f"{bus} = {found[bus]:g} is without effect: {code} = {found[code]:g} is no bus's signal"
+            )
+            found[bus] = 0.0
     if model == "IEEEST":
         found |= proper_filter(found)
     if found.get("e_1") == 0 == found.get("se_1") and found["se_2"] * found["e_2"] > 0:
@@ -71,6 +77,29 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
             found["v_r_min"] = -found["v_r_max"]
             notes.append(f"v_r_min = 0 stands for -v_r_max: {found['v_r_min']:g}")
     return found, notes
+
+
+SIGNALS = {"input": "bus", "input_1": "bus_1", "input_2": "bus_2"}
+"""Codes of the signals of stabilisers, and the bus of those that are a bus's."""
+
+OF_BUS = (2, 5, 6)
+"""Codes of signals of a bus."""
+
+OUTPUTS = (("l_s_min", "l_s_max"), ("v_st_min", "v_st_max"), ("h_lim",))
+"""Limits of the output of stabilisers."""
+
+
+def idle(role: str, given: Mapping[str, float]) -> str:
+    """Return why a device does nothing, with these parameters of its record; empty where it does something.
+
+    A stabiliser has no signal, or nothing between the limits of its output.
+    """
+    if role != "stabiliser":
+        return ""
+    for names in (tuple(name for name in SIGNALS if name in given), *OUTPUTS):
+        if names and all(given.get(name) == 0 for name in names):
+            return f"{' = '.join(names)} = 0 switch it off"
+    return ""
 
 
 def proper_filter(p: Mapping[str, float]) -> dict[str, float]:

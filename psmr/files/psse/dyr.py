@@ -18,7 +18,7 @@ from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.cross_compound import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
-from psmr.files.psse.conventions import NO_MODELS, circuit_number, meant
+from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant
 from psmr.files.psse.dyr_records import ALIASES, LIBRARY, Records, parameters
 from psmr.files.psse.entries import Entry, entries, unwrapped
 from psmr.files.psse.record import PsseRecord, name_part
@@ -250,6 +250,9 @@ def _device(
             f"{entry.where}: {model}: its reactance is ZX of a RAW file, which {unit.where} has not; convert"
             " the network to RAW and give ZX there, or take a model with reactances of its own"
         )
+    if not own and (why := idle(role, given)):
+        warnings.warn(f"{entry.where}: {model}: {why}; left out", PsmrWarning, stacklevel=3)
+        return None
     given, notes = (given, []) if own else meant(model, given)
     for note in notes:
         warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)

@@ -37,6 +37,9 @@ def without_none(model: str, given: Mapping[str, float]) -> tuple[dict[str, floa
         if found.get(name) == 0:
             notes.append(f"{name} = 0 is no limit; taken as {none:g}")
             found[name] = none
+    if found.get("f_flag") and found.get("k_pg") == 0 == found.get("k_ig"):
+        notes.append("k_pg = k_ig = 0 leave the control of the power out; taken as f_flag = 0")
+        found["f_flag"] = 0.0
     for name in _BANDS:
         if found.get(name, 0.0) > 0:
             notes.append(
