@@ -129,6 +129,7 @@ PARAMETERS = {
     models.GENSAL: {**SUBTRANSIENT, "x_q": 0.7},
     models.GENROE: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4, "mechanical_power": 1.0},
     models.GENSAE: {**SUBTRANSIENT, "x_q": 0.7, "mechanical_power": 1.0},
+    models.GENTPJ1: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4, "x_q2": 0.28, "k_is": 0.1},
     models.InfiniteBus: {"s_n": 64.0, "s_base": 100.0, "r_a": 0.01, "x_d1": 0.2},
     models.TorsionalShaft: {
         **{"f_n": 60.0, "sections": 2.0, "exciter": 1.0, "mechanical_power": 1.0, "f_1": 0.6, "f_2": 0.4},
@@ -289,6 +290,7 @@ ZERO = {
     models.IEEEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),
     models.HYGOV: ("t_g",),
     models.GAST: ("t_1", "t_2", "t_3"),
+    models.GENTPJ1: ("t_q01",),
     models.IEESGO: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6"),
     models.SEXS: ("t_a", "t_b", "t_e"),
     models.IEEET1: ("t_r", "t_a"),
@@ -316,6 +318,7 @@ VARIANTS = {
     models.GENROU: ({"speed_voltage": 1.0},),
     models.GENSAL: ({"speed_voltage": 1.0},),
     models.RoundRotorMachine: ({"speed_voltage": 1.0},),
+    models.GENTPJ1: ({"speed_voltage": 1.0, "k_is": 0.0},),
     models.REGCA1: (
         *({"q_0": -0.1}, {"lvplsw": 0.0, "q_0": 0.0}),
         {"t_g": 0.0, "rrpwr": 99.0, "iqrmax": 99.0, "iqrmin": -99.0},

@@ -19,6 +19,7 @@ from tests.components import (
     GENROU,
     GENSAE,
     GENSAL,
+    GENTPJ1,
     HYGOV,
     IEEEG1,
     IEEEST,
@@ -156,7 +157,7 @@ def test_unsaturated_machine_is_its_circuit(component):
     assert np.abs(found - expected).max() < 1e-7
 
 
-@pytest.mark.parametrize("component", [GENROU, GENSAL], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("component", [GENROU, GENSAL, GENTPJ1], ids=lambda c: c.__name__)
 @pytest.mark.parametrize(("voltage", "saturation"), [(0.7, 0.0), (1.0, 0.1), (1.2, 0.4)])
 def test_open_circuit_saturation(component, voltage, saturation):
     """On the open stator the field current is v (1 + S(v)): that is how s_10 and s_12 are measured."""
@@ -164,7 +165,7 @@ def test_open_circuit_saturation(component, voltage, saturation):
     assert start["G.i_f"] == pytest.approx(voltage * (1 + saturation), abs=1e-12)
 
 
-@pytest.mark.parametrize("component", [GENROU, GENSAL, GENROE, GENSAE], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("component", [GENROU, GENSAL, GENROE, GENSAE, GENTPJ1], ids=lambda c: c.__name__)
 def test_guess_is_the_equilibrium(component):
     device, start = at_rest(component)
     p = SimpleNamespace(**device.parameters)

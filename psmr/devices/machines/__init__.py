@@ -4,6 +4,7 @@ from psmr.devices.machines.genroe import GENROE
 from psmr.devices.machines.genrou import GENROU
 from psmr.devices.machines.gensae import GENSAE
 from psmr.devices.machines.gensal import GENSAL
+from psmr.devices.machines.gentpj import GENTPJ1
 from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N, ClassicalMachine, TwoAxisMachine, swing
 
@@ -13,6 +14,7 @@ __all__ = [
     "GENROU",
     "GENSAE",
     "GENSAL",
+    "GENTPJ1",
     "S_BASE",
     "S_N",
     "ClassicalMachine",

@@ -124,7 +124,7 @@ def rising(p: Mapping[str, float], *axes: tuple[str, ...]) -> Iterator[str]:
             given = f"{name} = {p[name]:g}, x_l = {p['x_l']:g}"
             yield f"{_said(name, axes[0])} is below the leakage reactance: {given}; are columns swapped?"
     for axis in axes:
-        if len(axis) > len(Q_DAMPER) and (words := growing(p, axis)):
+        if len(axis) == len(D_AXIS) and (words := growing(p, axis)):
             yield f"the {axis[0][-1]} axis is unstable: {words}; correct the reactances"
 
 
