@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.components import WT3E1, WT3G1, WT3P1, WT3T1, WT4E1, WT4G1
+from tests.components import WT3E1, WT3G1, WT3G2, WT3P1, WT3T1, WT4E1, WT4G1
 from tests.files.back import OTHERS, there_and_back
 from tests.internals import Terminal
 from tests.network.alone import TOLERANCE, guess_of, polygon, respond, run_alone
@@ -29,6 +29,12 @@ FED = {
     **BASE,
     **{"f_n": 60.0, "turbines": 30.0, "x_eq": 0.8, "k_pll": 30.0, "k_ipll": 2.0, "p_llmax": 0.02},
     **{"p_rated": 1.5},
+}
+FED_LOW = {
+    **BASE,
+    **{"f_n": 60.0, "turbines": 30.0, "x_e": 0.8, "k_pll": 30.0, "k_ipll": 2.0, "p_llmax": 0.02},
+    **{"p_rated": 1.5, "t_eq": 0.03, "t_g": 0.02, "zerox": 0.4, "brkpt": 0.9, "lvpl1": 0.8, "v_olim": 1.05},
+    **{"k_hv": 0.7, "rrpwr": 2.0, "t_fltr": 0.05},
 }
 FED_CONTROL = {
     **VAR,
@@ -58,12 +64,14 @@ PARAMETERS = {
     | {"v_olim": 0.9, "i_olim": -0.6, "rrpwr": 3.0, "t_g": 0.3, "t_iq": 0.3, "iqrmax": 5.0, "iqrmin": -4.0},
     WT4E1: FULL_CONTROL | {"v_min": -0.7, "v_max": 0.6},
     WT3G1: FED | {"k_pll": 3.0},
+    WT3G2: FED_LOW | {"k_pll": 3.0, "v_olim": 0.9, "rrpwr": 3.0, "t_g": 0.3},
     WT3E1: FED_CONTROL | {"rp_max": 8.0, "rp_min": -8.0, "p_min": 0.1},
     WT3T1: TURBINE,
     WT3P1: PITCH | {"k_pp": 1.5, "theta_max": 1.2, "rate_max": 0.7, "p_set": 0.3},
 }
 ZERO = {
     WT4G1: ("t_fltr",),
+    WT3G2: ("t_fltr", "t_eq"),
     WT4E1: ("t_fv", "t_rv", "t_v", "t_p", "t_power", "k_f", "t_f", "k_ip", "k_iv"),
     WT3E1: ("t_fv", "t_rv", "t_v", "t_p", "t_power"),
 }
@@ -75,6 +83,8 @@ VARIANTS = {
         *({"k_qi": 0.0}, {"k_qi": 0.0, "vlt_flag": 0.0, "var_flag": 0.0}),
     ),
     WT3P1: ({"k_ic": 0.0},),
+    WT3G1: ({"k_pll": 0.0},),
+    WT3G2: ({"k_pll": 0.0}, {"t_g": 0.0, "rrpwr": 99.0}),
     WT3T1: ({"masses": 1.0, "v_w": 0.8},),
 }
 
@@ -217,6 +227,47 @@ def test_wt3g1_is_its_block_diagram():
         assert np.abs(own - other).max() < 5 * TOLERANCE
 
 
+def wt3g2(p, u, x):
+    i_p, e_q, v_lv, *loop = x
+    phasor = u.v_re + 1j * u.v_im
+    v, nominal = abs(phasor), 2 * np.pi * p["f_n"]
+    x_pll, theta = loop or (0.0, np.angle(phasor))
+    slip = p["k_pll"] * (phasor * np.exp(-1j * theta)).imag / nominal
+    active = i_p * polygon(v, (0.4, 0.0), (0.8, 1.0))
+    reactive = e_q / p["x_e"] - max(p["k_hv"] * (v - p["v_olim"]), 0.0)
+    i = (active - 1j * reactive) * np.exp(1j * theta) - phasor / (1j * p["x_e"])
+    power = phasor * np.conj(i)
+    i *= p["s_n"] / p["s_base"]
+    rate = (u.ip_cmd - i_p) / p["t_g"]
+    rate = min(rate, p["rrpwr"]) if i_p >= 0 else max(rate, -p["rrpwr"])
+    rates = (rate, (u.eq_cmd - e_q) / p["t_eq"], (v - v_lv) / p["t_fltr"])
+    turning = p["k_ipll"] * slip, nominal * clip(slip + x_pll, -p["p_llmax"], p["p_llmax"])
+    ceiling = polygon(v_lv, (p["zerox"], 0.0), (p["brkpt"], p["lvpl1"]))
+    limits = {0: (-np.inf, ceiling)} | ({3: (-p["p_llmax"], p["p_llmax"])} if loop else {})
+    return (*rates, *(turning if loop else ())), limits, (power.real, power.imag, i.real, i.imag, v_lv)
+
+
+@pytest.mark.parametrize("k_pll", [30.0, 0.0])
+def test_wt3g2_is_its_block_diagram(k_pll):
+    """A dip below 0.8 pu and a swell beyond v_olim, in angle as well; with the loop and without one."""
+    p = FED_LOW | {"k_pll": k_pll}
+    phasor = step(0.6 + 0.8j, (0.5013, 0.5 + 0.4j), (0.9017, 0.8 + 0.85j), (1.4013, 0.6 + 0.8j))
+    inputs = {
+        "v_re": step(0.6, *((t, phasor(t).real) for t in phasor.jumps)),
+        "v_im": step(0.8, *((t, phasor(t).imag) for t in phasor.jumps)),
+        "ip_cmd": step(0.6, (0.3013, 0.1), (1.7017, 0.75), (3.0013, -0.5)),
+        "eq_cmd": step(1.16, (0.7013, 1.3), (2.4013, 0.8)),
+    }
+    guess = guess_of(WT3G2, p, Terminal(0.6 + 0.8j, (0.6 - 0.2j) * (0.6 + 0.8j) * 0.64, {}))
+    found = run_alone(WT3G2, p, guess, inputs)
+    rest = (0.6, 1.16, 1.0, *((0.0, np.arctan2(0.8, 0.6)) if k_pll else ()))
+    expected = respond(wt3g2, p, rest, inputs)
+    ours = (found.p_e, found.q_e, found.i_re, found.i_im, found.v_lv)
+    for own, other in zip(ours, expected.T, strict=True):
+        assert np.abs(own - other).max() < 10 * TOLERANCE
+    assert found.i_p.max() <= 0.8 + 1e-9
+
+
 def wt3e1(p, u, x):
     x_e, omega_ref, x_t, p_ord = x[6:]
     base = p["on_line"] * p["turbines"] * p["p_rated"] / p["s_n"]
@@ -351,6 +402,13 @@ PLANTS = {
         for var, vlt in ((1, 1), (0, 2), (-1, 0))
     },
     "WT3 with a turbine": WT3.format(var=1, vlt=1, eq="-0.5 0.4") + TURNING.format(damp=0, frac=0.9),
+    # The values of InterPSS' record; ZX of `raw_text` is 0.2 pu.
+    "WT3G2": WT3.format(var=1, vlt=1, eq="-0.5 0.4").replace(
+        "'WT3G1' 1 67 0.8 30 0 0.1 1.5", "'WT3G2' 1 50 .018 .023 20 .55 .12 2 .48 .88 1.15 1.18 2.1 4.7 .025"
+    ),
+    "WT3, KQI and KPLL 0": WT3.format(var=0, vlt=0, eq="0 0.4")
+    .replace("0.8 30 0", "0.8 0 0")
+    .replace("0.45 -0.45 5 0.05", "0.45 -0.45 5 0"),
     "WT3, one mass, damped": WT3.format(var=1, vlt=1, eq="-0.5 0.4") + TURNING.format(damp=0.5, frac=0),
 }
 
