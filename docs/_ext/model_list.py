@@ -18,6 +18,7 @@ from psmr.files.psse.dyr_relays import RECORDS as RELAYS
 from psmr.files.psse.dyr_static_var import RECORDS as SYSTEMS
 from psmr.files.psse.load_layout import COMPONENTS as LOADS
 from psmr.files.psse.load_layout import RECORDS as LOAD_RECORDS
+from psmr.files.psse.load_layout import SCOPES
 
 HEADS = ("model", "what it is", "PSS/E record", "states", "switches", "limits of the record")
 
@@ -49,7 +50,8 @@ def records() -> dict[type[Component], list[str]]:
 
 def count() -> int:
     """Return the number of kinds of PSS/E record, those of loads once for all whom they are for."""
-    return len({*MODELS} - {*ALIASES}) + len(LOADS) + len(RELAYS) + len(SYSTEMS)
+    relays = {model[:-2] if model[-2:] in SCOPES else model for model in RELAYS}
+    return len({*MODELS} - {*ALIASES}) + len(LOADS) + len(relays) + len(SYSTEMS)
 
 
 def options(kind: type[Component]) -> list[str]:

@@ -52,6 +52,38 @@ def test_voltage_of_another_bus(read):
     assert row.bus == 103
 
 
+STAGE = "59.3 0.1 0.05 0 0 0 0 0 0 0.08"
+WIDE = {
+    # In the case both loads of bus 103 and that of bus 102 are in area 1 and zone 1, and of owner 1.
+    f"1 'LDSHAR' '*' {STAGE} /": {"load102": 102, "load103": 103, "load103-2": 103},
+    f"1 'LDSHZN' '2' {STAGE} /": {"load103-2": 103},
+    f"1 'LDSHOW' 1 {STAGE} /": {"load102": 102, "load103": 103},
+    f"0 'LDSHAL' '*' {STAGE} /": {"load102": 102, "load103": 103, "load103-2": 103},
+    "1 'LVSHAR' '*' 0 0.9 0.2 0.3 0 0 0 0 0 0 0.05 /": {"load102": 102, "load103": 103, "load103-2": 103},
+}
+
+
+@pytest.mark.parametrize("record", WIDE)
+def test_a_record_for_many_loads_is_a_relay_at_each(read, record):
+    assert {row.acts_on: row.bus for row in read(record).relays} == WIDE[record]
+
+
+def test_of_records_for_one_load_the_nearer_counts(read):
+    """One of the bus goes before one of the area, whatever their order; under-voltage is another relay."""
+    area, own = f"1 'LDSHAR' '*' {STAGE} /", f"103 'LDSHBL' '2' {STAGE.replace('59.3', '58.5')} /"
+    voltage = "1 'LVSHAR' '2' 0 0.9 0.2 0.3 0 0 0 0 0 0 0.05 /"
+    for records in ((area, own, voltage), (voltage, own, area)):
+        rows = read("\n".join(records)).relays
+        sets = sorted((row.acts_on, row.device.parameters["set_1"]) for row in rows)
+        assert sets == [("load102", 59.3), ("load103", 59.3), ("load103-2", 0.9), ("load103-2", 58.5)]
+
+
+def test_a_record_for_an_area_without_loads_is_left_out(read):
+    words = r"LDSHAR: there is no load '\*' in area 7 in the RAW file \(there: none\); left out"
+    with pytest.warns(PsmrWarning, match=words):
+        assert read(f"7 'LDSHAR' '*' {STAGE} /").relays == ()
+
+
 def test_any_number_of_stages(read):
     (row,) = read(
         "103 'UFLSBL' '1' 0.04 0.06 49.2 0.1 0.05 49.0 0.2 0.06 48.8 0.3 0.07 48.6 0.4 0.1 /"
@@ -121,6 +153,7 @@ def test_what_is_wrong_is_refused(read, records, message):
     ("record", "message"),
     [
         ("1 'VTGDCAT' 102 102 '1' 0.5 1.2 1 0.05 /", "psmr has no model 'VTGDCAT': it disconnects a bus"),
+        ("102 'WT4E2' 1 1 2 3 4 /", "no model 'WT4E2': it has eleven values more than WT4E1, and no public"),
         ("102 'COMPCC' 1 1 2 3 4 /", "no model 'COMPCC': it compensates for a second machine as well"),
     ],
 )

@@ -204,10 +204,15 @@ def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     return made
 
 
-def no_load(ident: str, bus: int, there: Sequence[LoadUnit]) -> str:
-    """Return the words on a load that is not at a bus of the RAW file, with those that are."""
-    known = ", ".join(repr(unit.ident) for unit in there) or "none"
-    return f"there is no load {ident!r} at bus {bus} in the RAW file (at this bus: {known})"
+WHOSE = {"BL": "at bus", "OW": "of owner", "ZN": "in zone", "AR": "in area"}
+
+
+def no_load(ident: str, number: int, there: Sequence[LoadUnit], scope: str = "BL") -> str:
+    """Return the words on a load that a bus, owner, zone or area has not in the RAW file."""
+    whose = f"{WHOSE[scope]} {number} " if scope in WHOSE else ""
+    known = ", ".join(dict.fromkeys(repr(unit.ident) for unit in there)) or "none"
+    here = "at this bus" if scope == "BL" else "there"
+    return f"there is no load {ident!r} {whose}in the RAW file ({here}: {known})"
 
 
 def leave_out(entry: Entry, what: str) -> None:

@@ -12,10 +12,13 @@ FRQTPAT  instance, model, bus, bus and machine             FL FU TP TB
 VTGTPAT  instance, model, bus, bus and machine             VL VU TP TB
 ======== ================================================= =============================================
 
-DISTR1 and TIOCR1, relays of branches, are in `psmr.files.psse.dyr_branch_relays`. Times are in s, frequencies
-in Hz, fractions parts of the load. Sources: Siemens PTI, PSS/E Model Library; for
-the order of the values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, VTGTPAT), and for
-UFLSBL that of STEPS, whose model it is.
+LDSH, LDS3 and LVSH have the forms of load records: LDSHBL for one load of a bus, LDSHOW, LDSHZN and LDSHAR
+for the loads of an owner, a zone, an area, LDSHAL for all. Each of these loads has a relay of its own, at its
+bus; where several are for one load, the nearer goes before the other. DISTR1 and TIOCR1, relays of branches,
+are in `psmr.files.psse.dyr_branch_relays`. Times are in s, frequencies in Hz, fractions parts of the load.
+Sources: Siemens PTI, PSS/E Model Library and Program Operation Manual, load relays; for the order of the
+values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, VTGTPAT), and for UFLSBL that of STEPS,
+whose model it is.
 """
 
 from __future__ import annotations
@@ -23,10 +26,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, Mistakes
 from psmr.devices.protection import STAGES
 from psmr.files.psse.dyr_branch_relays import KINDS, branch_relays
 from psmr.files.psse.dyr_loads import LoadUnit, leave_out, no_load, numbers
+from psmr.files.psse.load_layout import SCOPES
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
 
@@ -37,9 +41,14 @@ if TYPE_CHECKING:
 Values = dict[str, float]
 
 
+def _forms(*families: str) -> tuple[str, ...]:
+    """Return the names of the records of relays that shed load, for whomever they are."""
+    return tuple(f"{family}{scope}" for family in families for scope in SCOPES)
+
+
 RECORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("LDSHBL", "LDS3BL", "UFLSBL"), ("UnderFrequencyShedding",)),
-    "LVSHBL": ("UnderVoltageShedding",),
+    **dict.fromkeys((*_forms("LDSH", "LDS3"), "UFLSBL"), ("UnderFrequencyShedding",)),
+    **dict.fromkeys(_forms("LVSH"), ("UnderVoltageShedding",)),
     **dict.fromkeys(("FRQTPAT", "FRQTPA"), ("FrequencyTrip",)),
     **dict.fromkeys(("VTGTPAT", "VTGTPA"), ("VoltageTrip",)),
     **KINDS,
@@ -48,13 +57,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
 
 
 class RelayRecords:
-    """The relay records of a DYR file and the relays that they are.
-
-    Attributes
-    ----------
-    rows
-        The relays so far.
-    """
+    """The relay records of a DYR file, gathered, and the relays that they are (`settled`)."""
 
     def __init__(
         self,
@@ -67,26 +70,36 @@ class RelayRecords:
         self.loads, self.units, self.branches, self.frequency_hz = loads, units, branches, frequency_hz
         self.buses = frozenset(buses)
         self.rows: list[RelayRow] = []
+        self._sheds: dict[tuple[str, str], list[tuple[int, Entry, int, Values]]] = {}
 
     def takers(self) -> dict[str, Callable[[Entry], None]]:
         """Return what takes the records of each model."""
         return {
-            "LDSHBL": self._ldshbl,
-            "LDS3BL": self._lds3bl,
-            "LVSHBL": self._lvshbl,
+            **dict.fromkeys(_forms("LDSH"), self._ldsh),
+            **dict.fromkeys(_forms("LDS3"), self._lds3),
+            **dict.fromkeys(_forms("LVSH"), self._lvsh),
             "UFLSBL": self._uflsbl,
             **dict.fromkeys(("FRQTPAT", "FRQTPA"), self._frqtpa),
             **dict.fromkeys(("VTGTPAT", "VTGTPA"), self._vtgtpa),
             **dict.fromkeys(KINDS, self._of_branch),
         }
 
-    def _ldshbl(self, entry: Entry) -> None:
+    def settled(self, mistakes: Mistakes) -> list[RelayRow]:
+        """Return all relays, of those that shed a load the nearest; `mistakes` collects what is wrong."""
+        for (_, row), found in self._sheds.items():
+            nearest = min(rank for rank, *_ in found)
+            for rank, entry, bus, given in found:
+                if rank == nearest:
+                    mistakes.attempt(self._add, entry, f"shed-{row}", bus, row, given)
+        return self.rows
+
+    def _ldsh(self, entry: Entry) -> None:
         names = [f"{name}{k}" for k in (1, 2, 3) for name in ("f", "t", "frac")]
         given = numbers(entry, [*names, "TB"])
         stages = [(given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
         self._shedding(entry, stages)
 
-    def _lds3bl(self, entry: Entry) -> None:
+    def _lds3(self, entry: Entry) -> None:
         names = [f"{name}{k}" for k in range(1, 6) for name in ("f", "t", "tb", "frac")]
         given = numbers(entry, ["GBUS", "-GID", "SC", *names, "TTB"])
         for name in ("GBUS", "SC"):
@@ -98,7 +111,7 @@ class RelayRecords:
         stages = [tuple(given[f"{name}{k}"] for name in ("f", "t", "tb", "frac")) for k in range(1, 6)]
         self._shedding(entry, stages)
 
-    def _lvshbl(self, entry: Entry) -> None:
+    def _lvsh(self, entry: Entry) -> None:
         names = [f"{name}{k}" for k in (1, 2, 3) for name in ("v", "t", "frac")]
         given = numbers(entry, ["JBUS", *names, "TB"])
         stages = [(given[f"v{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
@@ -129,13 +142,13 @@ class RelayRecords:
         bus: int = 0,
         own: Mapping[str, float] | None = None,
     ) -> None:
-        """Add the relay of a load, one for each row of the load."""
-        head = entry.head()
-        number, ident = head.bus("bus"), name_part(head.text("id", "1"))
-        of = [unit for unit in self.loads if unit.bus == number]
-        mine = [row for unit in of if unit.ident == ident for row in unit.rows]
-        if not any(unit.ident == ident for unit in of):
-            leave_out(entry, no_load(ident, number, of))
+        """Keep the relay of each load that a record is for, one for each row of the load."""
+        head, family, scope = entry.head(), entry.model[:-2], entry.model[-2:]
+        number, ident = head.whole("bus"), name_part(head.text("id", "1"))
+        of = [unit for unit in self.loads if unit.belongs(scope, number)]
+        mine = [unit for unit in of if "*" in ident or unit.ident == ident]
+        if not mine:
+            leave_out(entry, no_load(ident, number, of, scope))
             return
         given: Values = dict(own or {})
         used = [stage for stage in stages if stage[0]]
@@ -144,8 +157,11 @@ class RelayRecords:
             return
         for k, (level, pickup, breaker, part) in enumerate(used, start=1):
             given |= {f"set_{k}": level, f"pickup_{k}": pickup, f"breaker_{k}": breaker, f"shed_{k}": part}
-        for row in mine:
-            self._add(entry, f"shed-{row}", bus or number, row, given)
+        rank = SCOPES.index(scope)
+        for unit in mine:
+            for row in unit.rows:
+                found = self._sheds.setdefault((family, row), [])
+                found.append((rank, entry, bus or unit.bus, given))
 
     def _trip(self, entry: Entry, letter: str) -> None:
         """Add the relay of a generator; one that is out of service has none."""

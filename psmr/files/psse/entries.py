@@ -34,6 +34,8 @@ parser of GENTPJ1; for REGFMA1 its public user-written model for PSS/E 33 to 35.
 _OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip one generator"
 BESIDE = {
     **dict.fromkeys(("FRQDCAT", "FRQDCA", "VTGDCAT", "VTGDCA"), _OF_A_BUS),
+    "WT4E2": "has eleven values more than WT4E1, and no public text says what they are",
+    "WT4G2": "has the nine values of WT4G1, and no public text says in what it differs",
     "COMPCC": "compensates for a second machine as well; COMP and IEEEVC for one",
 }
 """What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""

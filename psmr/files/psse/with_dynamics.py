@@ -55,6 +55,6 @@ def with_dynamics(
     return rows | {
         "generators": generators,
         "loads": of_loads.applied(rows["loads"]),
-        "relays": relays.rows + of_loads.relays,
+        "relays": relays.settled(mistakes) + of_loads.relays,
         "shunts": systems.applied(rows["shunts"]),
     }
