@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import linecache
 import sys
@@ -166,6 +167,15 @@ def _installed(name: str, folders: tuple[Path, ...], where: str) -> ModuleType:
         f"{where}: modules: there is no {name}.py in {listed}{nearest(name, there)}, and no installed module"
         f" {name}; put the file there"
     )
+
+
+def is_installed(name: str) -> bool:
+    """Return whether Python finds a module without `load_modules`: one that is installed, or imported."""
+    first = name.partition(".")[0]
+    there = sys.modules.get(first)
+    if there is not None:
+        return not hasattr(there, _DIGEST)
+    return importlib.machinery.PathFinder.find_spec(first) is not None
 
 
 def _found(name: str, folders: tuple[Path, ...]) -> Path | None:

@@ -1,14 +1,17 @@
 """Modules that a file of somebody else's names are imported where the reader allows it, and nowhere else."""
 
+import json
 import shutil
 import sys
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import psmr
 from psmr.cli import main
-from psmr.errors import CaseError, InputError, StudyError
+from psmr.errors import CaseError, InputError, PsmrWarning, StudyError
 from tests.study.test_own_modules import COMPONENT, STUDY, folder  # noqa: F401  (a fixture)
 
 RUN = "from pathlib import Path\n\nPath(__file__).with_name('it-ran').touch()\n"
@@ -202,3 +205,36 @@ def test_the_page_finds_modules_beside_its_study(strangers, monkeypatch):
     served = psmr.view(strangers / "study.toml", show=False, allow_code=True)
     served.stop()
     assert served.bench.study.recipe.kind == "Theta"
+
+
+def test_a_saved_run_does_not_choose_among_modules(strangers, monkeypatch):
+    """The file says where mine.py was; one that is installed is not looked for there."""
+    assert main(["run", "study.toml", "--allow-code", "-o", "out", "--save"]) == 0
+    ran(strangers)
+    sys.modules.pop("mine")
+    sys.path[:] = [place for place in sys.path if Path(place) != strangers]
+    (strangers / "site").mkdir()
+    (strangers / "site" / "mine.py").write_text(COMPONENT)
+    monkeypatch.syspath_prepend(strangers / "site")
+    (strangers / "elsewhere").mkdir()
+    monkeypatch.chdir(strangers / "elsewhere")
+    with pytest.warns(PsmrWarning, match="mine is not as it was when the run was saved"):
+        psmr.load_run("../out/run.psmr", modules=("mine",))
+    assert not ran(strangers)
+    assert sys.modules["mine"].__file__ == str(strangers / "site" / "mine.py")
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "\0", "", "/", 3, None, "//host/share/mine.py"])
+def test_where_a_module_was_may_be_any_text(strangers, file):
+    assert main(["run", "study.toml", "--allow-code", "-o", "out", "--save"]) == 0
+    (strangers / "mine.py").rename(strangers / "out" / "mine.py")
+    sys.modules.pop("mine")
+    with zipfile.ZipFile("out/run.psmr") as old, zipfile.ZipFile("out/other.psmr", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "head.json":
+                head = json.loads(content) | {"modules": {"mine": {"file": file, "digest": ""}}}
+                content = json.dumps(head).encode()
+            new.writestr(name, content)
+    with pytest.warns(PsmrWarning, match="mine is not as it was"):
+        assert psmr.load_run("out/other.psmr", allow_code=True).t[-1] == 0.5

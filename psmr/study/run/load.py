@@ -19,7 +19,7 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.base.files import unreadable
-from psmr.base.modules import load_modules, source_of
+from psmr.base.modules import is_installed, load_modules, source_of
 from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.files.text import require_file
 from psmr.study.detectors.finding import Stop
@@ -39,7 +39,8 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = (), allow_co
         The file.
     modules
         Names of modules of your own whose components, events or schemes the run has. They are imported: from
-        the run's folder, the current one or that where they were as it was saved, or as they are installed.
+        the run's folder or the current one, as they are installed, or else from where they were as it was
+        saved.
     allow_code
         Whether all the modules are imported that the file names, in the same way, which runs them: for files
         and modules whose authors you trust.
@@ -97,9 +98,9 @@ def _import(place: Path, modules: tuple[str, ...], known: dict[str, Any]) -> Non
     for name in modules:
         then = known.get(name)
         then = then if isinstance(then, dict) else {}
-        file = Path(str(then.get("file", "")))
-        home = file.parents[1] if file.name == "__init__.py" else file.parent
-        load_modules((name,), (place.parent, Path(), home), str(place), allowed=True)
+        # The folder is whatever the file says: a module that is installed is not looked for there.
+        homes = () if is_installed(name) else (_home(str(then.get("file", ""))),)
+        load_modules((name,), (place.parent, Path(), *homes), str(place), allowed=True)
         if then and source_of(name).get("digest") != then.get("digest"):
             warnings.warn(
                 f"{place}: {name} is not as it was when the run was saved; its points are as they were, what"
@@ -107,6 +108,12 @@ def _import(place: Path, modules: tuple[str, ...], known: dict[str, Any]) -> Non
                 PsmrWarning,
                 stacklevel=3,
             )
+
+
+def _home(file: str) -> Path:
+    """Return the folder in which a module was, by its file."""
+    path = Path(file.replace("\0", ""))
+    return path.parent.parent if path.name == "__init__.py" else path.parent
 
 
 @contextmanager
