@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import psmr
@@ -109,3 +110,47 @@ def test_a_unit_trips_with_its_transformer(system):
 def test_parts_that_cannot_be_are_named(fields, words):
     with pytest.raises(EventError, match=words):
         psmr.GeneratorTrip("G2", 0.1, **fields)
+
+
+LATER = psmr.LoadRamp(5, 0.9, 1.1, 0.5)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [psmr.LoadRamp(5, 0.1, 0.8, 1.5)],
+        [psmr.LoadRamp(5, 0.1, 0.8, 1.5), LATER],
+        [psmr.LoadTrip(5, 0.2, 0.5, reconnect=1.0), psmr.LoadTrip(5, 0.7, 0.2)],
+        [psmr.LoadTrip(5, 0.2, 0.5, reconnect=0.6), psmr.LoadRamp(5, 0.1, 0.8, 1.5), LATER],
+        [psmr.SetPoint("AVR1", "v_ref", 1.05, 0.8), psmr.LoadRamp("*", 0.1, 0.8, 1.2)],
+    ],
+)
+@pytest.mark.parametrize("reconnect", [None, 0.35, 0.75])
+def test_a_part_that_trips_on_a_condition_is_as_one_that_trips_then(system, others, reconnect):
+    """What ramps or returns goes on with the part that is left; it came back whole at its next instant."""
+    trip = psmr.LoadTrip(5, 0.0, 0.4, reconnect)
+    waiting = psmr.When("bus8.v < 0.8", trip)
+    fault = psmr.Fault(8, 0.3, 0.35)
+    run = psmr.simulate(system, TM, 1.4, [waiting, fault, *others], certify=False)
+    at = next(t for t, words in run.instants if "bus8.v" in words)
+    timed = replace(trip, start=at, reconnect=None if reconnect is None else at + reconnect)
+    known = psmr.simulate(system, TM, 1.4, [timed, fault, *others], certify=False)
+    times = 0.0025 + 0.01 * np.arange(139)
+    signals = ["load*.p", "bus5.v", "G1.omega"]
+    assert run.at(times, signals).to_numpy() == pytest.approx(known.at(times, signals).to_numpy(), abs=1e-6)
+
+
+def test_parts_of_a_load_that_trip_on_two_conditions_come_back_apart(system):
+    events = [
+        psmr.When("bus8.v < 0.8", psmr.LoadTrip(5, 0.0, 0.4, reconnect=0.5)),
+        psmr.When("bus8.v < 0.7", psmr.LoadTrip(5, 0.2, 0.5, reconnect=0.9)),
+        psmr.When("bus8.v < 0.6", psmr.LoadRamp(5, 0.3, 0.4, 2.0, factor_q=1.0)),
+        psmr.Fault(8, 0.1, 0.15),
+    ]
+    run = psmr.simulate(system, TM, 1.4, events, certify=False)
+    p = system.parameter("load5", "p")
+    expected = {0.2: 0.6, 0.35: 0.3, 0.55: 0.6, 0.7: 1.0, 1.2: 2.0}
+    for t, part in expected.items():
+        span = [span for span in run.spans if span.t <= t][-1]
+        group, row, column = run.system.parameter_place("load5", "p")
+        assert span.parameters_at(t)[group][row, column] == pytest.approx(part * p), t

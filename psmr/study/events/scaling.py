@@ -44,18 +44,26 @@ def scaled_names(device: Device) -> tuple[str, ...]:
     return tuple(name for name in names if name in device.parameters)
 
 
-def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
-    """Yield plain changes of the values that hold, for (change, its event) pairs in order of time.
+class Connected:
+    """What is connected of devices as events trip parts of them and bring them back, and their whole data.
 
-    Synchronisations stay as they are.
+    Parameters
+    ----------
+    system
+        The system before any of them.
     """
-    names: dict[str, tuple[str, ...]] = {}
-    values: dict[tuple[str, str], float | Course] = {}
-    parts: dict[str, dict[int, float]] = {}
-    for change, event in changes:
-        if isinstance(change, Synchronisation):
-            yield change
-            continue
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._values: dict[tuple[str, str], float | Course] = {}
+        self._parts: dict[str, dict[int, float]] = {}
+
+    def plain(self, change: Change, event: int) -> Change:
+        """Return a change of an event, the next in order of time, with the values that hold.
+
+        `event` tells the events apart that trip parts.
+        """
         touched: dict[tuple[str, str], float | Course] = {}
         if not change.parts:
             touched |= {(device, name): value for device, name, value in change.parameters}
@@ -63,13 +71,33 @@ def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterat
             device, _, name = full.rpartition(".")
             touched[device, name] = course
         for device, part in change.parts:
-            parts.setdefault(device, {})[id(event)] = part
-            names[device] = scaled_names(system.device(device))
-            for name in names[device]:
-                value = values.get((device, name), system.parameter(device, name))
+            self._parts.setdefault(device, {})[event] = part
+            self._names[device] = scaled_names(self._system.device(device))
+            for name in self._names[device]:
+                value = self._values.get((device, name), self._system.parameter(device, name))
                 touched.setdefault((device, name), value)
-        values |= touched
-        yield _plain(change, touched, {d: math.prod(left.values()) for d, left in parts.items()}, names)
+        self._values |= touched
+        return _plain(
+            change, touched, {d: math.prod(left.values()) for d, left in self._parts.items()}, self._names
+        )
+
+    def whole(self, system: System, t: float) -> System:
+        """Return a system of t in s with the data of the wholes, where parts of devices are tripped."""
+        return system.with_values(
+            (device, name, float(value.at(t)) if isinstance(value, Course) else value)
+            for (device, name), value in self._values.items()
+            if name in self._names.get(device, ())
+        )
+
+
+def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
+    """Yield plain changes of the values that hold, for (change, its event) pairs in order of time.
+
+    Synchronisations stay as they are.
+    """
+    connected = Connected(system)
+    for change, event in changes:
+        yield change if isinstance(change, Synchronisation) else connected.plain(change, id(event))
 
 
 def _plain(

@@ -17,11 +17,12 @@ from psmr.network.dynamic.switching import dynamic_elements, with_switched_curre
 from psmr.network.sequence.equivalents import unbalanced_place
 from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
-from psmr.study.events.scaling import resolved
+from psmr.study.events.scaling import Connected
 from psmr.study.events.schedule import refuse_conditional_trips, schedule, with_event_devices
-from psmr.study.events.synchronisation import refuse_impossible
+from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
 from psmr.study.events.when import When
 from psmr.study.record.values import values_of_devices
+from psmr.study.run.synchronism_check import SynchronismCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Waiting:
     when: When
     place: int
     signals: Signals
+    connected: Connected
     scheduled: tuple[Change, ...] = ()
 
     @property
@@ -49,8 +51,7 @@ class Waiting:
         t = float(w[-1])
         try:
             now = replace(self.system, parameters=span.parameters_at(t), w0=w.copy())
-            plain = resolved(now, ((change, self.when) for change in self.when.at(t).changes(now)))
-            found = tuple(with_switched_currents(now, change) for change in plain)
+            found = self.when.at(t).changes(self.connected.whole(now, t))
             _refuse_second_unbalance(now, found, [c for c in (*self.scheduled, *ahead) if c.t > t])
         except EventError as error:
             return caused([self.when.not_done(t, error)], self.place)
@@ -73,6 +74,33 @@ class Waiting:
             system, self.signals, spans, [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
         )
         return np.asarray(found[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Says what a change is that depends on the run up to it; see `psmr.integrate.run.actions.Actions`.
+
+    Attributes
+    ----------
+    system, events
+        The system of the run at its start, and its list of events.
+    connected
+        What is connected, as events on conditions have left it.
+    """
+
+    system: System
+    events: Sequence[Event]
+    connected: Connected
+
+    def __call__(self, change: Change, w: Reals, span: Span) -> Change:
+        """Return the change with the values that hold at the point w of a span."""
+        change = SynchronismCheck(self.system)(change, w, span)
+        event = change.causes[0].event
+        plain = self.connected.plain(change, event)
+        if not isinstance(self.events[event], When):
+            return plain
+        now = replace(self.system, parameters=span.parameters_at(float(w[-1])), w0=w.copy())
+        return with_switched_currents(now, plain)
 
 
 def _refuse_second_unbalance(system: System, found: Sequence[Change], others: Sequence[Change]) -> None:
@@ -115,8 +143,8 @@ def unbalances(system: System, change: Change) -> bool:
     )
 
 
-def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
-    """Return the events that wait for a condition.
+def waiting(system: System, events: Iterable[Event], connected: Connected) -> list[Waiting]:
+    """Return the events that wait for a condition; `connected` is what they leave of devices.
 
     Raises
     ------
@@ -136,7 +164,7 @@ def waiting(system: System, events: Iterable[Event]) -> list[Waiting]:
             refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
             refusal.event = event
             raise refusal from error
-        found.append(Waiting(system, event, place, signals))
+        found.append(Waiting(system, event, place, signals, connected))
     return found
 
 
@@ -162,11 +190,22 @@ class Planned(NamedTuple):
         Events that wait for a condition.
     possible
         The changes that these may make.
+    found
+        Says what a change is that depends on the run up to it.
     """
 
     scheduled: tuple[Change, ...]
     conditional: list[Waiting]
     possible: list[Change]
+    found: Found
+
+    def found_in_the_run(self, change: Change) -> bool:
+        """Return whether what a scheduled change is depends on what the run has come to by then.
+
+        A plant that returns does, and what sets data of a device of which a part may trip on a condition.
+        """
+        tripping = {device for other in self.possible for device, _ in other.parts}
+        return isinstance(change, Synchronisation) or any(d in tripping for d, _, _ in change.set_over_time())
 
 
 def planned(system: System, events: Sequence[Event], t_end: float) -> Planned:
@@ -178,9 +217,11 @@ def planned(system: System, events: Sequence[Event], t_end: float) -> Planned:
         For an event that cannot be, with the event.
     """
     system = with_event_devices(system, events)
-    conditional, scheduled = waiting(system, events), schedule(system, events, t_end)
+    connected = Connected(system)
+    conditional, scheduled = waiting(system, events, connected), schedule(system, events, t_end)
     possible = [(each.when, change) for each in conditional for change in each.when.at(0.0).changes(system)]
     refuse_conditional_trips(scheduled, possible)
     _refuse_lasting_unbalances(system, scheduled, possible)
     conditional = [replace(each, scheduled=scheduled) for each in conditional]
-    return Planned(scheduled, conditional, [change for _, change in possible])
+    changes = [change for _, change in possible]
+    return Planned(scheduled, conditional, changes, Found(system, events, connected))

@@ -44,7 +44,6 @@ from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
 from psmr.study.run.planned import planned, unbalances
-from psmr.study.run.synchronism_check import SynchronismCheck
 
 Following = Callable[[System, Collection[str]], Values]
 
@@ -212,9 +211,9 @@ def set_up(
     before, system = system, with_event_devices(system, events)
     if system is not before:
         scheme, start = _widened(scheme, system), _extended(start, system, before)
-    scheduled, conditional, possible = planned(system, events, t_end)
-    changes = tuple(change for change in scheduled if not isinstance(change, Synchronisation))
-    returns = [change for change in scheduled if isinstance(change, Synchronisation)]
+    plan = planned(system, events, t_end)
+    possible = plan.possible
+    changes = tuple(change for change in plan.scheduled if not isinstance(change, Synchronisation))
     if unequal := unbalance_beside_phasors(system, changes):
         warnings.warn(unequal, PsmrWarning, stacklevel=3)
     if outside := events_outside(system, changes):
@@ -244,15 +243,15 @@ def set_up(
     respond: Following | None = dependent_admittances if unbalanced or opening or along else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
-    lost_with, found = partial(_lost_with, system), SynchronismCheck(system)
-    actions = Actions(system, lost_with, respond, conditional, returns, found) or None
+    ahead = [change for change in plan.scheduled if plan.found_in_the_run(change) and change.t < end]
+    actions = Actions(system, partial(_lost_with, system), respond, plan.conditional, ahead, plan.found)
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
     detectors = Detectors.of(system, criteria, end)
     samples = Samples(system)
     while_it_goes = () if wanted is None else (*detectors.all, samples)
     late = LateInputs(system, scheme.delay_degree) if system.delays and wanted is not None else None
-    detection = Detection(system, while_it_goes, monitors, islanding and actions is not None, late)
+    detection = Detection(system, while_it_goes, monitors, islanding and bool(actions), late)
     recording = None
     if wanted is not None:
         recording = Recording(system, wanted, detection, samples, scheme)
@@ -264,8 +263,8 @@ def set_up(
         cut_off=cut_off,
         start=start,
         events=events,
-        changes=changes,
-        actions=actions,
+        changes=tuple(change for change in changes if not plan.found_in_the_run(change)),
+        actions=actions or None,
         criteria=criteria,
         detectors=detectors,
         detection=detection,
