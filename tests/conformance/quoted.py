@@ -1,8 +1,8 @@
 """Single rows of PSS/E's traces of OpenIPSL's verification, and how far psmr is from each.
 
-The traces (ALSETLab/NYPAModelTransformation, `CSVVerification/PSSE`) have no licence and are not kept here; a
-row is a quotation. Nearly all are the last of a trace, 8 to 9.5 s after the event: phase, damping and the
-state that is left. PSS/E's steps are 5e-5 s around an event and 1 to 5 ms later.
+The traces (ALSETLab/NYPAModelTransformation, `CSVVerification/PSSE` and an older `WorkingDir`) have no
+licence and are not kept here; a row is a quotation. Nearly all are the last of a trace, 8 to 9.5 s after the
+event: phase, damping and the state that is left. PSS/E's steps are 5e-5 s around an event, 1 to 5 ms later.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ load SCRX 9.5009 9.38928 0.399751 1.87445 -9.38254e-06 0.995522 0.940337 0.95303
 load SEXS 9.5009 9.3859 0.399783 1.87337 -9.25608e-06 0.995538 0.940349 0.953039 0.944986
 load URST5T 9.5009 18.0406 0.399958 1.49823 1.03652e-05 0.917906 0.890943 0.91953 0.903375
 load PSS2A 9.5009 10.7386 0.400536 -0.000161886 -2.0272e-05 0.984506 0.933385 0.948338 0.939136
+load PSS2A-VOS1 9.5009 10.7271 0.400423 -0.000116123 -2.0582e-05 0.984561 0.933416 0.948356 0.93916
 load IEEEST 9.5009 10.739 0.400537 4.16436e-07 -2.02925e-05 0.984502 0.933383 0.948337 0.939134
 load GGOV1 9.5009 13.4671 0.400712 0.402691 1.25324e-05 0.91735 0.890616 0.919328 0.903111
 load HYGOV 9.5009 -3.66591 0.335883 0.392829 -0.000616527 0.993064 0.936292 0.948646 0.940532
@@ -75,6 +76,19 @@ reference IEEET2 9.5009 31.6896 0.400073 1.60079 -3.93419e-05 1.02013 1.004 1.00
 reference IEEEX1 9.5009 31.5682 0.400006 1.5292 -1.18105e-07 1.01963 1.0037 1.00779 1.00573
 reference SCRX 9.5009 31.4503 0.400011 1.53775 -5.85205e-08 1.01926 1.00348 1.00765 1.00555
 reference ST5B 9.5009 31.5831 0.399989 1.52841 -2.01207e-07 1.01951 1.00363 1.00775 1.00567
+fault GENCLS 8.00065 -1.45925 0.149581 - -0.00239417 1.00355 0.993846 1.00019 0.996865
+fault ESAC1A 7.99965 36.9239 0.398544 1.3797 -2.56647e-05 0.984313 0.982647 0.993773 0.988198
+fault PSS2A-VOS1 8.00065 32.7993 0.399506 0.000134361 1.90251e-05 1.01021 0.998083 1.00405 1.00106
+fault PSS2B 8.00065 32.801 0.399406 -1.28103e-05 2.09668e-05 1.01017 0.998059 1.00404 1.00104
+fault IEEEG1 8.00065 28.9523 0.402033 0.399649 -9.87691e-06 0.999978 0.991967 0.999986 0.995964
+load GENSAL 9.5009 21.6889 0.395726 - -6.13953e-05 0.893956 0.875419 0.90887 0.890212
+load ST5B 9.5009 9.34023 0.399802 1.87174 -8.77413e-06 0.997788 0.941774 0.954005 0.946186
+load PSS2B 9.5009 10.7065 0.400501 -3.09048e-05 -2.05603e-05 0.984782 0.933559 0.948455 0.939281
+load GAST 9.5009 5.39331 0.398824 0.400028 -4.03534e-05 0.999362 0.942735 0.954632 0.94698
+load IEEEG1 9.5009 5.52004 0.401344 0.401063 2.47558e-05 0.999384 0.942839 0.954765 0.947107
+reference ESAC1A 9.5009 31.688 0.40001 1.52569 -6.19152e-07 1.01879 1.0032 1.00746 1.00532
+reference ESST1A 9.5009 31.9697 0.399989 1.52523 -6.45073e-06 1.01707 1.00217 1.00678 1.00446
+reference URST5T 9.5009 33.9303 0.399999 1.44854 -1.15507e-07 1.00258 0.993533 1.00103 0.997267
 """
 """Event, model, and time since the event in s by PSS/E's whole steps; then the angle of the rotor in degrees,
 the machine's power in pu, what the model puts out (field voltage, mechanical power or stabilising signal, -
@@ -82,7 +96,15 @@ for a machine alone), the deviation of the speed in pu and the voltages at buses
 
 SHIFT = "PSS/E's step: {} %; the rest as if its time were half a step further on"
 
+OLDER = "not explained: of an older folder, whose records are not all those of the scripts"
+
 CAUSES = {
+    ("fault", "GENCLS"): SHIFT.format(40),
+    ("fault", "PSS2B"): OLDER,
+    ("load", "PSS2B"): OLDER,
+    ("load", "GAST"): OLDER,
+    ("load", "IEEEG1"): OLDER,
+    ("reference", "ESST1A"): OLDER,
     ("fault", "SCRX"): SHIFT.format(6),
     ("fault", "IEESGO"): SHIFT.format(18),
     ("load", "IEESGO"): SHIFT.format(40),
@@ -137,9 +159,9 @@ def quotes() -> list[Quote]:
 
 
 def _kind(model: str) -> str:
-    if model in ("GAST", "GGOV1", "HYGOV", "IEESGO", "TGOV1"):
+    if model in ("GAST", "GGOV1", "HYGOV", "IEEEG1", "IEESGO", "TGOV1"):
         return "governor"
-    return "stabiliser" if model in ("IEEEST", "PSS2A") else "exciter"
+    return "stabiliser" if model in ("IEEEST", "PSS2A", "PSS2A-VOS1", "PSS2B") else "exciter"
 
 
 def off(quote: Quote) -> Off:

@@ -49,12 +49,14 @@ EXPONENTIAL = ROUND.replace("GENROU", "GENROE")
 OTHER = "1 'GENROU' 1 5 0.05 0.7 0.1 4 0 1.41 1.35 0.3 0.6 0.2 0.12 0.1 0.5 /\n"
 SALIENT = "1 'GENSAL' 1 6.7 0.028 0.0358 4.41 0 1.22 0.76 0.297 0.2 0.12 0.186 0.802 /\n"
 BUS_FED = "1 'ESST1A' 1 1 {} 0.1 0.3 -0.3 2 10 0.08 0.083 300 0.1 7 -7 5.2 -5.2 0.38 1 1 1 0 /\n"
+ROTATING = "1 'IEEET1' 1 0.06 200 0.001 2 -2 0.1 0.55 0.06 1 0 2.85 0.3 3.8 0.6 /\n"
 SLOW_SCRX = SALIENT + "1 'SCRX' 1 0.1 10 100 0.05 0 5 0 0 /\n"
 
 RECORDS = {
     "GENCLS": "1 'GENCLS' 1 6 0 /\n",
     "GENROE": EXPONENTIAL,
     "GENROU": ROUND,
+    "GENSAL": "1 'GENSAL' 1 5 0.07 0.09 4.28 0 1.84 1.75 0.41 0.2 0.12 0.11 0.39 /\n",
     "GENSAE": "1 'GENSAE' 1 5 0.07 0.09 4.28 0 1.84 1.75 0.41 0.2 0.12 0.11 0.39 /\n",
     "ESAC1A": EXPONENTIAL
     + "1 'ESAC1A' 1 0.04 2 10 400 0.02 9 -5.34 0.8 0.03 1 0.2 0.48 1 5.25 0.03 7 0.1 3 -3 /\n",
@@ -86,9 +88,17 @@ RECORDS = {
     "PSS2A": EXPONENTIAL
     + BUS_FED.format(2)
     + "1 'PSS2A' 1 1 0 3 0 5 1 5 0 0 5 5 5 0.758 1 0.12 0.1 2 0.47 0.07 0.47 0.07 0.1 -0.1 /\n",
-    "GAST": OTHER
-    + "1 'IEEET1' 1 0.06 200 0.001 2 -2 0.1 0.55 0.06 1 0 2.85 0.3 3.8 0.6 /\n"
-    + "1 'GAST' 1 0.05 0.4 0.1 3 0.9 2 1 -0.05 0 /\n",
+    "PSS2A-VOS1": EXPONENTIAL
+    + BUS_FED.format(1)
+    + "1 'PSS2A' 1 1 0 3 0 5 1 5 0 0 5 5 5 0.758 1 0.12 0.1 2 0.47 0.07 0.47 0.07 0.1 -0.1 /\n",
+    "PSS2B": EXPONENTIAL
+    + BUS_FED.format(1)
+    + "1 'PSS2B' 1 1 0 3 0 0 0 2 2 0 2 0 2 0.1564 1 0 0 10 0.25 0.03 0.15 0.015 0 0 999 -999 999 -999\n"
+    + "0.1 -0.1 /\n",
+    "IEEEG1": OTHER
+    + ROTATING
+    + "1 'IEEEG1' 1 0 0 20 0.15 0 0.2 0.1 -0.1 0.903 0 0.25 0.25 0 7.5 0.25 0 0.4 0.5 0 9999 0 0 /\n",
+    "GAST": OTHER + ROTATING + "1 'GAST' 1 0.05 0.4 0.1 3 0.9 2 1 -0.05 0 /\n",
     "GGOV1": OTHER
     + "1 'GGOV1' 1 0 0 0.04 1 0.05 -0.05 10 2 0 1 1 0.15 0.5 1.5 0.2 0.1 0 0 3 2 0.67 1 0 0.1 -0.1 0\n"
     + "0.1 10 0.1 0 0 4 5 99 -99 /\n",
@@ -97,7 +107,8 @@ RECORDS = {
     "TGOV1": EXPONENTIAL + "1 'TGOV1' 1 0.04 0.4 0.86 0.3 2 6 0 /\n",
 }
 """Records of bus 1 by the model that a trace is of. IEEEST has the input code 0 there, of which no document
-says what it is; 1, the speed, is taken."""
+says what it is; 1, the speed, is taken. Traces of the older folder `WorkingDir` with ESST1A and a stabiliser
+are of VOS = 1: that is seen at PSS2A, of which both folders have the load's."""
 
 
 def case(records: str) -> Case:
