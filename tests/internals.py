@@ -113,11 +113,11 @@ psmr.integrate.solve.block: Block column_indices make_block
 psmr.integrate.solve.equations: evaluate move_limits project
 psmr.integrate.solve.failure: impasse
 psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
-psmr.integrate.solve.newton: renew
+psmr.integrate.solve.newton: PLAIN VERY_DISHONEST renew
 psmr.integrate.solve.ordering: factorise make_lu ordering
 psmr.integrate.solve.ramps: Course NOTHING
-psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of matrix_of
-    newton_state_of places_of work_of
+psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
+    matrix_of newton_state_of places_of work_of
 psmr.integrate.solve.status: DONE
 psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.step.description: words matrices

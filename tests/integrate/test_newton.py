@@ -6,7 +6,18 @@ import pytest
 from psmr import SingleRate
 from psmr.errors import SimulationError, SingularError
 from tests import systems
-from tests.internals import Change, consistent, integrate
+from tests.internals import (
+    DONE,
+    ITERATIONS,
+    NOTHING,
+    PLAIN,
+    VALID,
+    VERY_DISHONEST,
+    Change,
+    consistent,
+    integrate,
+    make_block,
+)
 
 
 @pytest.mark.parametrize("newton", ["honest", "dishonest", "very dishonest"])
@@ -125,3 +136,40 @@ def test_a_kept_matrix_is_renewed_when_it_slows_down_and_that_is_counted():
     assert 0 < counters.refreshes < 0.5 * counters.steps
     assert counters.factorisations_by_role["step"] == 1 + counters.refreshes
     np.testing.assert_allclose(kept.x, fresh.x, atol=250 * 1e-10)  # the tolerance of each of 250 steps
+
+
+def with_a_kept_matrix(rate, known, guess, tolerance):
+    """Solve (1 + rate) x = known with the matrix 2 of the rate 1: theta is 1 - (1 + rate) / 2.
+
+    Returns x and how many iterations it took.
+    """
+    system = systems.one(systems.Decay, {"x": 1.0, "rate": 1.0})
+    w, rows = system.w0.copy(), np.arange(1)
+    block = make_block(system, "step", system.parameters, w, rows, rows)
+    block.load(system.parameters, *system.constant_limits(system.parameters), NOTHING, w)
+    block.records.work.known[:] = 2.0
+    assert block.solve(w, 1.0, VERY_DISHONEST, 1e-9, PLAIN) == DONE
+    before = block.records.newton.counts[ITERATIONS]
+    w[system.index("D.rate")], w[0], block.records.work.known[:] = rate, guess, known
+    block.records.newton.scalars[VALID] = 0.0
+    assert block.solve(w, 1.0, VERY_DISHONEST, tolerance, PLAIN) == DONE
+    return w[0], int(block.records.newton.counts[ITERATIONS] - before)
+
+
+def test_newton_stops_where_what_is_left_is_below_the_tolerance():
+    """With updates d, theta d, theta^2 d the error behind the k-th is theta / (1 - theta) of it, and no less.
+
+    Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8, equation (8.10): the second
+    update, 0.2 d, leaves 0.05 d; theta of it, 0.04 d, is below a tolerance of 0.045 d that its error is not.
+    """
+    exact, d = 1.0, 0.8e-3  # the first update of an error of 1e-3
+    x, iterations = with_a_kept_matrix(0.6, 1.6 * exact, exact + 1e-3, 0.045 * d)
+    assert iterations == 3
+    assert abs(x - exact) < 0.045 * d
+
+
+def test_a_small_first_update_of_a_kept_matrix_is_not_enough():
+    """At theta = 0.9 the first update is a tenth of the error; the matrix is renewed and the rest found."""
+    exact, error = 1.0, 1e-3
+    x, _ = with_a_kept_matrix(-0.8, 0.2 * exact, exact + error, 0.15 * error)
+    assert abs(x - exact) < 1e-12

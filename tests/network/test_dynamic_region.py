@@ -409,3 +409,17 @@ def test_transformers_with_dynamics_are_drawn_as_transformers(full):
     figure = psmr.one_line(full, partitioning.by_participation(full.linearise(), delta=100.0))
     empty = [patch for patch in figure.axes[0].patches if patch.get_facecolor()[3] == 0.0]
     assert len(empty) == 2 * 3  # two circles each
+
+
+def test_a_part_without_a_source_keeps_its_charge(wscc9, tmp_path):
+    """A capacitance's voltage is continuous (i = C dv/dt), and is lost in the load that is left with it."""
+    text = (wscc9 / "wscc9.toml").read_text() + "\n[[shunt]]\nbus = 5\nb_mvar = 20.0\n"
+    (tmp_path / "c.toml").write_text(text)
+    system = psmr.build(psmr.read_case(tmp_path / "c.toml"), dynamic=psmr.Region("all"))
+    events = [psmr.LineTrip("4-5", 0.002, at_zero=False), psmr.LineTrip("5-7", 0.004, at_zero=False)]
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=5e-5), 0.06, events, certify=False)
+    before, after = (float(run.at(0.004, "bus5.v", side=side).iloc[0, 0]) for side in ("before", "after"))
+    assert after == pytest.approx(before, rel=1e-12)
+    assert after > 0.5
+    assert float(run["bus5.v"].iloc[-1]) < 1e-6
+    assert run.outcome.interruptions == ()

@@ -23,6 +23,17 @@ class Logistic(Component):
         return (p.a * v.x * (1 - v.x),), (), ()
 
 
+class Decay(Component):
+    """x' = -rate x, with a rate that is a held input."""
+
+    states = ("x",)
+    inputs = ("rate",)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (-v.rate * v.x,), (), ()
+
+
 class ProtheroRobinson(Component):
     """x' = -rate (x - cos t) - sin t, stiff and dependent on time (Prothero and Robinson, 1974)."""
 
