@@ -106,7 +106,7 @@ psmr.integrate.run.span: span_module
 psmr.integrate.run.table: available_memory_module
 psmr.integrate.run.trajectory: Counters
 psmr.integrate.schemes.multirate_program: HISTORY lagrange_weights PREDICTED multirate_program_module
-psmr.integrate.schemes.scheme: Scheme
+psmr.integrate.schemes.scheme: Scheme rounded_down
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block
@@ -182,7 +182,7 @@ psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module
 psmr.study.certificate.foreseen: foreseen
 psmr.study.detectors.angles: LostSynchronism
-psmr.study.detectors.detection: Detection Detectors detection_module
+psmr.study.detectors.detection: Detection Detectors detect detection_module
 psmr.study.detectors.finding: Finding digits_beyond dead_part
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
@@ -190,16 +190,17 @@ psmr.study.file.names: load_system refuse_events
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
 psmr.study.file.study: Output
 psmr.study.file.tables: EVENTS HEAD MONITORS SIMULATION
-psmr.study.outcome.global_error: GlobalError
-psmr.study.outcome.judgement: MARGIN judge_run
+psmr.study.outcome.global_error: MARGIN Advice GlobalError
+psmr.study.outcome.judgement: judge_run
 psmr.study.outcome.outcome: Outcome
 psmr.study.output.csv_floats: csv_floats_module
 psmr.study.output.files: check_writable write_text
 psmr.study.output.tables: csv_table
+psmr.study.record.advice: advice_module
 psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
 psmr.study.record.reintegrate: judged_error reintegrate_module
-psmr.study.record.samples: Samples sampled
+psmr.study.record.samples: Samples quantities sampled
 psmr.study.run.result: constant_power_at_low_voltage
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module

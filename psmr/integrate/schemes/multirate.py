@@ -42,7 +42,7 @@ from psmr.integrate.schemes.multirate_program import (
     SOLUTIONS,
     multirate_program,
 )
-from psmr.integrate.schemes.scheme import Scheme, require_step_within
+from psmr.integrate.schemes.scheme import Scheme, require_step_within, rounded_down
 from psmr.integrate.step.program import (
     Program,
 )
@@ -262,6 +262,17 @@ class Multirate(Scheme):
     def with_step(self, h: float) -> Multirate:
         """See `Scheme`: the ratio stays."""
         return replace(self, h_slow=h)
+
+    @property
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """See `Scheme`: both steps, as a study has them."""
+        return ("h_slow", self.h_slow, "s"), ("h_fast", self.h_fast, "s")
+
+    def finer(self, part: float) -> Multirate | None:
+        """See `Scheme`: the ratio stays, the fast step is round and the macro step a whole multiple of it."""
+        h_fast = rounded_down(self.h_fast * part ** (1.0 / self.order))
+        h_slow = float(f"{self.ratio * h_fast:.12g}")
+        return self.with_step(h_slow) if 0.0 < h_slow < self.h_slow else None
 
     def with_ratio(self, ratio: int) -> Multirate:
         """See `Scheme`."""

@@ -298,14 +298,21 @@ class Scheme:
         """Power of the step with which the error of a run falls."""
         return 1
 
-    def finer(self, part: float) -> Scheme | None:
-        """Return the scheme with a step that makes its error smaller to a part of it, to two digits.
+    @property
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """The fields of a study's table that set its error: name, value, and unit or ""; () for none."""
+        return () if self.chooses_steps else ((self.step_name, self.step, "s"),)
 
-        None where its steps are found in the run and nothing sets their error.
+    def finer(self, part: float) -> Scheme | None:
+        """Return the scheme with a shorter step, which makes its error smaller to a part of it, below 1.
+
+        What sets the error (`accuracy`) is a round number then, rounded down. None where nothing sets it, and
+        where no such scheme can be.
         """
         if self.chooses_steps:
             return None
-        return self.with_step(two_digits(self.step * part ** (1.0 / self.order)))
+        h = rounded_down(self.step * part ** (1.0 / self.order))
+        return self.with_step(h) if self.shortest_step < h < self.step else None
 
     def at_step(self, h: float) -> Scheme | None:
         """Return a scheme that chooses its steps with every step of h in s; None where it has none.
@@ -396,10 +403,17 @@ def require_step_within(scheme: Scheme, reader: str, source: str, tau: float, wh
         )
 
 
-def two_digits(value: float) -> float:
-    """Return a positive number rounded down to two digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return float(f"{math.floor(value / unit * (1.0 + 1e-12)) * unit:.2g}")
+ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+"""Round numbers up to ten."""
+
+
+def rounded_down(value: float) -> float:
+    """Return the largest of `ROUND` times powers of ten that a positive number reaches; 0 below 1e-300."""
+    if value < 1e-300:
+        return 0.0
+    exponent = math.floor(math.log10(value))
+    up_to = float(f"{value:.12g}") / float(f"1e{exponent}") * (1.0 + 1e-12)
+    return float(f"{max(number for number in ROUND if number <= up_to)}e{exponent}")
 
 
 Progress = Callable[[float], Any]

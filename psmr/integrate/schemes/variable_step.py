@@ -13,7 +13,7 @@ from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_positive, check_whole_steps
-from psmr.integrate.schemes.scheme import Scheme, two_digits
+from psmr.integrate.schemes.scheme import Scheme, rounded_down
 from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
 from psmr.integrate.tableaux import PAIRS, ImplicitPair
@@ -106,9 +106,7 @@ class VariableStep(Scheme):
     @property
     def name(self) -> str:
         """The method, also where it is chosen by the tolerance."""
-        if self.method != AUTO:
-            return self.method
-        return "ESDIRK32" if self.tolerance >= LOOSE else "ESDIRK43"
+        return self.method if self.method != AUTO else _automatic(self.tolerance)
 
     @property
     def pair(self) -> ImplicitPair:
@@ -133,9 +131,17 @@ class VariableStep(Scheme):
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
         return _program(self.name)
 
-    def finer(self, part: float) -> VariableStep:
+    @property
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """See `Scheme`."""
+        return (("tolerance", self.tolerance, ""),)
+
+    def finer(self, part: float) -> VariableStep | None:
         """See `Scheme`: the error is proportional to the tolerance."""
-        return replace(self, tolerance=max(two_digits(part * self.tolerance), self.least_tolerance))
+        tolerance = rounded_down(part * self.tolerance)
+        method = self.method if self.method != AUTO else _automatic(tolerance)
+        least = PAIRS[method].least_tolerance(TUNED.least_tolerance)
+        return replace(self, tolerance=tolerance) if least <= tolerance < self.tolerance else None
 
     def at_step(self, h: float) -> SingleRate:
         """See `Scheme`: the method with a fixed step."""
@@ -160,6 +166,11 @@ class VariableStep(Scheme):
     def __str__(self) -> str:
         longest = "" if self.h_max is None else f", steps up to {self.h_max:g} s"
         return f"variable step {self.name}, tolerance {self.tolerance:g}{longest}"
+
+
+def _automatic(tolerance: float) -> str:
+    """Return the method that costs less at a tolerance."""
+    return "ESDIRK32" if tolerance >= LOOSE else "ESDIRK43"
 
 
 @functools.cache

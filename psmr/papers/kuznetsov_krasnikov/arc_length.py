@@ -26,8 +26,9 @@ from psmr.integrate.schemes.choices import (
     check_positive,
     check_whole_steps,
 )
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, rounded_down
 from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.tableaux import EXPLICIT
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 
 ADAPTIVE_METHODS = ("RK54", "Adams")
+
+# An increment below the rounding of a number cannot be distinguished from an error.
+LEAST_RTOL = 100 * float(np.finfo(float).eps)
 
 
 @explains_keywords(SchemeError)
@@ -88,8 +92,7 @@ class Adaptive(Scheme):
         if self.longest != math.inf:
             check_positive("longest", self.longest, "s")
         check_whole_steps(self.most_steps)
-        # An increment below the rounding of a number cannot be distinguished from an error.
-        if self.rtol < 100 * np.finfo(float).eps:
+        if self.rtol < LEAST_RTOL:
             raise SchemeError(
                 f"rtol = {self.rtol:g}: must be at least 2.3e-14, a hundred times the rounding of a number",
                 field="rtol",
@@ -108,6 +111,17 @@ class Adaptive(Scheme):
     def longest_step(self) -> float:
         """See `Scheme`."""
         return self.longest
+
+    @property
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """See `Scheme`."""
+        return ("rtol", self.rtol, ""), ("atol", self.atol, "")
+
+    def finer(self, part: float) -> Adaptive | None:
+        """See `Scheme`: the error is proportional to the tolerances, with Newton's below `rtol`."""
+        rtol, atol = rounded_down(part * self.rtol), rounded_down(part * self.atol)
+        possible = max(LEAST_RTOL, self.tolerance) <= rtol < self.rtol and atol > 0.0
+        return replace(self, rtol=rtol, atol=atol) if possible else None
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
@@ -245,6 +259,24 @@ class ArcLength(Scheme):
     def operator_step(self) -> float:
         """See `Scheme`: at an equilibrium, where nothing but t moves, a step of lambda is h / w_t in time."""
         return self.h / self.weight_t
+
+    @property
+    def order(self) -> int:
+        """See `Scheme`: of an adaptive method that of its tolerances."""
+        return 1 if isinstance(self.method, Adaptive) else EXPLICIT[self.method].order
+
+    @property
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """See `Scheme`: the tolerances of an adaptive method, otherwise the step along the arc."""
+        return self.method.accuracy if isinstance(self.method, Adaptive) else (("h", self.h, ""),)
+
+    def finer(self, part: float) -> ArcLength | None:
+        """See `Scheme`."""
+        if isinstance(self.method, Adaptive):
+            method = self.method.finer(part)
+            return None if method is None else replace(self, method=method)
+        h = rounded_down(self.h * part ** (1.0 / self.order))
+        return replace(self, h=h) if 0.0 < h < self.h else None
 
     def with_step(self, h: float) -> ArcLength:
         """See `Scheme`: the weights stay."""

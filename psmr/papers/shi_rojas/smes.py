@@ -395,6 +395,11 @@ class Smes(Scheme):
         return replace(self, h=h)
 
     @property
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """See `Scheme`: with the micro steps, which a study may leave to be searched for its h."""
+        return ("h", self.h, "s"), ("delta", self.delta, "s"), ("micro", self.micro, "")
+
+    @property
     def shortest_step(self) -> float:
         """See `Scheme`: room for the micro steps."""
         # Two per cent beyond the step that micro steps fill, where nothing would be left for the long step.

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass
 
 from psmr.integrate.schemes.scheme import Scheme
 
-AIM = 0.5
-"""Part of the limit at which a proposed step aims, since orders of convergence hold for small steps only."""
+MARGIN = 0.9
+"""Part of the limit of the error beyond which a run is amber.
+
+The run from which it is estimated has up to a tenth of the error itself.
+"""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What would bring the error of a run below its limit; see `psmr.study.record.advice`.
+
+    Attributes
+    ----------
+    scheme
+        What to take: the scheme of the run with smaller steps or tolerances, or error control.
+    error
+        The estimated error that it gave when it was tried; None of a guess.
+    another
+        Whether it is error control in place of the scheme of the run.
+    """
+
+    scheme: Scheme
+    error: GlobalError | None = None
+    another: bool = False
+
+    def __str__(self) -> str:
+        choices = [
+            f"{name} = {value:.12g}{unit and f' {unit}'}" for name, value, unit in self.scheme.accuracy
+        ]
+        take = ", ".join(['type = "variable"', *choices] if self.another else choices)
+        if self.error is None:
+            return f"Take {take}. That is a guess by the order of the method: to try it takes too long."
+        return f"Take {take}. Tried, that is off by an estimated {self.error.at_most}{self.error.percent} %."
 
 
 @dataclass(frozen=True)
@@ -34,6 +66,10 @@ class GlobalError:
         That of the run itself.
     bound
         Whether that one may have the larger error of the two.
+    note
+        Why there is no estimate, in words, of one whose `part` is NaN; "" where there is one.
+    advice
+        What would bring it below the limit; None where it is below, or that was not sought.
     """
 
     part: float
@@ -45,6 +81,17 @@ class GlobalError:
     reference: Scheme
     scheme: Scheme
     bound: bool = False
+    note: str = ""
+    advice: Advice | None = None
+
+    @classmethod
+    def unknown(cls, scheme: Scheme, note: str) -> GlobalError:
+        """Return what stands for the error of a run of which there is no estimate."""
+        return cls(math.nan, "", "", math.nan, math.nan, math.nan, scheme, scheme, note=note)
+
+    def exceeds(self, limit: float) -> bool:
+        """Return whether a run is off by so much that it is amber."""
+        return self.part > MARGIN * limit
 
     @property
     def size(self) -> str:
@@ -68,15 +115,10 @@ class GlobalError:
         """In words, by what it is measured."""
         return f"the largest change of any {self.what}"
 
-    def remedy(self, limit: float) -> str:
-        """Return what would bring the error below a limit, in words."""
-        scheme, finer = self.scheme, self.scheme.finer(AIM * limit / self.part)
-        if finer is not None:
-            for field in fields(finer):  # type: ignore[arg-type]
-                value = getattr(finer, field.name)
-                if value != getattr(scheme, field.name):
-                    return f"Take {field.name} = {value:g}{'' if scheme.follows_error else ' s'}."
-        return "Take smaller steps."
+    @property
+    def at_most(self) -> str:
+        """Words before the error where it is a bound."""
+        return "at most " if self.bound else ""
 
     @property
     def _by(self) -> str:
@@ -85,10 +127,11 @@ class GlobalError:
         return f"{self.reference.step_name} = {self.reference.step:g} s"
 
     def __str__(self) -> str:
+        if self.note:
+            return f"the error of the run was not estimated: {self.note}"
         if not self.signal:
             return "the run has no point at which its error could be estimated"
-        most = "at most " if self.bound else ""
         return (
-            f"estimated error {most}{self.percent} % of {self.largest_change} ({self.where}, "
+            f"estimated error {self.at_most}{self.percent} % of {self.largest_change} ({self.where}, "
             f"{self.size} at t = {self.t:.4g} s), against a run with {self._by}"
         )

@@ -11,20 +11,13 @@ from psmr.base.errors import few
 from psmr.pencil.modes.damping import sentences_on
 from psmr.pencil.modes.verdict import Kind, mode_text
 from psmr.study.certificate.certificate import Certificate
-from psmr.study.outcome.global_error import GlobalError
+from psmr.study.outcome.global_error import MARGIN, GlobalError
 from psmr.study.outcome.outcome import Outcome
 
 Colour = Literal["red", "amber", "green"]
 
 # Findings of which the headline speaks.
 HEADLINES = ("angle spread", "loop angle")
-
-
-MARGIN = 0.9
-"""Part of the limit of the error beyond which a run is amber.
-
-The run from which it is estimated has up to a tenth of the error itself.
-"""
 
 
 @dataclass(frozen=True)
@@ -142,12 +135,13 @@ def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
     """Return a sentence on an error of a run that is larger than the limit, or not known."""
     if isinstance(error, str):
         return [f"The error of the run was not estimated: {error.rstrip('.')}."]
-    if error is None or error.part <= MARGIN * limit:
+    if error is None or not error.exceeds(limit):
         return []
+    advice = "" if error.advice is None else f" {error.advice}"
     return [
         f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
         f"{error.percent} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate "
-        f"{100.0 * MARGIN * limit:g} %). {error.remedy(limit)}"
+        f"{100.0 * MARGIN * limit:g} %).{advice}"
     ]
 
 

@@ -22,9 +22,9 @@ which both runs share, and what lies between the samples.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,9 @@ from psmr.integrate.schemes.variable_step import AUTO, VariableStep
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.detectors.detection import Detection
+from psmr.study.detectors.detector import Detector
 from psmr.study.outcome.global_error import GlobalError
+from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.recorded import Recorded, Sampled
 from psmr.study.record.samples import Samples, quantities, sampled
 
@@ -68,6 +70,53 @@ LEAST_TOLERANCE = VariableStep(1e-6).least_tolerance
 """The least tolerance of the second run."""
 
 
+@dataclass(frozen=True, eq=False)
+class Integrated:
+    """What the error of an integration of a run's system follows from.
+
+    Attributes
+    ----------
+    run
+        The run: its system, what events and devices did to it, and where it began.
+    scheme
+        What it was integrated with, which is that of the run or was tried in its place.
+    end
+        Time in s from which values are not compared.
+    steps
+        How many accepted steps it took.
+    sampled
+        Its samples.
+    """
+
+    run: Recorded
+    scheme: Scheme
+    end: float
+    steps: int
+    sampled: Sampled
+
+    @classmethod
+    def of(cls, run: Recorded) -> Integrated:
+        """Return that of the run itself.
+
+        Raises
+        ------
+        InputError
+            For a run that has no system.
+        """
+        if run.system is None:
+            raise InputError(
+                "the error is estimated by a second run of its system, which this run does not have"
+            )
+        end = compared_until(run.outcome, float(run.t[-1]))
+        return cls(run, run.scheme, end, run.stats.counters.steps, sampled(run))
+
+
+def compared_until(outcome: Outcome, end: float) -> float:
+    """Return the time in s up to which values of a run to `end` in s are compared."""
+    lost = outcome.out_of_step
+    return end if lost is None else min(lost.t, end)
+
+
 def judged_error(run: Recorded) -> GlobalError:
     """Return an estimated error by which a run can be judged, the better one only where it is needed.
 
@@ -76,27 +125,44 @@ def judged_error(run: Recorded) -> GlobalError:
     InputError, SimulationError
         As `estimated_error`.
     """
-    limit, scheme = run.criteria.error, run.scheme
+    return judged(Integrated.of(run))
+
+
+def judged(found: Integrated, rough: float = math.inf) -> GlobalError:
+    """Return an estimated error by which what was integrated can be judged.
+
+    Parameters
+    ----------
+    rough
+        Error in parts of the limit above which that by a coarse reference will do.
+
+    Raises
+    ------
+    InputError, SimulationError
+        As `estimated_error`.
+    """
+    limit, scheme = found.run.criteria.error, found.scheme
+    reference, most = _reference(COARSE * limit), max(STEPS, MOST * found.steps)
     if scheme.follows_error:
         if scheme.tolerance >= 0.5 * COARSE * limit:
-            return run.estimated_error
-        own = scheme.name if isinstance(scheme, VariableStep) else ""
-        other = "ESDIRK32" if own == "ESDIRK43" else "ESDIRK43"
-        with contextlib.suppress(SimulationError):
-            found = difference(run, _reference(COARSE * limit, other))
-            if found.part <= CLEAR * limit:
-                return replace(found, bound=True)
-        return run.estimated_error
-    most = max(STEPS, MOST * run.stats.counters.steps)
+            return _estimated(found)
+        reference, most = _reference(COARSE * limit, "ESDIRK43"), math.inf
+        if reference.program(1.0) == scheme.program(1.0):
+            reference = replace(reference, method="ESDIRK32")
     try:
-        found = difference(run, _reference(COARSE * limit), most)
-        if found.part <= CLEAR * limit:
-            return replace(found, bound=True)
-        return difference(run, _reference(JUDGED * limit), most)
+        error = difference(found, reference, most)
+        if error.part <= CLEAR * limit:
+            return replace(error, bound=True)
+        if error.part > rough * limit:
+            return error
+        if not scheme.follows_error:
+            return difference(found, _reference(JUDGED * limit), most)
     except SimulationError:
-        if scheme.chooses_steps:
+        if scheme.chooses_steps and not scheme.follows_error:
             raise
-        return difference(run, scheme.with_step(0.5 * scheme.step))
+        if not scheme.chooses_steps:
+            return difference(found, scheme.with_step(0.5 * scheme.step))
+    return _estimated(found)
 
 
 def estimated_error(run: Recorded) -> GlobalError:
@@ -109,15 +175,19 @@ def estimated_error(run: Recorded) -> GlobalError:
     SimulationError
         When the second run fails.
     """
-    scheme = run.scheme
+    return _estimated(Integrated.of(run))
+
+
+def _estimated(found: Integrated) -> GlobalError:
+    scheme = found.scheme
     if not scheme.follows_error:
-        return difference(run, _reference(FINE * run.criteria.error))
+        return difference(found, _reference(FINE * found.run.criteria.error))
     if scheme.tolerance < 2.0 * LEAST_TOLERANCE:
         raise InputError(
             f"tolerance = {scheme.tolerance:g}: the error is estimated from a run at a smaller one, and the "
             f"least is {LEAST_TOLERANCE:.2g}"
         )
-    return difference(run, _reference(scheme.tolerance / FINER))
+    return difference(found, _reference(scheme.tolerance / FINER))
 
 
 def _reference(tolerance: float, method: str = AUTO) -> VariableStep:
@@ -125,8 +195,8 @@ def _reference(tolerance: float, method: str = AUTO) -> VariableStep:
     return VariableStep(max(tolerance, LEAST_TOLERANCE), method)
 
 
-def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> GlobalError:
-    """Return the largest difference of a run from one by a reference; see the module.
+def difference(found: Integrated, reference: Scheme, most: float = math.inf) -> GlobalError:
+    """Return the largest difference of what was integrated from a run by a reference; see the module.
 
     Parameters
     ----------
@@ -138,50 +208,77 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
 
     Raises
     ------
-    InputError
-        For a run that has no system.
     SimulationError
         When the second run fails, or takes too long.
     """
-    if run.system is None:
-        raise InputError("the error is estimated by a second run of its system, which this run does not have")
-    lost, end = run.outcome.out_of_step, float(run.t[-1])
-    end = end if lost is None else min(lost.t, end)
-    mine = sampled(run)
-    rows = mine.t <= end
-    times = mine.t[rows]
+    run = found.run
+    assert run.system is not None
+    rows = found.sampled.t <= found.end
+    times = found.sampled.t[rows]
     if not times.size:
-        return GlobalError(0.0, "", "", end, 0.0, 0.0, reference, run.scheme)
+        return GlobalError(0.0, "", "", found.end, 0.0, 0.0, reference, found.scheme)
+    samples = Samples(run.system, times)
+    integrate_again(
+        run, reference, found.end, [samples], MostSteps(most), times if reference.chooses_steps else None
+    )
+    theirs = samples.result()
+    same = np.isin(times, theirs.t)
+    return _largest(found, reference, times[same], found.sampled.values[rows][same], theirs, samples.jumped)
+
+
+def integrate_again(
+    run: Recorded,
+    scheme: Scheme,
+    end: float,
+    detectors: Sequence[Detector],
+    most: MostSteps,
+    stops: Reals | None = None,
+) -> int:
+    """Integrate the system of a run again, with another scheme, and return its steps.
+
+    Parameters
+    ----------
+    end, stops
+        End in s, and times in s at which a step ends.
+    detectors
+        What sees the points, of which none is kept.
+    most
+        Ends what takes too long.
+
+    Raises
+    ------
+    SimulationError
+        When it fails, or takes too long.
+    """
+    assert run.system is not None
     changes = tuple(change for change in run.changes if change.t < end)
-    samples, counted = Samples(run.system, times), MostSteps(most)
-    integrate(
+    counters = integrate(
         run.system,
-        reference,
+        scheme,
         end,
         changes,
         start=run.ends[0],
-        followers=[Detection(run.system, [samples]), counted],
+        followers=[Detection(run.system, detectors), most],
         keep=False,
-        stops=times if reference.chooses_steps else None,
+        stops=stops,
         service=DeadParts(run.system),
-    )
-    if counted.passed:
-        raise SimulationError(f"a second run, {reference}, takes more than {most:g} steps")
-    theirs = samples.result()
-    same = np.isin(times, theirs.t)
-    return _largest(run, reference, times[same], mine.values[rows][same], theirs, samples.jumped)
+    ).counters
+    if most.passed:
+        raise SimulationError(f"a second run, {scheme}, takes more than {most.most:g} steps")
+    return counters.steps
 
 
 def _largest(
-    run: Recorded, reference: Scheme, t: Reals, mine: Reals, theirs: Sampled, jumped: Reals
+    found: Integrated, reference: Scheme, t: Reals, mine: Reals, theirs: Sampled, jumped: Reals
 ) -> GlobalError:
     """Return the largest difference of (S, q) samples, in parts of the largest change of what is like it.
 
     Changes are those of the samples, and (q,) jumps at the instants of events.
     """
+    run = found.run
     assert run.system is not None
     factor = 1.0 if reference.follows_error else 1.0 / (1.0 - 0.5**reference.order)
-    found = []
+    errors = []
     for quantity in quantities(run.system):
         own, values = quantity.columns, theirs.values[:, quantity.columns]
         off = np.nan_to_num(np.abs(mine[:, own] - values))
@@ -194,10 +291,10 @@ def _largest(
         row, column = np.unravel_index(int(off.argmax()), off.shape)
         value, name = float(off[row, column]), quantity.names[column]
         part, value = factor * (value / change), factor * value
-        found.append(
-            GlobalError(part, quantity.what, name, float(t[row]), value, change, reference, run.scheme)
+        errors.append(
+            GlobalError(part, quantity.what, name, float(t[row]), value, change, reference, found.scheme)
         )
-    return max(found, key=lambda error: error.part)
+    return max(errors, key=lambda error: error.part)
 
 
 class MostSteps:
@@ -206,12 +303,17 @@ class MostSteps:
     ends = True
 
     def __init__(self, most: float) -> None:
-        self._most, self._steps = most, 0
+        self.most, self._steps = most, 0
+
+    @property
+    def left(self) -> float:
+        """How many more there may be."""
+        return self.most - self._steps
 
     @property
     def passed(self) -> bool:
         """Whether there were too many."""
-        return self._steps > self._most
+        return self.left < 0
 
     def begin(self, span: Span) -> None:
         """Take note of nothing."""

@@ -8,6 +8,7 @@ buses has its variables instead, those of one name together.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +28,11 @@ from psmr.study.record.recorded import Recorded, Sampled
 APART = 0.1
 """Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""
 
-SOON = 1e-5 * 1.25 ** np.arange(48)
-"""Times in s after an event from which the next point is a sample, up to 0.4 s: it is fast at first."""
+FIRST, SOON, GROWTH = 1e-5, 0.4, 1.25
+"""Times in s after an event from which the next point is a sample, first and last, and by which they grow.
+
+It is fast at first.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,8 @@ class Samples:
     times
         (S,) times in s at which samples are taken, ascending; None: soon after one another behind an event,
         later `APART`.
+    dense
+        How many times as many samples are taken where `times` does not say.
 
     Attributes
     ----------
@@ -94,8 +100,11 @@ class Samples:
         (q,) largest change since the first point right behind an event, whose instant is no sample.
     """
 
-    def __init__(self, system: System, times: Reals | None = None) -> None:
+    def __init__(self, system: System, times: Reals | None = None, dense: int = 1) -> None:
         self._times, self._network = times, bool(buses(system))
+        growth = GROWTH ** (1.0 / dense)
+        self._soon = FIRST * growth ** np.arange(math.ceil(math.log(SOON / FIRST) / math.log(growth)))
+        self._apart = APART / dense
         speeds = _speeds(system) if self._network else []
         self._sources = [source for source, _, _ in speeds]
         self._places = np.array([system.index(name) for _, name, _ in speeds], dtype=np.intp)
@@ -157,10 +166,9 @@ class Samples:
             same = np.abs(nearest - t) <= TIME_ROUNDING
             return np.flatnonzero(same & (t > self._began + TIME_ROUNDING))
         before, last = self._last - self._began, float(t[-1]) - self._began
-        late = SOON[-1] + APART * np.arange(
-            max(1.0, (before - SOON[-1]) // APART), (last - SOON[-1]) / APART + 1
-        )
-        due = np.concatenate([SOON, late])
+        first, apart = self._soon[-1], self._apart
+        late = first + apart * np.arange(max(1.0, (before - first) // apart), (last - first) / apart + 1)
+        due = np.concatenate([self._soon, late])
         due = due[(due > before + TIME_ROUNDING) & (due <= last + TIME_ROUNDING)]
         self._last = float(t[-1])
         return np.unique(np.searchsorted(t, self._began + due - TIME_ROUNDING))

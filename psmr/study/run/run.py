@@ -26,6 +26,7 @@ from psmr.study.certificate.certificate import Certificate
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
+from psmr.study.record.advice import advice_on
 from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.certificate_over_period import certificate_while_unequal
 from psmr.study.record.reintegrate import estimated_error, judged_error
@@ -84,18 +85,23 @@ class Run(RunData):
     def estimated_error(self) -> GlobalError:
         """The error of the run, estimated by a second run with error control.
 
-        Computed when it is first asked for; see `psmr.study.record.reintegrate`, also for the errors raised.
+        Computed when it is first asked for; see `psmr.study.record.reintegrate`. Where there is no estimate,
+        its `part` is NaN and its `note` says why.
         """
-        return estimated_error(self)
+        try:
+            return estimated_error(self)
+        except PsmrError as error:
+            return GlobalError.unknown(self.scheme, str(error))
 
     @functools.cached_property
     def _judged_error(self) -> GlobalError | str | None:
         if self.certificate is None or self.system is None or self.failure:
             return None
         try:
-            return judged_error(self)
+            found = judged_error(self)
         except PsmrError as error:
             return str(error)
+        return replace(found, advice=advice_on(self, found)) if found.exceeds(self.criteria.error) else found
 
     @property
     def judgement(self) -> Judgement:
