@@ -129,7 +129,7 @@ def true_error(run: Any, exact: Any, random: np.random.Generator) -> float:
     chosen = [t[t > instant][:POINTS] for instant in instants] + [random.choice(t, POINTS)]
     t = np.unique(np.concatenate(chosen))
     errors, (mine, _), (right, jumped) = [], _values(run, t), _values(exact.refined(t), t)
-    same = np.isin(mine.t, right.t), np.isin(right.t, mine.t)
+    _, *same = np.intersect1d(mine.t, right.t, return_indices=True)
     for quantity in quantities(run.system):
         own = quantity.columns
         off = np.nan_to_num(np.abs(mine.values[same[0], own] - right.values[same[1], own]))
@@ -173,7 +173,7 @@ def followed(task: Task, number: int) -> Followed:
     result = replace(result, advice=words, guessed=error.advice.error is None, seconds=seconds)
     advised = typed(words, scheme)
     try:
-        taken = simulate(advised)
+        taken = simulate(advised, certify=False)
         errors = [true_error(r, exact, random) for r in (run, taken)]
     except PsmrError as failure:
         return replace(result, kind=SHORT, advice=f"{words} {str(failure)[:80]}")
