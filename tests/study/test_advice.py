@@ -336,6 +336,17 @@ def test_trials_take_no_more_steps_than_they_may(system, monkeypatch):
     assert sum(steps for scheme, steps in taken if scheme.follows_error) <= 5 * run.stats.counters.steps
 
 
+def test_coarser_steps_are_tried_where_the_first_took_all_that_there_was(system, monkeypatch):
+    """An eighth of 50 ms is off by 0.1 %, after which a fifth and a third are tried."""
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.05), 2.0, FAULT)
+    monkeypatch.setattr(advice_module, "_finer_part", lambda off, order: 0.125)
+    monkeypatch.setattr(advice_module, "ROWS", 0.0)
+    monkeypatch.setattr(advice_module, "WORK", 9.0)
+    monkeypatch.setattr(advice_module, "NEEDED", 1.8)
+    assert run.judgement.error.advice.scheme.h >= 0.015
+    assert not run.judgement.error.advice.another
+
+
 def test_a_converter_that_is_passed_over_is_advised_a_step_that_resolves_it():
     """Of the orders of the method followed "Take h = 0.0013 s", which was off by 7 %."""
     system = psmr.build(psmr.case("wscc9-ibr"))

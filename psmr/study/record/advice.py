@@ -57,9 +57,10 @@ TRIALS = 10
 """Largest number of trials with one scheme."""
 
 WORK, ROWS = 5.0, 2e6
-"""Steps of all trials with one scheme: in parts of those of the run, and times the number of variables.
+"""Steps of all trials with one scheme until one is enough: in parts of those of the run, and times variables.
 
-The larger one counts; two million rows are a second of a small system or less.
+The larger one counts; two million rows are a second of a small system or less. Coarser ones, tried behind
+one that is enough, take less than that.
 """
 
 
@@ -106,12 +107,12 @@ def _sought(run: Recorded, scheme: Scheme, off: float, another: bool = False) ->
         if proposed is None or not fine < part < coarse:
             return found
         if not _fits(run, proposed, most):
-            return found or Advice(proposed, another=another)
+            return Advice(proposed, another=another)
         error = _tried(run, proposed, most)
         left = math.inf if error is None else max(error.part, 1e-12)
         slope = 0.0 if math.inf in (left, off) else math.log(off / left) / math.log(coarse / part)
         if error is not None and left <= ENOUGH * limit:
-            found, fine = Advice(proposed, error, another), part
+            found, fine, most = Advice(proposed, error, another), part, MostSteps(math.inf)
             if limit <= left * NEEDED ** min(slope, scheme.order):
                 return found
         else:
