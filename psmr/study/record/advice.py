@@ -38,13 +38,16 @@ AIM, ENOUGH = 0.5, 0.75
 What an estimate does not see, between the samples, has room above.
 """
 
-DENSE = 5
-"""How many times as many samples a trial has as a run, since nobody looks at what lies between them."""
+DENSE, EVERY = 5, 50
+"""How many times as many samples a trial has as a run, of fixed steps and of chosen ones, which are fewer.
+
+Nobody looks at what lies between them any more.
+"""
 
 ROUGH = 3.0
 """Part of the limit above which a coarse reference shows that a proposal is not enough."""
 
-NEEDED = 2.7
+NEEDED = 2.3
 """How much finer a proposal may be than one that has the limit as its error."""
 
 FINEST, COARSEST = 0.125, 0.7
@@ -145,7 +148,8 @@ def _fits(run: Recorded, scheme: Scheme, most: MostSteps) -> bool:
 def _tried(run: Recorded, scheme: Scheme, most: MostSteps) -> GlobalError | None:
     """Return the estimated error that a scheme gives to a run; None where it, or the second run, fails."""
     assert run.system is not None
-    end, samples = float(run.t[-1]), Samples(run.system, dense=DENSE)
+    samples = Samples(run.system, dense=EVERY if scheme.chooses_steps else DENSE)
+    end = float(run.t[-1])
     detectors = Detectors.of(run.system, run.criteria, end)
     try:
         steps = integrate_again(run, scheme, end, [*detectors.all, samples], most)
