@@ -246,8 +246,6 @@ def _raw() -> Iterator[Breach]:
     )
     for section, rule, row in rows:
         yield Breach("RAW", rule, raw_text(33, **{section: row}))
-    corrected = raw_text(33).replace("1.02,0.0,30.0", "1.02,0.0,30.0,0.0,0.0,0.0,0,0,1.1,0.9,1.1,0.9,33,1", 1)
-    yield Breach("RAW", "a transformer that uses an impedance correction table", corrected)
 
 
 def _dyr() -> Iterator[Breach]:

@@ -311,6 +311,9 @@ def test_buses_by_their_names_and_of_joined_buses(read):
         "line1-4 tripped",
     ]
     np.testing.assert_array_equal(run["SOUTH.v"], run["bus3.v"])
+    shed = psmr.When("NORTH 1.5.v < 1.1", psmr.LoadTrip(bus="SOUTH", start=0.0, fraction=0.5))
+    run = simulate(system, psmr.SingleRate("TM", 0.01), 0.1, [shed], certify=False)
+    assert [words for _, words in run.instants] == ["50 % of the load at bus3 trips (NORTH 1.5.v < 1.1)"]
     np.testing.assert_array_equal(run["NORTH 1.5.v"], run["bus1.v"])
 
 

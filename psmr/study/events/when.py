@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 TIMES = ("start", "end", "clear", "clear_from", "clear_to", "clear_again", "close", "reclose", "reconnect")
 """The fields of events that are times."""
 
-CONDITION = re.compile(r"\s*(\S+)\s*([<>])\s*([-+0-9.eE]+)(?:\s+for\s+([-+0-9.eE]+)\s*s)?\s*")
+CONDITION = re.compile(
+    r"\s*([^\s<>](?:[^<>]*[^\s<>])?)\s*([<>])\s*([-+0-9.eE]+)(?:\s+for\s+([-+0-9.eE]+)\s*s)?\s*"
+)
 
 MAGNITUDES = ("v", "i", "i_from", "i_to", "frequency")
 """Quantities that are never below zero, beside those of phases and sequences."""

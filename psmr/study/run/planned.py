@@ -27,13 +27,14 @@ from psmr.study.run.synchronism_check import SynchronismCheck
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """An event that waits; see `psmr.integrate.run.timers.ConditionalEvent`."""
+    """An event that waits; see `psmr.integrate.run.timers.ConditionalEvent`. `name` is that of its signal."""
 
     system: System
     when: When
     place: int
     signals: Signals
     connected: Connected
+    name: str
     scheduled: tuple[Change, ...] = ()
 
     @property
@@ -59,7 +60,7 @@ class Waiting:
 
     def _signal(self, rows: Reals, span: Span) -> Reals:
         """Return (K,) values of the signal."""
-        system, name = self.system, self.when.signal
+        system, name = self.system, self.name
         device = name.rpartition(".")[0]
         if not self.signals.computed(name):
             return np.asarray(rows[:, system.index(name)])
@@ -158,17 +159,18 @@ def waiting(system: System, events: Iterable[Event], connected: Connected) -> li
     found, signals = [], Signals.of(system)
     for place, event in conditional:
         try:
-            _check(event, signals)
+            name = _signal_of(event, signals)
             refuse_impossible(system, event.at(0.0).changes(system))
         except InputError as error:
             refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
             refusal.event = event
             raise refusal from error
-        found.append(Waiting(system, event, place, signals, connected))
+        found.append(Waiting(system, event, place, signals, connected, name))
     return found
 
 
-def _check(event: When, signals: Signals) -> None:
+def _signal_of(event: When, signals: Signals) -> str:
+    """Return the name of the signal of a condition; raise EventError for one that it cannot have."""
     if any(letter in event.signal for letter in "*?["):
         raise EventError(f"{event}: {event.signal} is a pattern; name one signal")
     (name,) = signals.select(event.signal)
@@ -177,6 +179,7 @@ def _check(event: When, signals: Signals) -> None:
             f"{event}: the frequency of a bus needs the points around; take the omega of a machine, or a "
             "relay that measures it"
         )
+    return name
 
 
 class Planned(NamedTuple):
