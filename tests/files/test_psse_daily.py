@@ -1,5 +1,6 @@
 """RAW files of public repositories, made small: what PSS/E passes over, takes for one, or rounds."""
 
+import json
 import warnings
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import psmr
 from psmr import build, read_case, simulate, write_case
 from psmr.errors import CaseError, EventError, PsmrWarning
-from tests.internals import find_branch, find_bus, power_flow
+from tests.files.raw import TWELVE, raw_text
+from tests.files.test_psse_versions import as_rawx
+from tests.internals import find_branch, find_bus, power_flow, read_sections
 
 SECTIONS = (
     "BUS",
@@ -172,16 +175,19 @@ def test_the_set_point_of_a_swing_goes_first(read):
     assert {row.v for row in case.generators} == {1.01}
 
 
-def test_the_file_s_own_threshold(tmp_path):
+@pytest.mark.parametrize("form", ["raw", "rawx"])
+def test_the_file_s_own_threshold(tmp_path, form):
     """THRSHZ stands in the system-wide data from version 34 on."""
-    from tests.files.raw import TWELVE, raw_text
-
-    text = raw_text(34).replace("1.05,0,200", "1.05,0,200")
     line = f"1,2,'Z ',0.0,0.0005,0.0,'',{TWELVE},0,0,0,0,1"
-    text = text.replace("\n0 / END OF BRANCH", f"\n{line}\n0 / END OF BRANCH")
-    path = tmp_path / "case.raw"
+    text = raw_text(35).replace("\n0 / END OF BRANCH", f"\n{line}\n0 / END OF BRANCH")
     for threshold, held in ((0.0001, 1.02), (0.001, 1.05)):
+        path = tmp_path / "case.raw"
         path.write_text(text.replace("THRSHZ=0.0001", f"THRSHZ={threshold}"))
+        if form == "rawx":
+            content = json.loads(as_rawx(read_sections(path)))
+            content["network"]["general"] = {"fields": ["thrshz", "pqbrak"], "data": [threshold, 0.7]}
+            path = tmp_path / "case.rawx"
+            path.write_text(json.dumps(content))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PsmrWarning)
             assert read_case(path).generators[1].v == held

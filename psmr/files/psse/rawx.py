@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, PsmrWarning, shown
+from psmr.files.psse.conventions import THRSHZ
 from psmr.files.psse.raw_layout import CASE, fields
 from psmr.files.psse.record import PsseRecord
 from psmr.files.text import TOO_DEEP, TOO_LONG, deepest_bracket, longest_number, read_utf8
@@ -45,8 +46,10 @@ SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 Rows = list[tuple[PsseRecord, ...]]
 
 
-def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[tuple[PsseRecord, ...], ...]]]:
-    """Return (case identification, title, version, records by section) of a RAWX file.
+def read_rawx(
+    path: str | Path,
+) -> tuple[PsseRecord, str, int, dict[str, tuple[tuple[PsseRecord, ...], ...]], float]:
+    """Return (case identification, title, version, records by section, THRSHZ) of a RAWX file.
 
     Raises
     ------
@@ -72,7 +75,18 @@ def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[t
         found[section] = tuple((first, *parts.get(first.text("NAME"), ())) for (first,) in found[section])
     for _, (section, _) in SECTIONS.items():
         found.setdefault(section, ())
-    return head, title, version, found
+    return head, title, version, found, _threshold(path, text, network)
+
+
+def _threshold(path: str | Path, text: str, network: Mapping[str, Any]) -> float:
+    """Return the reactance in pu up to which a branch counts as none: that of the file, or the usual one."""
+    general = network.get("general")
+    if not isinstance(general, dict) or not isinstance(general.get("data"), list):
+        return THRSHZ
+    rows = general["data"] if general["data"] and isinstance(general["data"][0], list) else [general["data"]]
+    for line, row in _rows(path, text, "general", general | {"data": rows}, {}):
+        return PsseRecord(str(path), line, "general", tuple(row), tuple(row.values())).real("THRSHZ", THRSHZ)
+    return THRSHZ
 
 
 def _network(path: str | Path, text: str) -> Mapping[str, Any]:
