@@ -233,6 +233,7 @@ def _raw() -> Iterator[Breach]:
         ("a text that is not ended", "'BUS 6       '", "'BUS 6        "),
         ("a status that is none", "7,'1 ',1,0.0,200.0", "7,'1 ',2,0.0,200.0"),
         ("a machine base below zero", "0,900.0,0.0025", "0,-900.0,0.0025"),
+        ("limits in the wrong order", "185.0,9999.0,-9999.0", "185.0,-9999.0,9999.0"),
     )  # fmt: skip
     for rule, old, new in changes:
         breach = _edited("RAW", kundur, rule, old, new)
