@@ -238,3 +238,14 @@ def test_where_a_module_was_may_be_any_text(strangers, file):
             new.writestr(name, content)
     with pytest.warns(PsmrWarning, match="mine is not as it was"):
         assert psmr.load_run("out/other.psmr", allow_code=True).t[-1] == 0.5
+
+
+def test_a_saved_run_that_unpacks_to_more_than_the_memory(tmp_path):
+    """A few kilobytes of zeros, packed, say that they are 2**50 bytes."""
+    with zipfile.ZipFile(tmp_path / "run.psmr", "w") as file:
+        file.writestr("head.json", "{}")
+        file.getinfo("head.json").file_size = 2**50
+    with pytest.raises(
+        InputError, match=r"run\.psmr: says that it holds .*, more than the .* of memory that are free"
+    ):
+        psmr.load_run(tmp_path / "run.psmr")

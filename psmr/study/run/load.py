@@ -22,6 +22,7 @@ from psmr.base.files import unreadable
 from psmr.base.modules import is_installed, load_modules, source_of
 from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.files.text import require_file
+from psmr.integrate.run.table import available_memory, bytes_text
 from psmr.study.detectors.finding import Stop
 from psmr.study.run.run import Run
 from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION
@@ -61,6 +62,7 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = (), allow_co
     place = Path(path)
     require_file(place)
     with _readable(place) as file:
+        _require_room(place, file)
         head = json.loads(file.read(HEAD))
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             raise KeyError(HEAD)
@@ -91,6 +93,16 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = (), allow_co
             stacklevel=2,
         )
     return run
+
+
+def _require_room(place: Path, file: zipfile.ZipFile) -> None:
+    """Raise InputError for a file whose parts are larger than the memory, by what they say that they are."""
+    needed, free = sum(part.file_size for part in file.infolist()), available_memory()
+    if free is not None and needed > free:
+        raise InputError(
+            f"{place}: says that it holds {bytes_text(needed)}, more than the {bytes_text(free)} of memory"
+            " that are free; save a run of fewer signals or every k-th step (record), or take another machine"
+        )
 
 
 def _import(place: Path, modules: tuple[str, ...], known: dict[str, Any]) -> None:
