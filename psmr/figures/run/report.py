@@ -170,7 +170,7 @@ def write_page(path: str | os.PathLike[str], page: str, transaction: OutputTrans
 
 
 def _judged(certificate: Certificate | None) -> bool:
-    return certificate is not None and bool(certificate.verdict)
+    return certificate is not None and certificate.stability is not None
 
 
 def _trajectories(run: Recorded, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
@@ -235,7 +235,7 @@ def _region(run: Recorded) -> list[tuple[str, str]]:
 
 
 def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | None:
-    if system is None or run.certificate is None or not run.certificate.verdict:
+    if system is None or run.certificate is None or run.certificate.stability is None:
         return None
     from psmr.dae.system.eigenvalues import mode_columns
     from psmr.figures.modes.page import parts

@@ -9,7 +9,7 @@ import numpy as np
 from psmr.dae.system.eigenvalues import EPS
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.modes.matching import Match, match, statuses, unwrapped_logarithm
+from psmr.pencil.modes.matching import Match, match, paired
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of
 from psmr.pencil.operator.step_operator import correction_rate, step_operator
@@ -88,13 +88,7 @@ def one_step_spectra(modes: Modes, scheme: Scheme) -> Spectra:
     on_axis = modes.undecided & (s.real > 0.0)
     size = np.abs(np.where(on_axis, scheme.tableau.stability_function(1j * h * s.imag), z))
     error = np.where(modes.undecided, 0.0, np.abs(z) * h * modes.error) + len(z) * EPS
-    status = statuses(s, z, h)
-    matched = Match(
-        np.where(z == 0.0, -1, np.arange(len(z))), np.full(len(z), np.nan + 0j), status, np.zeros(0, int)
-    )
-    shown = np.ones(len(z), dtype=bool)
-    shown[matched.lost] = False
-    matched.s_numerical[shown] = unwrapped_logarithm(z[shown], s[shown], h)
+    matched = paired(s, z, np.arange(len(z)), h)
     shares = np.zeros((len(modes.vectors), len(z)))
     shares[: len(modes.participation)] = modes.participation
     numerical = Multipliers(z, modes.vectors, shares, error)

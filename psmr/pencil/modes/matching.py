@@ -19,6 +19,7 @@ from psmr.pencil.modes.spectrum import Modes, Multipliers
 REPRESENTED = "represented"
 ZERO_MODE = "zero mode"
 NOT_REPRESENTED = "not represented"
+SHOWN = (REPRESENTED, ZERO_MODE)
 
 # The unwrapped logarithm jumps by 2 pi / h across the negative real axis. A mode of 2.07 or fewer samples per
 # period (0.1 rad from the axis) can be read on either side of it, and its frequency means nothing.
@@ -57,7 +58,7 @@ class Match:
     @functools.cached_property
     def lost(self) -> np.ndarray:
         """Positions of the modes that are not represented."""
-        rest = (k for k, words in enumerate(self.status) if words not in (REPRESENTED, ZERO_MODE))
+        rest = (k for k, words in enumerate(self.status) if words not in SHOWN)
         return np.array(list(rest), dtype=int)
 
 
@@ -77,15 +78,17 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     graph = sparse.csr_array(np.hstack([cost + 1.0, (UNLIKE + 1.0) * np.eye(len(modes.s))]))
     rows, columns = min_weight_full_bipartite_matching(graph)
     partner[rows] = np.where(columns < len(numerical.z), columns, -1)
-    s_numerical = np.full(len(modes.s), np.nan + 0j)
-    status = []
-    for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
-        z = numerical.z[j] if j >= 0 else 0.0
-        if z != 0.0 and not hidden_by(s, z, step):  # a zero mode may be left without a partner
-            s_numerical[k] = unwrapped_logarithm(z, s, step)
-        status.append(status_of(s, z, step))
-    spurious = np.setdiff1d(np.arange(len(numerical.z)), partner)
-    return Match(partner, s_numerical, tuple(status), spurious)
+    return paired(modes.s, numerical.z, partner, step)
+
+
+def paired(s: np.ndarray, z: np.ndarray, partner: np.ndarray, step: float) -> Match:
+    """Return what (n,) modes become by (k,) multipliers, given the (n,) position of that of each."""
+    own = np.where(partner >= 0, np.append(z, 0.0)[partner], 0.0)
+    status, s_numerical = statuses(s, own, step), np.full(len(s), np.nan + 0j)
+    # A zero mode may be left without a partner.
+    shown = np.array([words in SHOWN for words in status], dtype=bool) & (own != 0.0)
+    s_numerical[shown] = unwrapped_logarithm(own[shown], s[shown], step)
+    return Match(partner, s_numerical, status, np.setdiff1d(np.arange(len(z)), partner))
 
 
 def assignment_cost(modes: Modes, numerical: Multipliers, step: float) -> np.ndarray:

@@ -116,7 +116,7 @@ class Stability:
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
         certificate = start.certify(None)
-        if not certificate.verdict:
+        if certificate.stability is None:
             raise InputError(f"no certificate: {certificate.note}")
         both = certificate.mode, certificate.mode_numerical
         changed = None if None in both else damping(both[1]) - damping(both[0])  # type: ignore[arg-type]
