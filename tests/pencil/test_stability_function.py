@@ -48,21 +48,18 @@ def test_a_scheme_of_two_rates_is_refused(linear):
         OneStepModes.of(linear).deformation(psmr.VariableStep())
 
 
-@pytest.mark.parametrize("method", ["TM", "SDIRK2", "FEM", "ESDIRK43"])
 @pytest.mark.parametrize("h", [0.002, 0.05, 3.0])
-def test_a_glance_is_the_report_in_short(linear, method, h):
-    modes, scheme = OneStepModes.of(linear), psmr.SingleRate(method, h)
-    glance, whole = modes.glance(scheme), modes.deformation(scheme).glance()
-    assert glance.stable == whole.stable
-    assert (glance.mode_numerical is None) == (whole.mode_numerical is None) == (h > 1.0)
-    if glance.mode_numerical is not None:
-        assert glance.mode_numerical == pytest.approx(whole.mode_numerical, rel=1e-13)
-        assert glance.deformation == pytest.approx(whole.deformation, rel=1e-12)
+def test_the_dominant_mode_in_short(linear, h):
+    report = OneStepModes.of(linear).deformation(psmr.SingleRate("TM", h))
+    s_hat, off = report.dominant_shown
+    assert (s_hat is None) == (off is None) == (h > 1.0)
+    if s_hat is not None:
+        row = report.dominant
+        assert s_hat == complex(row.real_numerical, row.imag_numerical)
+        assert off == row.relative_deformation
 
 
-def test_without_oscillation_a_glance_is_of_stability_alone():
-    decaying = OneStepModes.of(ode(np.array([[-3.0]])))
-    glance = decaying.glance(psmr.SingleRate("FEM", 1.0))
-    assert (glance.stable, glance.mode_numerical, glance.deformation) == (False, None, None)
-    with pytest.raises(SchemeError, match="no one-step method"):
-        decaying.glance(psmr.VariableStep())
+def test_without_oscillation_there_is_no_dominant_mode():
+    report = OneStepModes.of(ode(np.array([[-3.0]]))).deformation(psmr.SingleRate("FEM", 1.0))
+    assert not report.stable
+    assert report.dominant_shown == (None, None)

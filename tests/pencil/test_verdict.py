@@ -253,7 +253,7 @@ def test_a_step_of_two_rates_on_zeros_is_not_blamed():
 
 def test_the_modes_are_found_once_for_any_step():
     modes = OneStepModes.of(ode(joined(block(0.05, 3.8), -np.eye(1))))
-    kinds = [modes.glance(SingleRate("BEM", h)).stability.kind for h in (1e-3, 0.1)]
+    kinds = [modes.deformation(SingleRate("BEM", h)).stability.kind for h in (1e-3, 0.1)]
     assert kinds == [Kind.SYSTEM, Kind.STABLE]
 
 

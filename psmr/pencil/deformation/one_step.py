@@ -12,7 +12,7 @@ from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import report_of
-from psmr.pencil.deformation.report import Deformation, Glance
+from psmr.pencil.deformation.report import Deformation
 from psmr.pencil.deformation.spectra import one_step_spectra
 from psmr.pencil.modes.spectrum import Modes, modes_of
 
@@ -55,7 +55,3 @@ class OneStepModes:
         if scheme.tableau is None:
             raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
         return report_of(scheme, "exact", one_step_spectra(self.modes, scheme), self.names)
-
-    def glance(self, scheme: Scheme) -> Glance:
-        """Return what `deformation` says of stability and of the least damped oscillatory mode; see there."""
-        return self.deformation(scheme).glance()

@@ -32,36 +32,6 @@ Pencil = Literal["exact", "published"]
 WIDTH = 110
 
 
-@dataclass(frozen=True)
-class Glance:
-    """What a scheme does to a system in short.
-
-    Attributes
-    ----------
-    stability
-        As in `Deformation`.
-    mode_numerical
-        What the scheme makes of the least damped oscillatory mode in 1/s and rad/s; None where there is none
-        or the scheme cannot represent it.
-    deformation
-        Relative deformation of that mode, a fraction; None where there is none.
-    """
-
-    stability: Verdict
-    mode_numerical: complex | None = None
-    deformation: float | None = None
-
-    @property
-    def stable(self) -> bool:
-        """As in `Deformation`."""
-        return bool(self.stability.stable)
-
-    @property
-    def hidden(self) -> tuple[complex, ...]:
-        """As in `Deformation`."""
-        return self.stability.hidden
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Deformation:
     """What one scheme does to the modes of one linearised system.
@@ -176,13 +146,17 @@ class Deformation:
         """A row per multiplier that belongs to no mode; see above."""
         return _frame(self.spurious_columns)
 
-    def glance(self) -> Glance:
-        """Return the report in short."""
+    @property
+    def dominant_shown(self) -> tuple[complex | None, float | None]:
+        """The dominant mode as the scheme shows it, in 1/s and rad/s, and its relative deformation.
+
+        None each where there is no such mode, or the scheme cannot represent it.
+        """
         columns, k = self.columns, self.dominant_at
         if k is None or not np.isfinite(columns["relative_deformation"][k]):
-            return Glance(self.stability)
+            return None, None
         s_hat = complex(columns["real_numerical"][k], columns["imag_numerical"][k])
-        return Glance(self.stability, s_hat, float(columns["relative_deformation"][k]))
+        return s_hat, float(columns["relative_deformation"][k])
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV in full precision.

@@ -22,17 +22,14 @@ from psmr.study.certificate.step_sizes import HELD, reads_time
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
     from psmr.pencil.deformation.one_step import OneStepModes
-    from psmr.pencil.deformation.report import Deformation, Glance
+    from psmr.pencil.deformation.report import Deformation
 
 
 class Judge(Protocol):
     """What judges a scheme on a system."""
 
     def deformation(self, scheme: Any) -> Deformation:
-        """Return the whole report."""
-
-    def glance(self, scheme: Any) -> Glance:
-        """Return the report in short."""
+        """Return the report."""
 
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
@@ -75,7 +72,7 @@ def certify(
         Step sizes in s, by what they are, of a run whose scheme chose them; see
         `psmr.study.certificate.step_sizes.judged_steps`.
     judge
-        What judges a scheme, with the methods of `Judge`; `psmr.deformation` on the linearised system where
+        What judges a scheme, as `Judge` does; `psmr.deformation` on the linearised system where
         left out.
     t_end
         Length of the run in s: what grows by no more than 2 % in it is a note of the certificate, and no
@@ -84,7 +81,7 @@ def certify(
     Raises
     ------
     InputError
-        For an argument of another kind, or a judge without these methods.
+        For an argument of another kind, or a judge without this method.
 
     Warns
     -----
@@ -93,11 +90,10 @@ def certify(
         is, and when an explicit prediction breaks down on it; the latter is found at any size.
     """
     check_arguments(certify, locals())
-    methods = [getattr(judge, name, None) for name in ("deformation", "glance")]
-    if judge is not None and (isinstance(judge, type) or not all(map(callable, methods))):
+    if judge is not None and (isinstance(judge, type) or not callable(getattr(judge, "deformation", None))):
         raise InputError(
-            f"judge is of the type {type(judge).__name__}: must have the methods deformation and glance; "
-            "leave it out for psmr.deformation"
+            f"judge is of the type {type(judge).__name__}: must have the method deformation; leave it out "
+            "for psmr.deformation"
         )
     found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
     certificate = replace(_with_time_held(found, system), subject=subject)
@@ -196,16 +192,16 @@ def _of_steps(
     first = _reported(judge, scheme.at_step(used), partition, warn)
     if first.report is None:
         return replace(first, scheme=str(scheme))
-    glances, notes = {used: first.report.glance()}, [first.note]
+    reports, notes = {used: first.report}, [first.note]
     for h in others:
         try:
-            glances[h] = judge.glance(scheme.at_step(h))
+            reports[h] = judge.deformation(scheme.at_step(h))
         except PsmrError as error:
             notes.append(f"Not judged with a step of {h:.4g} s: {error}")
     at_steps = tuple(
-        AtStep(which, h, glance.stability, glance.mode_numerical, glance.deformation, first.mode)
+        AtStep(which, h, reports[h].stability, *reports[h].dominant_shown, first.mode)
         for which, h in steps.items()
-        if (glance := glances.get(h)) is not None
+        if h in reports
     )
     worst = max((step.stability for step in at_steps), key=lambda found: SEVERITY[found.kind])
     hidden = tuple(dict.fromkeys(s for step in at_steps for s in step.hidden))
@@ -239,9 +235,6 @@ class _Whole:
             return self._modes.deformation(scheme)
         return deformation(self.linear, scheme, modes=None if small else 1)
 
-    def glance(self, scheme: Scheme) -> Glance:
-        return self.deformation(scheme).glance()
-
 
 def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certificate:
     try:
@@ -257,7 +250,8 @@ def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certific
 
 def from_report(report: Deformation, scheme: str, partition: str) -> Certificate:
     """Return the certificate that a deformation report amounts to."""
-    columns, k, glance = report.columns, report.dominant_at, report.glance()
+    columns, k = report.columns, report.dominant_at
+    mode_numerical, off = report.dominant_shown
     s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
     least = None
     shown = s_hat[np.isfinite(s_hat.real) & (columns["status"] != "zero mode")]
@@ -269,8 +263,8 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         stability=report.stability,
         spectral_radius=float(report.spectral_radius),
         mode=None if k is None else complex(columns["real"][k], columns["imag"][k]),
-        mode_numerical=glance.mode_numerical,
-        deformation=glance.deformation,
+        mode_numerical=mode_numerical,
+        deformation=off,
         least_stable=least,
         note=" ".join(report.others),
         report=report,
