@@ -168,12 +168,12 @@ psmr.pencil.deformation.one_step: OneStepModes
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
 psmr.pencil.deformation.step_judge: StepJudge
 psmr.pencil.modes.damping: DampingLimit damping_ratio
-psmr.pencil.modes.matching: match unwrapped_logarithm
+psmr.pencil.modes.matching: match paired unwrapped_logarithm
 psmr.pencil.modes.search: find
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert
-psmr.pencil.modes.spectrum: modes_of multipliers_of
-psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict
+psmr.pencil.modes.spectrum: Modes Multipliers modes_of multipliers_of
+psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict judge
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.outermost: outermost
 psmr.pencil.operator.periodic: periodic_module

@@ -13,11 +13,15 @@ from tests.internals import (
     TABLEAUX,
     Growth,
     Kind,
+    Modes,
+    Multipliers,
     OneStepModes,
     Verdict,
     eigen,
+    judge,
     modes_of,
     multipliers_of,
+    paired,
 )
 from tests.pencil.oracle import ode, partition
 
@@ -142,6 +146,39 @@ def test_of_two_instabilities_the_method_s_own_is_named():
     assert verdict.shown.mode == pytest.approx(0.5 + 1.0j)
     assert verdict.growing == (pytest.approx(0.5 + 1.0j),)
     assert verdict.hidden == ()
+
+
+def test_the_one_that_grows_most_is_named():
+    """Forward Euler: |1 + h s|^2 = 1 + 2 h Re s + h^2 |s|^2 grows with |s|."""
+    blocks = block(-0.1, 30.0), block(-0.1, 40.0), block(-0.1, 35.0), block(0.5, 2.0), block(0.7, 1.0)
+    verdict = deformation(ode(joined(*blocks)), SingleRate("FEM", 0.01)).stability
+    assert verdict.blamed.mode == pytest.approx(-0.1 + 40.0j)
+    assert verdict.shown.mode == pytest.approx(0.7 + 1.0j)
+
+
+@pytest.mark.parametrize("partner", [[0, 1], [1, 0], [1, -1], [-1, 0]])
+def test_whichever_half_of_a_pair_was_matched(partner):
+    """A growing pair: neither multiplier is the scheme's own, also where one half has no partner."""
+    s, step = np.array([0.05 + 3.8j, 0.05 - 3.8j]), 1.0
+    z, one = (1.0 + 0.5 * s) / (1.0 - 0.5 * s), np.eye(2, dtype=complex)
+    modes = Modes(s, one, np.eye(2), np.full(2, 1e-12), 1e-8)
+    numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
+    verdict = judge(
+        modes, numerical, paired(s, z, np.array(partner), step), np.abs(z) - 1.0, step, 0.0, ("a", "b")
+    )
+    assert verdict.kind is Kind.SYSTEM
+    assert verdict.blamed is None
+
+
+def test_modes_that_rounding_cannot_tell_apart_may_change_partners():
+    """Two modes within their rounding errors, one of which grows: the multiplier outside is the system's."""
+    s, step = np.array([1e-3 + 0.0j, -1e-9 + 0.0j]), 0.1
+    z, one = np.array([0.99 + 0.0j, 1.0001 + 0.0j]), np.eye(2, dtype=complex)
+    for error, kind in ((6e-4, Kind.SYSTEM), (1e-9, Kind.SCHEME)):
+        modes = Modes(s, one, np.eye(2), np.full(2, error), 1e-8)
+        numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
+        matched = paired(s, z, np.array([0, 1]), step)
+        assert judge(modes, numerical, matched, np.abs(z) - 1.0, step, 0.0, ("a", "b")).kind is kind
 
 
 def test_the_step_operator_has_the_multipliers_of_the_stability_function():
