@@ -44,6 +44,21 @@ def test_five_stages_with_their_breakers(read):
     assert stage(row, 2) == (58.8, 0.1, 0.05, 0.5)
 
 
+def test_five_stages_of_the_voltage_there_and_back(read, tmp_path):
+    """LVS3BL as a public file of InterPSS' ODM has it, without its transfer trips."""
+    zeros = " ".join(["0"] * 14)
+    stages = f"0.913 6 0.066 0.245 0.913 10 0.07 0.545 {zeros}"
+    case = read(f"103 'LVS3BL' 1 0 0 '0 ' 0 0 '0 ' 0 {stages} /")
+    (row,) = case.relays
+    assert (row.bus, row.device.type) == (103, "UnderVoltageShedding")
+    assert (stage(row, 1), stage(row, 2)) == ((0.913, 6.0, 0.066, 0.245), (0.913, 10.0, 0.07, 0.545))
+    psmr.write_case(case, tmp_path / "out.raw")
+    (again,) = psmr.read_case(tmp_path / "out.raw", tmp_path / "out.dyr").relays
+    assert again.device.parameters == row.device.parameters
+    with pytest.raises(CaseError, match="TBUS1 = 102: psmr has this relay only without a transfer trip"):
+        read(f"103 'LVS3BL' 1 0 102 '1' 0 0 '0 ' 0 {stages} /")
+
+
 def test_voltage_of_another_bus(read):
     (row,) = read("103 'LVSHBL' '1' 102 0.9 0.2 0.3 0.8 0.1 0.3 0 0 0 0.05 /").relays
     assert (row.bus, row.device.type) == (102, "UnderVoltageShedding")

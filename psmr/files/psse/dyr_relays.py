@@ -7,18 +7,20 @@ LDSHBL   bus, model, load                                  f1 t1 frac1 f2 t2 fra
 LDS3BL   bus, model, load, bus, machine and switch of a    f1 t1 tb1 frac1 ... f5 t5 tb5 frac5 TTB
          transfer trip
 LVSHBL   bus, model, load, bus that is measured            v1 t1 frac1 v2 t2 frac2 v3 t3 frac3 TB
+LVS3BL   bus, model, load, two branches of a transfer      v1 t1 tb1 frac1 ... v5 t5 tb5 frac5 TTB1 TTB2
+         trip and their switch
 UFLSBL   bus, model, load                                  TF TB f1 t1 frac1 f2 t2 frac2 ...
 FRQTPAT  instance, model, bus, bus and machine             FL FU TP TB
 VTGTPAT  instance, model, bus, bus and machine             VL VU TP TB
 ======== ================================================= =============================================
 
-LDSH, LDS3 and LVSH have the forms of load records: LDSHBL for one load of a bus, LDSHOW, LDSHZN and LDSHAR
-for the loads of an owner, a zone, an area, LDSHAL for all. Each of these loads has a relay of its own, at its
-bus; where several are for one load, the nearer goes before the other. DISTR1 and TIOCR1, relays of branches,
-are in `psmr.files.psse.dyr_branch_relays`. Times are in s, frequencies in Hz, fractions parts of the load.
-Sources: Siemens PTI, PSS/E Model Library and Program Operation Manual, load relays; for the order of the
-values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, VTGTPAT), and for UFLSBL that of STEPS,
-whose model it is.
+LDSH, LDS3, LVSH and LVS3 have the forms of load records: LDSHBL for one load of a bus, LDSHOW, LDSHZN and
+LDSHAR for the loads of an owner, a zone, an area, LDSHAL for all. Each of these loads has a relay of its own,
+at its bus; where several are for one load, the nearer goes before the other. DISTR1 and TIOCR1, relays of
+branches, are in `psmr.files.psse.dyr_branch_relays`. Times are in s, frequencies in Hz, fractions parts of the
+load. Sources: Siemens PTI, PSS/E Model Library and Program Operation Manual, load relays; for the order of the
+values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, LVS3BL, VTGTPAT), and for UFLSBL that of
+STEPS, whose model it is.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def _forms(*families: str) -> tuple[str, ...]:
 
 RECORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys((*_forms("LDSH", "LDS3"), "UFLSBL"), ("UnderFrequencyShedding",)),
-    **dict.fromkeys(_forms("LVSH"), ("UnderVoltageShedding",)),
+    **dict.fromkeys(_forms("LVSH", "LVS3"), ("UnderVoltageShedding",)),
     **dict.fromkeys(("FRQTPAT", "FRQTPA"), ("FrequencyTrip",)),
     **dict.fromkeys(("VTGTPAT", "VTGTPA"), ("VoltageTrip",)),
     **KINDS,
@@ -78,6 +80,7 @@ class RelayRecords:
             **dict.fromkeys(_forms("LDSH"), self._ldsh),
             **dict.fromkeys(_forms("LDS3"), self._lds3),
             **dict.fromkeys(_forms("LVSH"), self._lvsh),
+            **dict.fromkeys(_forms("LVS3"), self._lvs3),
             "UFLSBL": self._uflsbl,
             **dict.fromkeys(("FRQTPAT", "FRQTPA"), self._frqtpa),
             **dict.fromkeys(("VTGTPAT", "VTGTPA"), self._vtgtpa),
@@ -100,16 +103,24 @@ class RelayRecords:
         self._shedding(entry, stages)
 
     def _lds3(self, entry: Entry) -> None:
-        names = [f"{name}{k}" for k in range(1, 6) for name in ("f", "t", "tb", "frac")]
-        given = numbers(entry, ["GBUS", "-GID", "SC", *names, "TTB"])
-        for name in ("GBUS", "SC"):
-            if given[name]:
+        self._five_stages(entry, "f", ("GBUS", "-GID", "SC"), ("TTB",))
+
+    def _lvs3(self, entry: Entry) -> None:
+        trips = ("FBUS1", "TBUS1", "-ID1", "FBUS2", "TBUS2", "-ID2", "SC")
+        self._five_stages(entry, "v", trips, ("TTB1", "TTB2"))
+
+    def _five_stages(self, entry: Entry, level: str, trips: tuple[str, ...], times: tuple[str, ...]) -> None:
+        """Take a relay with five stages, each with its breaker's time, without what else it could trip."""
+        each = (level, "t", "tb", "frac")
+        names = [f"{name}{k}" for k in range(1, 6) for name in each]
+        given = numbers(entry, [*trips, *names, *times])
+        for name in trips:
+            if given.get(name):
                 raise CaseError(
                     f"{entry.where}: {entry.model}: {name} = {given[name]:g}: psmr has this relay only"
                     " without a transfer trip; make it 0"
                 )
-        stages = [tuple(given[f"{name}{k}"] for name in ("f", "t", "tb", "frac")) for k in range(1, 6)]
-        self._shedding(entry, stages)
+        self._shedding(entry, [tuple(given[f"{name}{k}"] for name in each) for k in range(1, 6)])
 
     def _lvsh(self, entry: Entry) -> None:
         names = [f"{name}{k}" for k in (1, 2, 3) for name in ("v", "t", "frac")]

@@ -121,7 +121,10 @@ def _relay(row: RelayRow, loads: Mapping[str, Place], units: Mapping[str, Place]
     alike = len(set(breakers)) == 1
     if row.device.type == "UnderVoltageShedding":
         if not alike or len(stages) > 3:
-            return None
+            if row.bus != bus or len(stages) > 5:
+                return None
+            own = _with_breakers(stages, breakers)
+            return _line(bus, "LVS3BL", ident, 0, 0, "0", 0, 0, "0", 0, *_filled(own, 5), 0.0, 0.0)
         return _line(bus, "LVSHBL", ident, row.bus, *_filled(stages, 3), breakers[0])
     if row.bus != bus:
         return None
@@ -131,10 +134,13 @@ def _relay(row: RelayRow, loads: Mapping[str, Place], units: Mapping[str, Place]
         return None
     if alike and len(stages) <= 3:
         return _line(bus, "LDSHBL", ident, *_filled(stages, 3), breakers[0])
-    own = [
-        [level, wait, breaker, part] for (level, wait, part), breaker in zip(stages, breakers, strict=True)
-    ]
-    return _line(bus, "LDS3BL", ident, 0, "1", 0, *_filled(own, 5), 0.0)
+    return _line(bus, "LDS3BL", ident, 0, "1", 0, *_filled(_with_breakers(stages, breakers), 5), 0.0)
+
+
+def _with_breakers(stages: Sequence[Sequence[float]], breakers: Sequence[float]) -> list[list[float]]:
+    """Return set value, pick-up time, breaker time and part of each stage."""
+    rows = zip(stages, breakers, strict=True)
+    return [[level, wait, breaker, part] for (level, wait, part), breaker in rows]
 
 
 def _filled(stages: Sequence[Sequence[float]], count: int) -> list[float]:
