@@ -67,6 +67,23 @@ def test_the_wrappers_of_library_models_are_those_models(read):
     assert [kind for kind, _ in found] == [model for _, _, model, _ in WRAPPED]
 
 
+@pytest.mark.parametrize("last", ["machine", "converter"])
+def test_of_two_sources_of_a_plant_the_later_counts_with_its_own_controls(read, last):
+    """A public file has a wind plant's records and, after them, those of the machine in its place."""
+    wind = "".join(wrapped(*WRAPPED[k][:2], WRAPPED[k][3]) for k in (0, 1))
+    steam = FINITE + "2 'SEXS' G1 0.1 10 100 0.05 -5 5 /\n"
+    words = (
+        "acts on the REGCA1, in whose place the GENROU counts"
+        if last == "machine"
+        else ("acts on the GENROU, in whose place the REGCA1 counts")
+    )
+    with pytest.warns(PsmrWarning, match=f"{words}; left out"):
+        case = read(wind + steam if last == "machine" else steam + wind)
+    kinds = {"machine": ["GENROU", "SEXS"], "converter": ["REECA1", "REGCA1"]}
+    assert sorted(kind for kind, _ in devices(case)) == sorted(kinds[last])
+    psmr.build(case)
+
+
 @pytest.mark.parametrize("version", [33, 34, 35])
 def test_the_public_user_written_regfma1(read, version):
     """Two codes and eighteen values, those of REGFMA1 in its order."""

@@ -43,6 +43,16 @@ class Unit:
 
 _LEAVE = "leave it out with a warning (--skip-unknown-models)"
 
+OF_SOURCE = {
+    "machine": ("exciter", "governor", "stabiliser", "compensator", "shaft"),
+    "converter": (
+        *("electrical_control", "plant_control", "torque_control", "pitch_control", "aerodynamics"),
+        "drive_train",
+    ),
+}
+"""What acts on a machine, and what on a converter: with the source of a plant that another takes the place of
+go its controls."""
+
 SECOND = 3
 """Place of the bus of a second machine in a record of IEEEG1."""
 
@@ -104,6 +114,7 @@ def read_dyr(
     skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(own)
     bare = {kind.__name__.upper(): kind for kind in own if not kind.role}
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
+    displaced: dict[tuple[int, str], DeviceRow] = {}
     for record in entries(str(path), read_text(path, WINDOWS), others or ()):
         entry = mistakes.attempt(unwrapped, record)
         if entry is None:
@@ -114,7 +125,7 @@ def read_dyr(
         elif taken is not None:
             mistakes.attempt(taken, entry)
         else:
-            mistakes.attempt(_place, entry, records, units, skip, found)
+            mistakes.attempt(_place, entry, records, units, skip, found, displaced)
     for entry, count in skip.unknown.values():
         also = f" ({count} records of it)" if count > 1 else ""
         mistakes.attempt(entry.refuse, also)
@@ -126,6 +137,8 @@ def read_dyr(
         plant = found.get(key, {})
         if not good:
             continue
+        if key in displaced:
+            _without_its_controls(plant, displaced[key])
         if not plant.keys() & set(SOURCES):
             if not net_unmodelled:
                 what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
@@ -165,6 +178,21 @@ def read_dyr(
         yield replace(unit.row, devices=tuple(plant.values()))
 
 
+def _without_its_controls(plant: dict[str, DeviceRow], earlier: DeviceRow) -> None:
+    """Take the controls of a converter out of the plant of a machine that counts in its place, or the others.
+
+    An induction generator has a drive train, too: it takes no torque of a governor.
+    """
+    source = next(plant[role] for role in SOURCES if role in plant)
+    if source.role == earlier.role or (source.role == "machine" and "t_m" not in source.component.inputs):
+        return
+    for role in OF_SOURCE[earlier.role]:
+        if role in plant:
+            lone = plant.pop(role)
+            what = f"acts on the {earlier.type}, in whose place the {source.type} counts"
+            warnings.warn(f"{lone.where}: {lone.type}: {what}; left out", PsmrWarning, stacklevel=3)
+
+
 def _refuse_bare(entry: Entry, kind: type[Component]) -> None:
     """Raise CaseError for a component of the user's own that does not say what it is."""
     raise CaseError(f"{entry.where}: {no_role(kind)}")
@@ -176,6 +204,7 @@ def _place(
     units: Mapping[tuple[int, str], Unit],
     skip: _Skip,
     found: dict[tuple[int, str], dict[str, DeviceRow]],
+    displaced: dict[tuple[int, str], DeviceRow],
 ) -> None:
     """Add the device of a record to the plant that it belongs to."""
     placed = _device(entry, records, units, skip)
@@ -186,6 +215,7 @@ def _place(
     rivals = SOURCES if device.role in SOURCES else (device.role,)
     earlier = next((plant.pop(role) for role in rivals if role in plant), None)
     if earlier is not None:
+        displaced |= {key: earlier} if earlier.role in SOURCES else {}
         line = device.where.rpartition(":")[2]
         what = f"the {device.type} of line {line} is the {device.role} of this generator as well and counts"
         warnings.warn(f"{earlier.where}: {earlier.type}: {what}; left out", PsmrWarning, stacklevel=3)
