@@ -22,10 +22,10 @@ import numpy as np
 import psmr
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from tests.internals import DeviceRow, RelayRow, System
-from tests.robustness import lists
-from tests.robustness.systems import OWN, branches, buses, load
+from tests.robustness import lists, systems
+from tests.robustness.systems import OWN, branches, buses
 
-CASES = tuple(OWN)
+CASES = (*OWN, "wscc9-static", "new-england-plants")
 
 LARGEST = 1e-8
 """In pu, for each bus and point."""
@@ -44,6 +44,15 @@ class Unbalance:
 
     def __str__(self) -> str:
         return f"{self.missing:.3g} pu missing at {self.bus} at t = {self.t:.9g} s"
+
+
+@functools.cache
+def load(name: str) -> tuple[Any, System]:
+    """Return a case and its system at the equilibrium."""
+    if name in OWN:
+        return systems.load(name)
+    case = psmr.case(name)
+    return case, psmr.build(case)
 
 
 def unbalance(run: Any) -> Unbalance:

@@ -167,3 +167,14 @@ def test_every_point_of_runs_with_random_events_relays_and_conditions_is_in_bala
 def test_an_instant_that_stands_three_times_is_found():
     run = dataclasses.make_dataclass("Run", ["t"])(np.array([0.0, 0.1, 0.1, 0.2, 0.2, 0.2, 0.3]))
     assert thrice(run) == 0.2
+
+
+def test_a_relay_trips_the_plant_of_a_generator_whose_machine_bears_another_name():
+    """The machine of generator G34 is called G34_full; the relay names the generator, as cases do."""
+    case = psmr.case("new-england-plants")
+    trip = {"low": 0.9, "high": 2.0, "pickup": 0.0, "breaker": 0.0}
+    row = RelayRow("R34", 34, "G34", DeviceRow("R34", "relay", "VoltageTrip", trip))
+    system = psmr.build(dataclasses.replace(case, relays=(row,)))
+    run = psmr.simulate(system, None, 0.3, [psmr.Fault(34, 0.1, 0.2)], certify=False)
+    assert run.acted[0][1].startswith("R34: G34_full tripped, voltage below 0.9")
+    assert run["G34_full.p"].iloc[-1] == 0.0

@@ -71,7 +71,13 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             second = relay.bus == branch.to_bus
             values["end"] = float(second)
             wires |= {port: f"{branch.name}.{port}_{'j' if second else 'i'}" for port in ("m_re", "m_im")}
-        yield Device(relay.name, component, values, wires, acts_on=relay.acts_on)
+        yield Device(relay.name, component, values, wires, acts_on=_source_of(case, relay.acts_on))
+
+
+def _source_of(case: Case, name: str) -> str:
+    """Return the machine or converter of a generator, which may bear another name; of others the name."""
+    devices = (d for row in case.generators if row.name == name for d in row.devices)
+    return next((device.name for device in devices if device.role in SOURCES), name)
 
 
 def load_device(case: Case, row: LoadRow, voltage: complex, bus: str | None = None) -> Device:
