@@ -134,3 +134,32 @@ def test_relays_that_switch_each_other_end_the_run():
         psmr.simulate(
             assemble([device], {"tank.drive": 1.0}), psmr.SingleRate("TM", h=0.01), 1.0, certify=False
         )
+
+
+class Late(Component):
+    """x' = 1, and a relay that reads x as it was tau ago."""
+
+    states = ("x",)
+    inputs = ("seen",)
+    actions = (Action("acted", lambda m, v, p: v.seen - 0.5, effect=lambda v, p: {"acted": 1.0}),)
+    memory = ("acted",)
+
+    acted = Parameter("1", "whether it has", default=0.0)
+
+    @staticmethod
+    def equations(m, v, p):
+        return (1.0 + 0.0 * v.seen,), (), ()
+
+
+@pytest.mark.parametrize("tau", [0.043, 0.004, 0.2])
+@pytest.mark.parametrize(
+    "scheme",
+    [psmr.SingleRate("TM", h=0.01), psmr.SingleRate("BEM", h=0.01), psmr.VariableStep(1e-6)],
+    ids=str,
+)
+def test_a_relay_acts_on_what_it_reads_late(scheme, tau):
+    """It reads 0.5 at 0.5 + tau; it saw what it read at the last instant, and never acted."""
+    system = assemble([Device("D", Late, {}, {"seen": "D.x"}, delays={"seen": tau})], {"D.x": 0.0})
+    run = psmr.simulate(system, scheme, 1.0, certify=False)
+    (change,) = [change for change in run.changes if change.parameters]
+    assert change.t == pytest.approx(0.5 + tau, abs=2e-5 if scheme.step == 0.01 else 1e-3)
