@@ -1,6 +1,7 @@
 """Numbers of any kind are numbers, and what is declared is what is taken."""
 
 import json
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -143,6 +144,25 @@ def test_keywords_that_were_taken_in_silence(system, wscc9):
     ):
         with pytest.raises(InputError, match=words):
             call()
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: psmr.SingleRate("TM", h=-1.0), "h"),
+        (lambda: psmr.SingleRate("TN", h=0.1), "method"),
+        (lambda: psmr.VariableStep(tolerance=2.0), "tolerance"),
+        (lambda: psmr.VariableStep(h_max=0.0), "h_max"),
+        (lambda: psmr.SetPoint(None, "v_ref", 1.0, 1.0), "device"),
+        (lambda: psmr.Fault(5, 0.2, 0.1), ""),
+    ],
+)
+def test_an_error_names_the_field_by_itself(make, field):
+    """Studies say the line of that field: they read it from the sentence."""
+    with pytest.raises(InputError) as raised:
+        make()
+    assert raised.value.field == field
+    assert pickle.loads(pickle.dumps(raised.value)).field == field
 
 
 def test_an_event_says_which_field_is_wrong():

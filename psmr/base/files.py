@@ -135,7 +135,7 @@ class OutputTransaction:
         except BrokenPipeError:  # of standard output or standard error, never of a file
             raise
         except (OSError, ValueError) as reason:
-            if isinstance(reason, ValueError) and "null" not in str(reason):
+            if isinstance(reason, ValueError) and "\0" not in str(target):
                 raise
             raise self.error(unwritable(target, reason)) from reason
 

@@ -86,7 +86,7 @@ def off(system, scheme, events, by, t_end=1.0):
 @pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
 def test_a_list_by_so_many_seconds_later_is_the_same_run_later(system, kind):
     """A controller takes the rounding of times, 1e-13 s after 500 s, into its steps over its tolerance."""
-    for by in (2.0, 50.0, 500.0):
+    for by in (2.0, 500.0):
         assert off(system, FIXED, LISTS[kind], by) < 1e-10, by
         assert off(system, psmr.VariableStep(), LISTS[kind], by) < 1e-8, by
 
@@ -115,6 +115,7 @@ def test_a_series_by_so_many_seconds_later_is_the_same_run_later(system, tmp_pat
         assert np.abs(run.to_numpy() - runs[0].to_numpy()).max() < 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
 def test_late_signals_and_a_region_are_the_same_later(system):
     late = psmr.with_delays(system, {"AVR1.v": 0.03, "GOV2.omega": 0.05})

@@ -73,6 +73,7 @@ def test_the_saved_study_reproduces_the_run(bench, tmp_path):
     job = Job(bench)
     job.wait()
     assert job.words.partition(":")[0] in ("OK", "Check", "Failed")
+    assert not job.failed
     path = bench.save(str(tmp_path / "again.toml"))
     with pytest.raises(InputError, match="is there already; choose another name, or tick 'replace'"):
         bench.save(str(path))
@@ -93,11 +94,13 @@ def test_a_run_is_cancelled_and_a_failed_one_says_why(bench):
     job.cancel()
     job.wait()
     assert job.words.startswith("Cancelled at t = ")
+    assert not job.failed
     assert bench.runs == []
     bench.change(event=[{"type": "fault", "bus": 5, "start": 1.0, "clear": 20000.0}])
     job = Job(bench)
     job.wait()
     assert "clear" in job.words
+    assert job.failed
     assert bench.runs == []
 
 
