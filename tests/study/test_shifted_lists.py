@@ -21,7 +21,7 @@ LISTS = {
     "a line that recloses": [
         psmr.Fault(5, 0.2, 0.3, trip="5-7", reclose=0.6, permanent=True, clear_again=0.7)
     ],
-    "a line trip": [psmr.LineTrip("5-7", 0.2)],
+    "a line trip": [psmr.LineTrip("5-7", 0.2), psmr.LineClose("5-7", 0.6)],
     "open phases": [psmr.OpenPhases(line="5-7", phases="a", start=0.2, close=0.5)],
     "trips of a load while it ramps": [
         psmr.LoadRamp(5, 0.2, 0.5, 1.5),

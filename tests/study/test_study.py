@@ -185,7 +185,7 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
         ),
         (
             ('type = "load-trip"', ""),
-            r'study.toml:15 \[\[event\]\]: type is missing; add it as one of "line-trip", "open-phases"',
+            r'study.toml:15 \[\[event\]\]: type is missing; add it as one of "line-trip", "line-close"',
         ),
         (
             ('"load-trip"', '"loadtrip"'),
@@ -220,7 +220,7 @@ def test_what_is_wrong_is_named_with_its_line(write, change, message):
 def test_a_type_that_is_no_text_is_named(write, kind):
     """A list cannot be looked up among the types: it was a traceback once."""
     with pytest.raises(
-        StudyError, match=r'\[\[event\]\]: type = .*: must be one of "line-trip", "open-phases", "fault"'
+        StudyError, match=r'\[\[event\]\]: type = .*: must be one of "line-trip", "line-close", "open-phases"'
     ):
         read_study(write(('type = "load-trip"', f"type = {kind}")))
 
