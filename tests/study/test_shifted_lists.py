@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+import partitioning
 import psmr
 
 TIMES = ("start", "end", "clear", "clear_from", "clear_to", "clear_again", "close", "reclose", "reconnect")
@@ -127,3 +128,41 @@ def test_late_signals_and_a_region_are_the_same_later(system):
         assert off(late, FIXED, [*events, waiting], by) < 1e-10, by
         assert off(late, psmr.VariableStep(), [*events, waiting], by) < 1e-8, by
     assert off(region, psmr.SingleRate("TM", h=0.001), beside, 2.0, t_end=0.3) < 1e-10
+
+
+RELAYS = """
+[[relay]]
+name = "R"
+bus = 7
+acts_on = "line5-7"
+[relay.device]
+type = "OvercurrentRelay"
+curve = 1
+i_set = 1.3
+multiplier = 0.05
+
+[[relay]]
+name = "U"
+bus = 6
+acts_on = "load6"
+[relay.device]
+type = "UnderVoltageShedding"
+set_1 = 0.9
+pickup_1 = 0.04
+breaker_1 = 0.03
+shed_1 = 0.3
+"""
+
+
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_relays_and_two_rates_are_the_same_later(tmp_path):
+    (tmp_path / "case.toml").write_text(psmr.case_path("wscc9").read_text() + RELAYS)
+    guarded = psmr.build(psmr.read_case(tmp_path / "case.toml"))
+    events = [
+        psmr.LoadRamp(5, 0.1, 0.7, 1.5),
+        psmr.Fault(5, 0.2, 0.4, phases="bc"),
+        psmr.When("bus8.v < 0.9", psmr.LoadTrip(5, 0.05, 0.3, reconnect=0.3)),
+    ]
+    split = partitioning.by_participation(guarded.linearise(), 20.0)
+    assert off(guarded, psmr.Multirate(split, 0.02, 4, predictor="TM"), events, 51.0) < 1e-10
+    assert off(guarded, psmr.VariableStep(), events, 51.0) < 1e-8
