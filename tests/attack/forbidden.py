@@ -275,7 +275,7 @@ def _dyr() -> Iterator[Breach]:
     for rule, old, new in (
         ("no inertia", "8.0 0.03 0.4 0.05  6.5", "8.0 0.03 0.4 0.05  -6.5"),
         ("a reactance below zero", "1.8 1.7 0.3", "-1.8 1.7 0.3"),
-        ("a subtransient reactance above the transient one", "0.55 0.25 0.2 ", "0.55 0.65 0.2 "),
+        ("a subtransient reactance below zero", "0.55 0.25 0.2 ", "0.55 -0.25 0.2 "),
         ("a time constant of nothing", "1  8.0 0.03", "1  0.0 0.03"),
         ("an input code that is not there", "'IEEEST' 1  1 0", "'IEEEST' 1  9 0"),
     ):
