@@ -79,8 +79,8 @@ def test_a_machine_at_a_bus_of_type_1_does_not_count(read):
         [LINE],
     )
     words = (
-        r"case\.raw:11 \(generator\): 1 machine in service at buses of type 1 \(IDE = 1\), which PSS/E passes"
-        r" over: G2-G1 \(50 MW, -21 Mvar, line 11\); 50 MW left out\. .* IDE = 2, with QT = QB = QG"
+        r"case\.raw:11 \(generator\): 1 machine \(G2-G1 50 MW, -21 Mvar, line 11\) in service at buses of"
+        r" type 1 \(IDE = 1\), which PSS/E passes over; 50 MW left out\. .* IDE = 2, with QT = QB = QG"
     )
     with pytest.warns(PsmrWarning, match=words):
         case = read(text)
@@ -112,7 +112,7 @@ def test_a_machine_at_a_bus_of_type_1_counts_in_a_solution_with_it(read, written
     buses = [(1, 3, 1.0, 0), (2, 1, round(abs(v2), 5), round(float(np.degrees(np.angle(v2))), 4))]
     text = raw(buses, [(2, 50, 10)], [SWING, (2, "1", 30, 5, 9, -9, 1.0)], [LINE])
     words = "30 MW counted: the voltages of the file are" if written_by_others else "30 MW left out"
-    with pytest.warns(PsmrWarning, match=rf"passes over: G2 \(30 MW, 5 Mvar, line 11\); {words}"):
+    with pytest.warns(PsmrWarning, match=rf"1 machine \(G2 30 MW, 5 Mvar, line 11\) .* passes over; {words}"):
         case = read(text)
     assert power_flow(case).voltage[1] == pytest.approx(v2, abs=1e-9)
     assert len(case.generators) == 1 + written_by_others
@@ -120,9 +120,17 @@ def test_a_machine_at_a_bus_of_type_1_counts_in_a_solution_with_it(read, written
 
 def test_records_of_a_machine_that_does_not_count_are_passed_over(read):
     text = raw([(1, 3, 1.0, 0), (2, 1, 1.0, 0)], [(2, 20, 5)], [SWING, (2, "1", 5, 1, 9, -9, 1.0)], [LINE])
-    with pytest.warns(PsmrWarning, match="1 machine in service"):
+    with pytest.warns(PsmrWarning, match=r"1 machine \(G2 5 MW, 1 Mvar, line \d+\) in service"):
         case = read(text, "1 'GENCLS' 1 0 0 /\n2 'GENCLS' 1 4 0 /\n")
     assert [row.name for row in case.generators] == ["G1"]
+
+
+def test_machines_at_buses_of_type_1_alone(read):
+    text = raw([(1, 1, 1.0, 0), (2, 1, 1.0, 0)], [(2, 20, 5)], [SWING], [LINE])
+    with pytest.raises(
+        CaseError, match=r"no generator counts: 1 machine \(G1 20 MW, .*; give one of these IDE = 3"
+    ):
+        read(text)
 
 
 def test_what_psmr_writes_counts(read, tmp_path):

@@ -31,11 +31,6 @@ def with_load_bus_machines(case: Case, machines: Sequence[GeneratorRow]) -> Case
     there = [replace(row, bus=at[str(row.bus)]) for row in machines if str(row.bus) in at]
     counted = replace(case, generators=(*case.generators, *there))
     counts = bool(there) and not balances(case) and balances(counted)
-    found = [
-        f"{row.name} ({row.p_mw:g} MW, {row.q_mvar:g} Mvar, line {row.where.rpartition(':')[2].split()[0]})"
-        for row in machines
-    ]
-    what = "1 machine" if len(found) == 1 else f"{len(found)} machines"
     total = sum(row.p_mw for row in machines)
     done = (
         f"{total:g} MW counted: the voltages of the file are a solution with them alone. PSS/E needs IDE = 2"
@@ -45,9 +40,18 @@ def with_load_bus_machines(case: Case, machines: Sequence[GeneratorRow]) -> Case
         " (MATPOWER, PowSyBl) mean them to count: then give their buses IDE = 2, with QT = QB = QG"
     )
     warnings.warn(
-        f"{machines[0].where}: {what} in service at buses of type 1 (IDE = 1), which PSS/E passes over:"
-        f" {few(found, SHOWN)}; {done}",
+        f"{machines[0].where}: {listed(machines)} in service at buses of type 1 (IDE = 1), which PSS/E passes"
+        f" over; {done}",
         PsmrWarning,
         stacklevel=3,
     )
     return counted if counts else case
+
+
+def listed(machines: Sequence[GeneratorRow]) -> str:
+    """Return how many machines there are, and the first by name, power and line."""
+    found = [
+        f"{row.name} {row.p_mw:g} MW, {row.q_mvar:g} Mvar, line {row.where.rpartition(':')[2].split()[0]}"
+        for row in machines
+    ]
+    return f"{len(found)} machine{'s' if len(found) > 1 else ''} ({few(found, SHOWN, '; ')})"

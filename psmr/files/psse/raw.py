@@ -31,7 +31,7 @@ from psmr.files.psse.converters import Converters
 from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit
 from psmr.files.psse.impedance_correction import corrections
-from psmr.files.psse.load_bus_machines import with_load_bus_machines
+from psmr.files.psse.load_bus_machines import listed, with_load_bus_machines
 from psmr.files.psse.loads import Loads
 from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
@@ -112,6 +112,11 @@ def read_raw(
         )
     mistakes.finish()
     generators = [*rows["generators"], *tables.holding]
+    if not generators and tables.passed_over:
+        raise CaseError(
+            f"{path}: no generator counts: {listed(tables.passed_over)} in service at buses of type 1 (IDE ="
+            " 1), which PSS/E passes over; give one of these IDE = 3 and the others 2"
+        )
     rows["generators"] = of_one_plant(generators, tables.without_impedance(raw.threshold))
     rows = join(rows, tables.zero, tables.base)
     rows = energised(rows, str(path))

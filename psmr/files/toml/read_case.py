@@ -20,7 +20,7 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     [dynamic]                  # the part of the network with its own dynamics, see `psmr.Region`: buses,
     buses = [1, 2]             # within, devices, or error and modes = ["-38.2+16.7j"]; left out: none
 
-    [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
+    [[bus]]                    # number; base_kv (label only), name (default "bus<number>"), aliases
     number = 1
 
     [[line]]                   # from, to, x; r, b, g (totals), status (1 or 0), circuit,
