@@ -173,7 +173,7 @@ psmr.pencil.modes.search: find
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.shift_invert: ShiftInvert
 psmr.pencil.modes.spectrum: Modes Multipliers modes_of multipliers_of
-psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict judge
+psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict excess_of judge
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.outermost: outermost
 psmr.pencil.operator.periodic: periodic_module
@@ -181,6 +181,7 @@ psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module
 psmr.study.certificate.foreseen: foreseen
+psmr.study.certificate.step_sizes: within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detect detection_module
 psmr.study.detectors.finding: Finding digits_beyond dead_part

@@ -18,6 +18,7 @@ from tests.internals import (
     OneStepModes,
     Verdict,
     eigen,
+    excess_of,
     judge,
     modes_of,
     multipliers_of,
@@ -179,6 +180,27 @@ def test_modes_that_rounding_cannot_tell_apart_may_change_partners():
         numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
         matched = paired(s, z, np.array([0, 1]), step)
         assert judge(modes, numerical, matched, np.abs(z) - 1.0, step, 0.0, ("a", "b")).kind is kind
+
+
+def test_a_cluster_on_the_unit_circle_is_not_told_from_it():
+    """Three equal multipliers in a chain scatter by the cubic root of eps, 1e-5; one of 1 + 1e-7 grows."""
+    for seed in range(4):
+        chain = joined(np.eye(3) + jordan(3, 30.0), np.diag([0.3, 1.0000001, -1.0000001]), seed=seed)
+        found = multipliers_of(chain, len(chain))
+        excess = np.abs(found.z) - 1.0
+        cluster = (np.abs(found.z - 1.0) > 1e-6) & (np.abs(found.z - 1.0) < 0.1)
+        assert np.count_nonzero(cluster) == 3
+        assert (excess <= found.error)[cluster].all()
+        assert np.count_nonzero(excess > found.error) == 2
+
+
+def test_the_multiplier_of_a_mode_on_the_axis_has_its_error_too():
+    """A zero may be off by sqrt(eps) |A|, 1e-4 1/s here, and a mode that decays may not."""
+    s, z, one = np.array([0.0, -1.0]) + 0j, np.array([1.00001, 1.00001]) + 0j, np.eye(2, dtype=complex)
+    modes = Modes(s, one, np.eye(2), np.zeros(2), 1e-4)
+    numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
+    excess = excess_of(modes, numerical, paired(s, z, np.arange(2), 0.5), 0.5)
+    assert excess == pytest.approx([0.0, 1e-5])
 
 
 def test_the_step_operator_has_the_multipliers_of_the_stability_function():
