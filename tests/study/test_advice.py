@@ -318,6 +318,49 @@ def test_a_tolerance_has_no_other_scheme_beside_it(off, monkeypatch):
     assert 1.0 / 300 < found.scheme.tolerance <= 0.0075
 
 
+def test_where_no_tolerance_is_enough_nothing_is_advised(off, monkeypatch):
+    """Down to the least that there is; another method is not what was asked for."""
+    run = dataclasses.replace(off, scheme=psmr.VariableStep(0.05, "TR-BDF2"))
+    errors = Errors(monkeypatch, lambda scheme: 0.5 if scheme.method == "TR-BDF2" else 0.004)
+    assert errors.on(run, 0.5) is None
+    assert len(errors.tried) == advice_module.TRIALS or errors.tried[-1] < 1e-7
+
+
+def test_what_a_trial_is_made_with(system, split, monkeypatch):
+    """Its steps are macro steps; it has more samples than the run, of chosen steps nearly all."""
+    budgets, dense = [], []
+    again, samples = advice_module.integrate_again, advice_module.Samples
+
+    def integrated(run, scheme, end, detectors, most):
+        budgets.append(most.most)
+        return again(run, scheme, end, detectors, most)
+
+    def sampling(system, **given):
+        dense.append(given["dense"])
+        return samples(system, **given)
+
+    monkeypatch.setattr(advice_module, "integrate_again", integrated)
+    monkeypatch.setattr(advice_module, "Samples", sampling)
+    monkeypatch.setattr(advice_module, "ROWS", 0.0)
+    monkeypatch.setattr(advice_module, "WORK", 10.0)
+    run = psmr.simulate(system, psmr.Multirate(split, 0.05, 5), 1.0, FAULT)
+    assert run.judgement.error.advice.error is not None
+    assert budgets[0] == 2.0 * run.stats.counters.steps
+    assert dense[0] == 5
+    run = psmr.simulate(system, psmr.VariableStep(0.1, "TR-BDF2"), 4.0, FAULT)
+    dense.clear()
+    assert run.judgement.error.advice is not None
+    assert dense[0] == 50
+
+
+def test_values_after_a_loss_of_synchronism_do_not_count_in_a_trial(system):
+    lost = [psmr.Fault(bus=5, start=0.5, clear=1.1, trip="5-7")]
+    run = psmr.simulate(system, psmr.SingleRate("BEM", 0.05), 4.0, lost)
+    advice = run.judgement.error.advice
+    taken = psmr.simulate(system, advice.scheme, 4.0, lost, certify=False)
+    assert advice.error.t <= taken.outcome.lost.t < 4.0
+
+
 def test_trials_take_no_more_steps_than_they_may(system, monkeypatch):
     """A tenth of a second at 5 ms is 20 steps; with five times as many a step of 1 ms can be tried, once."""
     monkeypatch.setattr(advice_module, "ROWS", 0.0)

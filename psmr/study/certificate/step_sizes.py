@@ -29,6 +29,8 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
         Times in s of the events. Steps before the first one count only where there is nothing else: the
         system is at equilibrium. The quiet part is the second half of what follows the last one.
     """
+    if not t.size:
+        return {}
     h, ends = np.diff(t), t[1:]
     first, last = min(events, default=float(t[0])), max(events, default=float(t[0]))
     moving = (h > 0.0) & (ends > first)
