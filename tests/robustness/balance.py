@@ -98,10 +98,9 @@ def _faults(run: Any) -> Iterator[tuple[str, np.ndarray, complex | None]]:
         at = [(c.t, {n: v for d, n, v in c.parameters if d == bus}) for c in run.changes]
         at = [(when, values) for when, values in at if "fault" in values]
         for k, (when, values) in enumerate(at):
-            if not values["fault"]:
-                continue
-            until = at[k + 1][0] if k + 1 < len(at) else np.inf
-            near = 1e-9
+            until, near = at[k + 1][0] if k + 1 < len(at) else np.inf, 1e-9
+            if not values["fault"] or until <= when + near:
+                continue  # none, or in its place another one at the same instant
             rows = (t > when + near) & (t < until - near)
             rows |= (np.abs(t - when) <= near) & after
             rows |= (np.abs(t - until) <= near) & ~after
