@@ -178,3 +178,12 @@ def test_a_relay_trips_the_plant_of_a_generator_whose_machine_bears_another_name
     run = psmr.simulate(system, None, 0.3, [psmr.Fault(34, 0.1, 0.2)], certify=False)
     assert run.acted[0][1].startswith("R34: G34_full tripped, voltage below 0.9")
     assert run["G34_full.p"].iloc[-1] == 0.0
+
+
+def test_a_fault_that_another_one_replaces_leaves_no_admittance_behind():
+    """A fault through a resistance comes on a condition, one through a reactance ends it by the clock."""
+    at_once = psmr.When("bus4.v < 0.9", psmr.Fault(4, 0.0, 0.3, r=0.5, x=0.5, phases="abc"))
+    events = [psmr.Fault(4, 0.1, 0.2), at_once]
+    run = psmr.simulate(psmr.build(WSCC9), SCHEMES[0], 0.5, events, certify=False)
+    assert unbalance(run).missing < 1e-8
+    assert run.system_at(0.25).parameter("bus4", "g_fault") == 0.0

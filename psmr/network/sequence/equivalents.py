@@ -62,11 +62,9 @@ def unbalanced_place(system: System) -> Place | None:
 
 
 def dependent_admittances(
-    system: System, out: Collection[str] = (), devices: Iterable[str] | None = None
+    system: System, out: Collection[str] = (), devices: Iterable[str] | None = None, every: bool = False
 ) -> Values:
     """Return the admittances of buses and lines that follow from the faults and open phases on them.
-
-    Only those that are not so already are returned.
 
     Parameters
     ----------
@@ -76,6 +74,8 @@ def dependent_admittances(
         Devices that were taken out.
     devices
         Those whose admittances are asked for; None: all on which there is an unbalance or an open end.
+    every
+        Whether those are returned too that are so already.
     """
     unbalanced = unbalance(system, out)
     place, networks = unbalanced or (None, None)
@@ -86,7 +86,7 @@ def dependent_admittances(
     for device in wanted:
         own = networks if place is not None and place.device == device else None
         found += _of_device(system, device, own)
-    return tuple(entry for entry in found if system.parameter(*entry[:2]) != entry[2])
+    return tuple(entry for entry in found if every or system.parameter(*entry[:2]) != entry[2])
 
 
 def _affected(system: System) -> Iterator[str]:

@@ -11,6 +11,7 @@ from psmr.base.errors import EventError
 from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.component import parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine
+from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.devices.dynamic_network.poles import CLOSED
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
@@ -326,9 +327,11 @@ def changes_at(system: System, place: str, stages: Iterable[tuple[float, str, Va
     """Return the changes of a bus or line by (time in s, words, values), with the admittances that follow."""
     found: list[Change] = []
     so_far: Values = ()
+    # All of them: an event on a condition may have left others. The phases of a dynamic bus are its own.
+    every = not issubclass(system.device(place).component, DynamicBus)
     for t, label, values in stages:
         now = system.with_values((*so_far, *values))
-        values = (*values, *dependent_admittances(now, devices=[place]))
+        values = (*values, *dependent_admittances(now, devices=[place], every=every))
         so_far = (*so_far, *values)
         found.append(Change(t, parameters=values, label=label))
     return tuple(found)
