@@ -185,7 +185,7 @@ psmr.study.certificate.step_sizes: within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detect detection_module
 psmr.study.detectors.finding: Finding digits_beyond dead_part
-psmr.study.events.schedule: after schedule
+psmr.study.events.schedule: schedule
 psmr.study.events.series: read_points
 psmr.study.file.names: load_system refuse_events
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split

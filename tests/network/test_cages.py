@@ -18,13 +18,13 @@ from tests.internals import (
     LoadRow,
     NumericMath,
     Plant,
-    after,
     defaults,
     schedule,
     solve_plants,
     structure_for,
 )
 from tests.network.test_jacobians import Signal
+from tests.standing import after
 from tests.sundials import solver
 
 # Public records of CIM6BL: two cages of a fan.

@@ -11,8 +11,9 @@ import psmr
 from psmr import read_case, write_case
 from psmr.errors import CaseError
 from tests.components import FrequencyCharacteristic, LoadCharacteristic
-from tests.internals import DeviceRow, LoadRow, NumericMath, after, schedule
+from tests.internals import DeviceRow, LoadRow, NumericMath, schedule
 from tests.network.library import PARAMETERS
+from tests.standing import after
 from tests.sundials import solver
 
 GIVEN = {k: v for k, v in PARAMETERS[LoadCharacteristic].items() if k[:2] in ("a_", "n_") or k == "v_min"} | {

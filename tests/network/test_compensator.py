@@ -9,9 +9,10 @@ import pytest
 import psmr
 from psmr.errors import CaseError, PsmrWarning
 from tests.files.psse.traces import HERE, TRACES, trapezoidal
-from tests.internals import ROLES, NumericMath, after
+from tests.internals import ROLES, NumericMath
 from tests.internals import compensated as regulating
 from tests.network.library import PARAMETERS
+from tests.standing import after
 from tests.sundials import solver
 
 TRACE = next(trace for trace in TRACES if trace.name == "SEXS")

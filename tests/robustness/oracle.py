@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr import assemble
-from tests.internals import System, after, schedule
+from tests.internals import System, schedule
 from tests.robustness.newton import Stage, damped_newton
+from tests.standing import after
 
 Reals = NDArray[np.float64]
 

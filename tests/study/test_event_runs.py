@@ -9,8 +9,9 @@ import psmr
 from psmr import assemble
 from psmr.errors import EventError
 from tests.components import ZipLoad
-from tests.internals import DeviceRow, LoadRow, ShuntRow, after, consistent, schedule
+from tests.internals import DeviceRow, LoadRow, ShuntRow, consistent, schedule
 from tests.network.test_motors import ROW
+from tests.standing import after
 from tests.sundials import solver
 
 PLANT = ("G2", "AVR2", "GOV2", "PSS2")

@@ -7,7 +7,8 @@ import pytest
 
 import psmr
 from psmr.errors import EventError
-from tests.internals import after, schedule
+from tests.internals import schedule
+from tests.standing import after
 
 TM = psmr.SingleRate("TM", h=0.005, tolerance=1e-12)
 

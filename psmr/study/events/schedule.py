@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change, caused
+from psmr.integrate.timeline.service import AsTripped
+from psmr.integrate.timeline.span import Span, first_span, span_after
 from psmr.network.dynamic.event_devices import has_phases, with_fault_inductors, with_poles_of
 from psmr.network.dynamic.switching import (
     dynamic_elements,
@@ -67,10 +72,17 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     system = with_event_devices(system, given)
     _refuse_repeated(given)
     timed = [(place, event) for place, event in enumerate(given) if not isinstance(event, When)]
+    span, ahead = first_span(system, AsTripped()), list[tuple[float, int, Change]]()
     for place, event in sorted(timed, key=lambda entry: entry[1].start):
-        earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
-        now = after(system, [change for change in earlier if change.t <= event.start], event.start)
-        entries += [Entry(change, event) for change in caused(_checked(event, now, t_end), place)]
+        while ahead and ahead[0][0] <= event.start:
+            t, _, change = heapq.heappop(ahead)
+            # What trips a part of a device sets nothing of the whole.
+            whole = replace(change, parameters=()) if change.parts else change
+            span = span_after(system, span, t, [whole], AsTripped())
+        found = caused(_checked(event, _standing(system, span, event.start), t_end), place)
+        for change in found:
+            heapq.heappush(ahead, (change.t, len(entries), change))
+            entries.append(Entry(change, event))
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
     _refuse_absent(entries)
@@ -105,23 +117,11 @@ def _opened(event: Event, system: System) -> Iterator[str]:
                 yield name
 
 
-def after(system: System, changes: Sequence[Change], t: float | None = None) -> System:
-    """Return the system with the parameters and held inputs that changes have made.
-
-    Parameters
-    ----------
-    system
-        The system before them.
-    changes
-        In order of time. What trips a part of a device sets nothing of the whole; of what `schedule` returns
-        it does.
-    t
-        Time in s at which what follows a course is looked at; that of the last change where left out.
-    """
-    if not changes:
-        return system
-    t = changes[-1].t if t is None else t
-    return system.with_values(value for change in changes for value in change.values_at(t))
+def _standing(system: System, span: Span, t: float) -> System:
+    """Return the system with the parameters and held inputs of a span as they are at t in s."""
+    w0 = system.w0.copy()
+    w0[system.n + system.m : -1] = span.held(np.array([t]))[0]
+    return replace(system, parameters=span.parameters_at(t), w0=w0)
 
 
 def _event(event: Event) -> Event:
@@ -139,8 +139,9 @@ def _event(event: Event) -> Event:
 
 def _refuse_repeated(events: Sequence[Event]) -> None:
     """Refuse an event that stands twice in a list: what it would do twice was hardly meant."""
+    firsts: dict[int, int] = {}
     for k, event in enumerate(events):
-        first = next(i for i, other in enumerate(events) if other is event)
+        first = firsts.setdefault(id(event), k)
         if first < k:
             raise _error(
                 event,

@@ -11,7 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 import psmr
 from tests.files.psse.traces import HERE, TRACES, Trace
-from tests.internals import Change, System, after
+from tests.internals import Change, System
+from tests.standing import after
 
 Complexes = NDArray[np.complex128]
 
