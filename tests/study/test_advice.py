@@ -126,6 +126,7 @@ def test_the_order_says_by_how_much(split):
     assert (finer.h_slow, finer.h_fast) == (0.012, pytest.approx(0.0012, rel=1e-15))
     assert psmr.VariableStep(1e-2).finer(0.26).tolerance == 0.0025
     assert psmr.VariableStep(2e-4).finer(0.3).name == "ESDIRK43"
+    assert psmr.VariableStep(2e-4).finer(6.1e-9) is None  # 1.2e-12: ESDIRK32 could, ESDIRK43 cannot
     assert psmr.ArcLength("RK2", 0.02).finer(0.25).h == 0.01
     assert psmr.Adaptive("RK54", 1e-2, 1e-4).finer(0.1).accuracy == (("rtol", 1e-3, ""), ("atol", 1e-5, ""))
 
