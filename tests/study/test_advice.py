@@ -113,6 +113,8 @@ def test_a_finer_scheme_is_valid_round_and_finer_or_there_is_none(split):
 def test_there_is_none_below_what_a_scheme_can_be(split):
     assert psmr.Smes(0.02, 0.001, 3).finer(0.1) is None  # three micro steps take 3 ms
     assert psmr.Smes(0.02, 0.001, 3).finer(0.5).h == 0.01
+    # A study that leaves the micro steps out would have others searched for the new h.
+    assert table(str(Advice(psmr.Smes(0.01, 0.001, 3)))) == {"h": 0.01, "delta": 0.001, "micro": 3}
     assert psmr.VariableStep(1e-8).finer(1e-6) is None
     assert psmr.Adaptive("RK54", 1e-9, 1e-12).finer(0.01) is None  # Newton's tolerance is 1e-10
     assert psmr.SingleRate("BEM", 1e-299).finer(1e-3) is None
