@@ -63,14 +63,11 @@ psmr.figures.modes.page: page
 psmr.figures.modes.render: render
 psmr.figures.modes.shape_figures: compass participation_bars shape_drawing shortened>shortened_name
 psmr.figures.run.lines: named_signals panels_with thinned
-psmr.figures.run.oneline: one_line plants
-psmr.figures.run.plots: comparison panel_drawing trajectories
+psmr.figures.run.oneline: one_line plants stress_layout
+psmr.figures.run.plots: comparison panel_drawing trajectories pareto
 psmr.figures.run.report: Origin run_page
-psmr.figures.run.stress: stress_layout
-psmr.figures.run.tuning: pareto
 psmr.figures.scales: Linear Log SymLog tick_texts
-psmr.figures.svg.elements: width_of
-psmr.figures.svg.frame: Plane
+psmr.figures.svg.frame: width_of Plane
 psmr.figures.svg.writer: svg
 psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: draw_on to_matplotlib
@@ -135,8 +132,7 @@ psmr.integrate.tableaux: PAIRS EXPLICIT COEFFICIENTS TABLEAUX tableaux_module
 psmr.integrate.timeline.change: Change
 psmr.integrate.timeline.service: AsTripped
 psmr.integrate.timeline.span: first_span span_after spans_by_changes
-psmr.network.case.connected_parts: connected_parts
-psmr.network.case.monitored_branches: monitored_branches
+psmr.network.case.checks: connected_parts monitored_branches
 psmr.network.case.rows: admittance
 psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow
 psmr.network.dynamic.dynamic_system: with_dynamics
@@ -175,10 +171,9 @@ psmr.pencil.modes.shift_invert: ShiftInvert
 psmr.pencil.modes.spectrum: Modes Multipliers modes_of multipliers_of
 psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict excess_of judge
 psmr.pencil.operator.equations: step_equations
-psmr.pencil.operator.outermost: outermost
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
-psmr.pencil.operator.step_map: step_map
+psmr.pencil.operator.step_map: outermost step_map
 psmr.study.certificate.certify: certify_module
 psmr.study.certificate.foreseen: foreseen
 psmr.study.certificate.step_sizes: within
@@ -187,16 +182,12 @@ psmr.study.detectors.detection: Detection Detectors detect detection_module
 psmr.study.detectors.finding: Finding digits_beyond dead_part
 psmr.study.events.schedule: schedule
 psmr.study.events.series: read_points
-psmr.study.file.names: load_system refuse_events
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
-psmr.study.file.study: Output
-psmr.study.file.tables: EVENTS HEAD MONITORS SIMULATION
+psmr.study.file.study: load_system refuse_events Output EVENTS HEAD MONITORS SIMULATION
 psmr.study.outcome.global_error: MARGIN Advice GlobalError
 psmr.study.outcome.judgement: judge_run
 psmr.study.outcome.outcome: Outcome
-psmr.study.output.csv_floats: csv_floats_module
-psmr.study.output.files: check_writable write_text
-psmr.study.output.tables: csv_table
+psmr.study.output.tables: csv_floats_module check_writable write_text csv_table
 psmr.study.record.advice: advice_module
 psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
@@ -207,11 +198,9 @@ psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
 psmr.study.trace.trace: Trace
 psmr.study.tuning.candidates: candidates_module
-psmr.study.tuning.confirmation: confirm
 psmr.study.tuning.cost: cost_module moved_along_mode
-psmr.study.tuning.files: write_study
 psmr.study.tuning.mode_errors: ChosenModes EveryMode
-psmr.study.tuning.tune: tune_module
+psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: Target
 psmr.study.warmup: warmup_module
 psmr.sweep.axes: Base

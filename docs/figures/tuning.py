@@ -4,8 +4,8 @@ from pathlib import Path
 
 import psmr
 from psmr.figures.canvas import STYLE, save
-from psmr.figures.run.tuning import pareto
-from psmr.study.tuning.confirmation import confirm
+from psmr.figures.run.plots import pareto
+from psmr.study.tuning.tune import confirm
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases" / "wscc9"

@@ -28,12 +28,10 @@ from psmr.study.certificate.network_deformation import (
     compared_with_full,
     whole_network,
 )
-from psmr.study.file.names import check_signals, load_system, refuse_event
 from psmr.study.file.read_study import is_study, read_study, usual_folder
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.study import Output, Study
-from psmr.study.output.files import check_writable
-from psmr.study.output.tables import require_pyarrow
+from psmr.study.file.study import Output, Study, check_signals, load_system, refuse_event
+from psmr.study.output.tables import check_writable, require_pyarrow
 from psmr.study.record.record import Record
 from psmr.study.run.load import load_run
 from psmr.study.run.run import Run

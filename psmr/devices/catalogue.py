@@ -12,11 +12,10 @@ from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine, DynamicTransformer
-from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus, ThreePhaseBus
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
-from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceAdmittance,
@@ -24,8 +23,7 @@ from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceBus,
     ZeroSequenceWave,
 )
-from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.devices.loads.zip import StaticLoad, ZipLoad
+from psmr.devices.loads.zip import ExponentialLoad, StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 
 PACKAGE = "psmr.devices"

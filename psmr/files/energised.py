@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from psmr.base.errors import CaseError, PsmrWarning, few
-from psmr.network.case.connected_parts import connected_parts
+from psmr.network.case.checks import connected_parts
 from psmr.network.case.tables import BusRow, GeneratorRow
 
 Rows = dict[str, list[Any]]

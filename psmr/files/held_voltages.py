@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from psmr.base.errors import PsmrWarning
 from psmr.network.case.case import Case
-from psmr.network.case.connected_parts import connected_parts
+from psmr.network.case.checks import connected_parts
 from psmr.network.case.tables import BranchRow, BusRow, GeneratorRow
 
 

@@ -17,8 +17,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, StudyError, placed
 from psmr.base.optional import optional
 from psmr.study.file.study import Study
-from psmr.study.output.files import require_folder
-from psmr.study.output.tables import require_pyarrow
+from psmr.study.output.tables import require_folder, require_pyarrow
 from psmr.sweep.axes import Axis
 from psmr.sweep.dispatch import Workers, dispatch
 from psmr.sweep.file import read_sweep

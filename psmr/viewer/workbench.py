@@ -23,10 +23,9 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.topology.network import at_buses, branches, buses, find_branch, find_bus, is_load
 from psmr.network.topology.plants import find_plant, plants
 from psmr.pencil.operator.step_operator import step_operator
-from psmr.study.file.names import load_system
 from psmr.study.file.read_study import is_study, study_of
-from psmr.study.file.study import FORMAT, VERSION, Study
-from psmr.study.output.files import write_text
+from psmr.study.file.study import FORMAT, VERSION, Study, load_system
+from psmr.study.output.tables import write_text
 from psmr.study.run.run import Run
 
 LARGEST = 400

@@ -51,9 +51,8 @@ def command(arguments: argparse.Namespace) -> int:
     from psmr.cli.run_study import check_output, default_folder
     from psmr.dae.system.assemble import with_delays
     from psmr.study.check import check
-    from psmr.study.file.phases import with_phases
     from psmr.study.file.read_study import read_study
-    from psmr.study.file.study import Output
+    from psmr.study.file.study import Output, with_phases
 
     study = None
     if names_study(arguments):
@@ -87,7 +86,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _check_events(study: Study, system: System) -> None:
     """Refuse the events of a study that a run of it would refuse."""
-    from psmr.study.file.names import refuse_event
+    from psmr.study.file.study import refuse_event
     from psmr.study.run.planned import planned
 
     try:

@@ -45,8 +45,8 @@ def command(arguments: argparse.Namespace) -> None:
     """Report how much a scheme deforms each mode."""
     from psmr.cli.run_study import prepare
     from psmr.pencil.deformation.deformation import deformation
-    from psmr.study.file.names import load_system
     from psmr.study.file.read_study import read_study
+    from psmr.study.file.study import load_system
 
     require_targets({"-o": arguments.output}, (*PAGES, *TABLES))
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}

@@ -32,7 +32,7 @@ def command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     require_targets({"-o": arguments.output}, TABLES)
     from psmr.dae.system.eigenvalues import modes
-    from psmr.study.file.names import load_system
+    from psmr.study.file.study import load_system
 
     file = case_file(arguments)
     if arguments.network:

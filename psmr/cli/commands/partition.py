@@ -43,8 +43,8 @@ def command(arguments: argparse.Namespace) -> None:
     require_targets({"-o": arguments.output}, TABLES)
     require_targets({"--figure": arguments.figure}, PICTURES)
     import partitioning
-    from psmr.study.file.names import load_system
     from psmr.study.file.recipe import Split, partition_of
+    from psmr.study.file.study import load_system
 
     system = load_system(case_file(arguments))
     linear = system.linearise()

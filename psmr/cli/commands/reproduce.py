@@ -31,7 +31,7 @@ def command(arguments: argparse.Namespace) -> None:
     import tempfile
 
     from psmr.papers.catalogue import parts, reproduce
-    from psmr.study.output.files import check_writable
+    from psmr.study.output.tables import check_writable
 
     named = parts(arguments.paper)
     if arguments.output:

@@ -108,8 +108,8 @@ def without_simulation(scheme: Scheme | None, hertz: Any) -> str:
 def system_and_scheme(arguments: argparse.Namespace) -> tuple[System, Scheme | None]:
     """Return the system of a case or study, and the study's scheme."""
     from psmr.cli.run_study import prepare
-    from psmr.study.file.names import load_system
     from psmr.study.file.read_study import read_study
+    from psmr.study.file.study import load_system
 
     require_targets({"--figure": arguments.figure}, PICTURES)
     require_targets({"--table": arguments.table}, TABLES)
@@ -126,8 +126,7 @@ def command(arguments: argparse.Namespace) -> None:
     system, scheme = system_and_scheme(arguments)
     from psmr.figures.canvas import save
     from psmr.figures.frequency import bode
-    from psmr.pencil.operator.response_text import response_sentences
-    from psmr.pencil.operator.simulated_response import simulated_response
+    from psmr.pencil.operator.simulated_response import response_sentences, simulated_response
 
     own = system.state_space(arguments.input, arguments.output)
     exact = own.response(hertz)

@@ -52,8 +52,7 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.figures.canvas import save
     from psmr.figures.frequency import scan_figure
     from psmr.network.impedance import impedance_scan
-    from psmr.pencil.operator.response_text import response_sentences
-    from psmr.pencil.operator.simulated_response import simulated_response
+    from psmr.pencil.operator.simulated_response import response_sentences, simulated_response
 
     found = impedance_scan(system, arguments.bus, arguments.plant, hertz)
     sentences = found.sentences()

@@ -57,11 +57,9 @@ def command(arguments: argparse.Namespace) -> None:
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         # Thousands of small eigenvalue problems: with threads they take ten times as long (measured).
         os.environ.setdefault(name, "1")
-    from psmr.study.file.names import load_system
-    from psmr.study.output.files import check_writable
-    from psmr.study.tuning.confirmation import confirm
-    from psmr.study.tuning.files import FILES, tuning_record, write_tuning
-    from psmr.study.tuning.tune import tune
+    from psmr.study.file.study import load_system
+    from psmr.study.output.tables import check_writable
+    from psmr.study.tuning.tune import FILES, confirm, tune, tuning_record, write_tuning
 
     if arguments.output:
         check_writable(arguments.output, FILES)

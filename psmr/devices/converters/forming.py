@@ -38,6 +38,8 @@ an inverter-based microgrid, IEEE Trans. Power Electronics 22(2), 2007, section 
 controllers, filter; there f_v = 0 and no limit); A. Yazdani and R. Iravani, Voltage-Sourced Converters in
 Power Systems (2010), chapters 8 and 9 (feed-forward of the voltage, limit of the current reference); K. J.
 Astrom and T. Hagglund, Advanced PID Control (2006), chapter 3 (anti-windup).
+
+The droop-controlled grid-forming converter from which the generic one grew.
 """
 
 from __future__ import annotations
@@ -47,11 +49,12 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
+from psmr.dae.declare.component import Component, Parameter, Terms, flag, fraction, nonnegative, positive
 from psmr.devices.blocks import lag, limit_magnitude, rotate
+from psmr.devices.converters.filtered import lcl_filter
 from psmr.devices.converters.following import PU
 from psmr.devices.converters.harmonic_voltage import HARMONICS, V_2, V_5, V_7, with_harmonics
-from psmr.devices.converters.lcl import lcl_filter
+from psmr.devices.converters.regfma1 import REGFMA1
 from psmr.devices.machines import F_N, S_BASE, S_N
 
 
@@ -156,3 +159,21 @@ class GridFormingConverter(Component):
             "p_ref": power.real,
             "v_ref": np.abs(source) + p.n_q * power.imag,
         }
+
+
+class GDFORM(REGFMA1):
+    """Grid-forming converter: a voltage behind a reactance with droops of frequency and voltage.
+
+    The equations are those of REGFMA1 with a voltage as set-point (qv_flag = 1); the record has its values in
+    another order. Source: W. Du, Z. Chen, K. Schneider, R. Lasseter et al., A Comparative Study of Two Widely
+    Used Grid-Forming Droop Controls on Microgrid Small-Signal Stability (2020); the record as GridPACK
+    reads it.
+    """
+
+    role = "converter"
+    records = (
+        "GDFORM m_q k_pv k_iv m_p k_ppmax k_ipmax p_max p_min e_max e_min t_pf i_max q_max q_min k_pqmax "
+        "k_iqmax t_qf t_vf v_flag",
+    )
+
+    qv_flag = Parameter("1", "set-point of the voltage control: 1 a voltage v_ref", flag, 1.0)

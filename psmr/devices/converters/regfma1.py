@@ -11,7 +11,7 @@ from psmr.dae.declare.component import Component, Parameter, Terms, crossed, fla
 from psmr.devices.blocks import lag, limit_magnitude
 from psmr.devices.converters.following import PU
 from psmr.devices.machines import F_N, S_BASE, S_N
-from psmr.devices.renewables.regca1 import NONE, V_0
+from psmr.devices.renewables.converters import NONE, V_0
 
 DROOP_V = "pu voltage per pu power"
 

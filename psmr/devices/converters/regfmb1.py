@@ -21,7 +21,7 @@ from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.blocks import gate, lag, limit_magnitude, remaining, rotate
 from psmr.devices.converters.following import PU
 from psmr.devices.machines import F_N, S_BASE, S_N
-from psmr.devices.renewables.regca1 import NONE, V_0
+from psmr.devices.renewables.converters import NONE, V_0
 
 SPEED = "pu speed"
 

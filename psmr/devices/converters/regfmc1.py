@@ -20,7 +20,7 @@ from psmr.devices.blocks import dead_band, lag, limit_magnitude, limited_where, 
 from psmr.devices.converters.following import PU
 from psmr.devices.converters.regfmb1 import SPEED
 from psmr.devices.machines import F_N, S_BASE, S_N
-from psmr.devices.renewables.regca1 import V_0
+from psmr.devices.renewables.converters import V_0
 
 
 class REGFMC1(Component):

@@ -11,7 +11,7 @@ from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, flag, nonnegative, positive, whole
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
-from psmr.devices.dynamic_network.zero_crossing import (
+from psmr.devices.dynamic_network.poles import (
     OPENINGS,
     PHASES,
     SIGN,

@@ -1,4 +1,4 @@
-"""Excitation systems with an alternator and diodes, types AC1, AC1A, AC2 and AC6A of the standard library."""
+"""Exciters with alternators of IEEE 421.5-1992 and -2005: AC1A to AC6A with their PSS/E names."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative, positive
+from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.devices.blocks import lag, lead_lag, rectified, washout
-from psmr.devices.exciters.alternator import Alternator, alternator_at_start, alternator_current
+from psmr.devices.exciters.alternator import (
+    Alternator,
+    alternator_at_start,
+    alternator_current,
+    alternator_output,
+)
 from psmr.devices.exciters.compensator import regulated_voltage
+from psmr.devices.exciters.dc import DirectCurrent, exciter_slope, guess_direct_current
 
 
 class RateFeedback(Alternator):
@@ -253,3 +259,173 @@ class ESAC6A(Alternator):
         v_m, v_a = np.abs(terminal.voltage), v_fe + held
         found = {"v_m": v_m, "x_a": v_a, "x_l": v_a, "x_h": held, "v_e": v_e, "v_f": v_f}
         return found | {"v_ref": v_m + v_a / p.k_a}
+
+
+class ESAC2A(RateFeedback):
+    """Alternator with uncontrolled rectifier, IEEE types AC2A, AC1C, AC2C, with feedback of its current.
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m
+        v_ref + v_s - v_m - feedback -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
+        limits [v_a_min, v_a_max] -> v_a
+        k_b (v_a - k_h v_fe) -> limits [v_r_min, v_r_max] -> v_r
+        v_r - v_fe -> 1/(s t_e), at least v_e_min, with v_fe at most v_fe_max -> v_e
+        v_fe = (k_e + S_E(v_e)) v_e + k_d i_f      v_f = v_e F_EX(k_c i_f/v_e)
+        feedback = s k_f/(1 + s t_f) v_fe
+
+    v_e_max is the v_e at which v_fe would be v_fe_max. The gates of limiters are left out: OEL and UEL, the
+    first two numbers of AC1C and AC2C, which place them, change nothing. AC1C is k_b = 1 and k_h = 0. Source:
+    IEEE Std 421.5-2005, type AC2A; IEEE Std 421.5-2016, types AC1C and AC2C, whose E_FEmax is v_r_max; PSS/E,
+    Model Library, ESAC2A; the orders of the values are those of records of PSS/E 36 in InterPSS' public test
+    data.
+    """
+
+    role = "exciter"
+    records = (
+        "AC1C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2 "
+        "v_r_max v_r_min v_fe_max v_e_min",
+        "AC2C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c "
+        "k_d k_e e_1 se_1 e_2 se_2 v_e_min",
+        "ESAC2A t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c k_d "
+        "k_e e_1 se_1 e_2 se_2",
+    )
+    states = ("v_m", "x_l", "v_a", "v_e", "x_f")
+    algebraic = ("v_f", "v_e_max")
+    limits = {"v_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", "v_e_max")}
+    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
+
+    v_a_max = Parameter("pu", "upper limit of the regulator")
+    v_a_min = Parameter("pu", "lower limit of the regulator")
+    k_b = Parameter("pu", "gain of the second stage", positive, 1.0)
+    v_r_max = Parameter("pu", "upper limit of the exciter's input")
+    v_r_min = Parameter("pu", "lower limit of the exciter's input")
+    k_e = Parameter("pu", "constant of the exciter (1 where separately excited)", positive)
+    v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
+    k_h = Parameter("pu", "gain of the feedback of the exciter's field current", nonnegative, 0.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of `rate_feedback`; the field voltage and the limit of v_e."""
+
+        def v_r(v_fe: Any) -> Any:
+            return m.clip(p.k_b * (v.v_a - p.k_h * v_fe), p.v_r_min, p.v_r_max)
+
+        derivatives, _, _ = rate_feedback(m, v, p, v.v_a, v_r)
+        return derivatives, alternator_output(m, v, p), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        found = rate_feedback_at_start(terminal, p, "v_a", lambda v_fe: v_fe / p.k_b + p.k_h * v_fe)
+        i_f = terminal.signals.get("i_f", 1.0)
+        return dict(found) | {"v_e_max": (p.v_fe_max - p.k_d * i_f) / p.k_e}
+
+
+class ESAC4A(Component):
+    """Alternator with controlled rectifier, IEEE types AC4 (1981), AC4A (1992) and AC4C (2016).
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m
+        v_ref + v_s - v_m -> limits [v_i_min, v_i_max] -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
+        limits [v_r_min, v_r_max - k_c i_f] -> v_f
+
+    The limits hold without windup; i_f is the field current of the machine. The gates of limiters are left
+    out: OEL and UEL, the first two numbers of AC4C, which place them, change nothing. Source: IEEE Std
+    421.5-2005, type AC4A; IEEE Std 421.5-2016, type AC4C; PSS/E, Model Library, ESAC4A, EXAC4; the orders of
+    the values are those of records of PSS/E 36 in InterPSS' public test data.
+    """
+
+    role = "exciter"
+    records = tuple(
+        f"{model} t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c"
+        for model in ("AC4C -oel -uel", "ESAC4A", "EXAC4")
+    )
+    states = ("v_m", "x_l", "v_r")
+    algebraic = ("v_f", "v_r_high")
+    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+    optional = {"v_s": 0.0}
+    limits = {"v_r": ("v_r_min", "v_r_high")}
+    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}
+
+    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
+    v_i_max = Parameter("pu", "upper limit of the voltage error", positive)
+    v_i_min = Parameter("pu", "lower limit of the voltage error")
+    t_c = Parameter("s", "lead time constant before the regulator", nonnegative)
+    t_b = Parameter("s", "lag time constant before the regulator", nonnegative)
+    k_a = Parameter("pu", "gain of the regulator", positive)
+    t_a = Parameter("s", "time constant of the regulator", nonnegative)
+    v_r_max = Parameter("pu", "upper limit of the field voltage without field current")
+    v_r_min = Parameter("pu", "lower limit of the field voltage")
+    k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag and to crossed limits."""
+        return improper(p, ("t_c", "t_b")) or crossed(p, ("v_i_min", "v_i_max"), ("v_r_min", "v_r_max"))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, lead-lag and regulator; the field voltage and its limit."""
+        error = m.clip(v.v_ref + v.v_s - v.v_m, p.v_i_min, p.v_i_max)
+        led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
+        derivatives = (lag(regulated_voltage(m, v), v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_r, p.t_a))
+        return derivatives, (v.v_r - v.v_f, p.v_r_max - p.k_c * v.i_f - v.v_r_high), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        v_f, v_m = terminal.signals.get("v_f", 1.0), np.abs(terminal.voltage)
+        error = v_f / p.k_a
+        high = p.v_r_max - p.k_c * terminal.signals.get("i_f", 1.0)
+        found = {"v_m": v_m, "x_l": error, "v_r": v_f, "v_f": v_f, "v_r_high": high}
+        return found | {"v_ref": v_m + error}
+
+
+class ESAC5A(DirectCurrent):
+    """Brushless excitation system, IEEE type AC5A (1992).
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> k_a/(1 + s t_a),
+        limits [v_r_min, v_r_max] -> v_r      v_r -> 1/(k_e + S_E(v_f) + s t_e), at least 0 -> v_f
+        v_r -> s k_f/(1 + s t_f) (1 + s t_f3)/(1 + s t_f2) -> feedback
+
+    The exciter has no brushes, so the feedback is of what drives it. With k_e = 0 the constant of the
+    exciter is the one with which v_r is v_r_max / 10 at the start. Source: IEEE Std 421.5-2005, type AC5A;
+    PSS/E, Model Library, ESAC5A, whose TF1 is t_f; the place of the feedback is that of InterPSS and ANDES,
+    the order of the values that of a record of PSS/E 36 in InterPSS' public test data.
+    """
+
+    role = "exciter"
+    records = ("ESAC5A t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f t_f2 t_f3 e_1 se_1 e_2 se_2",)
+    states = ("v_m", "v_r", "v_f", "x_f", "x_f2")
+    limits = {"v_r": ("v_r_min", "v_r_max"), "v_f": ("v_f_min", None)}
+    lags = {"v_m": ("t_r",), "v_r": ("t_a",), "x_f2": ("t_f2",)}
+
+    t_f2 = Parameter("s", "second lag time constant of the feedback", nonnegative)
+    t_f3 = Parameter("s", "lead time constant of the feedback", nonnegative)
+    v_f_min = Parameter("pu", "lower limit of the field voltage: the diodes", default=0.0)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag, to crossed limits and to an impossible saturation curve."""
+        return (
+            improper(p, ("t_f3", "t_f2")) or crossed(p, ("v_r_min", "v_r_max")) or DirectCurrent.conflict(p)
+        )
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, regulator, exciter and both parts of the feedback."""
+        washed, d_f = washout(v.v_r, v.x_f, p.t_f)
+        feedback, d_f2 = lead_lag(p.k_f / p.t_f * washed, v.x_f2, p.t_f3, p.t_f2)
+        regulated = lag(p.k_a * (v.v_ref + v.v_s - v.v_m - feedback), v.v_r, p.t_a)
+        measured = lag(regulated_voltage(m, v), v.v_m, p.t_r)
+        return (measured, regulated, exciter_slope(m, v, p), d_f, d_f2), (), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        found = guess_direct_current(terminal, p)
+        return found | {"x_f": found["v_r"]}

@@ -1,9 +1,16 @@
-"""Static excitation systems of the standard library: ESST1A with its current limiter, SCRX."""
+"""Static excitation systems of the standard library: ESST1A with its current limiter, SCRX.
+
+The bus-fed static excitation system for machines that give no field current.
+
+The bus-fed static excitation system of the standard library.
+
+The simplified excitation system of the standard library.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -162,3 +169,144 @@ class SCRX(Component):
         v_f, v_m = terminal.signals.get("v_f", 1.0), np.abs(terminal.voltage)
         v_a = v_f / np.where(p.c_switch > 0, 1.0, v_m)
         return {"x_l": v_a / p.k, "v_a": v_a, "v_f": v_f, "v_ref": v_m + v_a / p.k}
+
+
+class StaticExciter(Component):
+    """Bus-fed static excitation system: EXST1 without the regulation of the rectifier (k_c = 0).
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> limits [v_i_min, v_i_max]
+        -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a) -> v_a -> limits [|v| v_r_min, |v| v_r_max] -> v_f
+        feedback = s k_f/(1 + s t_f) v_f
+
+    It reads no field current, which the two-axis machine does not give; EXST1 needs one. Source: IEEE
+    Committee Report, Excitation System Models for Power System Stability Studies (1981), type ST1.
+    """
+
+    role = "exciter"
+    states = ("v_m", "x_l", "v_a", "x_f")
+    algebraic = ("v_f",)
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "v_ref")
+    optional = {"v_s": 0.0}
+    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
+
+    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
+    v_i_max = Parameter("pu", "upper limit of the voltage error", positive)
+    v_i_min = Parameter("pu", "lower limit of the voltage error")
+    t_c = Parameter("s", "lead time constant", nonnegative)
+    t_b = Parameter("s", "lag time constant", nonnegative)
+    k_a = Parameter("pu", "gain of the regulator", positive)
+    t_a = Parameter("s", "time constant of the regulator", nonnegative)
+    v_r_max = Parameter("pu", "upper limit of the field voltage at rated bus voltage")
+    v_r_min = Parameter("pu", "lower limit of the field voltage at rated bus voltage")
+    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
+    t_f = Parameter("s", "time constant of the rate feedback", positive)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag and to crossed limits."""
+        limits = (("v_i_min", "v_i_max"), ("v_r_min", "v_r_max"))
+        return crossed(p, *limits) or improper(p, ("t_c", "t_b"))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
+        return bus_fed(m, v, p, 0, v.v_f)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        v_f = terminal.signals.get("v_f", 1.0)
+        v_m = np.abs(terminal.voltage)
+        signals = {"v_a": v_f, "x_f": v_f, "v_f": v_f}
+        return signals | {"v_m": v_m, "x_l": v_f / p.k_a, "v_ref": v_m + v_f / p.k_a}
+
+
+def bus_fed(m: Any, v: Any, p: Any, drop: Any, fed_back: Any) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a bus-fed exciter with rate feedback of `fed_back`.
+
+    `drop` is what the rectifier takes off the ceiling.
+    """
+    magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
+    washed, d_f = washout(fed_back, v.x_f, p.t_f)
+    error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
+    led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
+    limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
+    return (
+        (lag(regulated_voltage(m, v), v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
+        (limited - v.v_f,),
+        (),
+    )
+
+
+class EXST1(StaticExciter):
+    """Bus-fed static excitation system, IEEE type ST1 (1981), with the rectifier's limits on v_f.
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> limits [v_i_min, v_i_max]
+        -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a) -> v_a
+        v_a -> limits [|v| v_r_min - k_c i_f, |v| v_r_max - k_c i_f] -> v_f
+        feedback = s k_f/(1 + s t_f) v_a
+
+    i_f is the field current of the machine. The feedback is of the regulator's output before the rectifier's
+    limits, as a trace of PSS/E through a fault has it (docs/benchmarks/psse.md). Source: IEEE Committee
+    Report, Excitation System Models for Power System Stability Studies (1981), type ST1; PSS/E, Model
+    Library, EXST1.
+    """
+
+    role = "exciter"
+    records = ("EXST1 t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",)
+    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+
+    k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
+        return bus_fed(m, v, p, p.k_c * v.i_f, v.v_a)
+
+
+class SEXS(Component):
+    """Simplified excitation system: a lead-lag and a gain with one lag, non-windup limits on v_f.
+
+    ::
+
+        v_ref + v_s - |v| -> (1 + s t_a)/(1 + s t_b) -> k/(1 + s t_e), limits [e_min, e_max] -> v_f
+
+    The standard gives t_a/t_b in the place of t_a. Source: PSS/E, Model Library, SEXS.
+    """
+
+    role = "exciter"
+    records = ("SEXS ta_tb t_b k t_e e_min e_max",)
+    states = ("x_l", "v_f")
+    inputs = ("v_re", "v_im", "v_s", "v_ref")
+    optional = {"v_s": 0.0}
+    limits = {"v_f": ("e_min", "e_max")}
+    lags = {"x_l": ("t_b",), "v_f": ("t_e",)}
+
+    t_a = Parameter("s", "lead time constant", nonnegative)
+    t_b = Parameter("s", "lag time constant", nonnegative)
+    k = Parameter("pu", "gain", positive)
+    t_e = Parameter("s", "time constant of the exciter", nonnegative)
+    e_min = Parameter("pu", "lower limit of the field voltage")
+    e_max = Parameter("pu", "upper limit of the field voltage")
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag."""
+        return improper(p, ("t_a", "t_b"))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of lead-lag and exciter."""
+        error = v.v_ref + v.v_s - regulated_voltage(m, v)
+        led, d_l = lead_lag(error, v.x_l, p.t_a, p.t_b)
+        return (d_l, lag(p.k * led, v.v_f, p.t_e)), (), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        v_f = terminal.signals.get("v_f", 1.0)
+        return {"x_l": v_f / p.k, "v_f": v_f, "v_ref": np.abs(terminal.voltage) + v_f / p.k}

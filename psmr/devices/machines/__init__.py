@@ -1,11 +1,8 @@
 """Synchronous machines, from the classical model to the standard library's."""
 
-from psmr.devices.machines.genroe import GENROE
-from psmr.devices.machines.genrou import GENROU
-from psmr.devices.machines.gensae import GENSAE
-from psmr.devices.machines.gensal import GENSAL
 from psmr.devices.machines.gentpj import GENTPJ1
 from psmr.devices.machines.infinite import InfiniteBus
+from psmr.devices.machines.psse import GENROE, GENROU, GENSAE, GENSAL
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N, ClassicalMachine, TwoAxisMachine, swing
 
 __all__ = [

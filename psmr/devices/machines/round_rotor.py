@@ -12,7 +12,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError
 from psmr.dae.declare.component import Parameter, Terms, positive
 from psmr.devices.blocks import machine_frame, machine_to_network, saturation_conflict
-from psmr.devices.machines.genrou import GENROU, flux_saturation
+from psmr.devices.machines.psse import GENROU, flux_saturation
 from psmr.devices.machines.subtransient import (
     D_AXIS,
     KNEES,

@@ -18,7 +18,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import dead_band, gate, lag, limited_where, remaining, through_points
-from psmr.devices.renewables.regca1 import NONE, PU, V_0
+from psmr.devices.renewables.converters import NONE, PU, V_0
 
 V_LEAST = 0.01
 """Least voltage by which a power is divided."""

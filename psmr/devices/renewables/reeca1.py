@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.declare.component import Action, Parameter, Terms, flag, nonnegative
+from psmr.devices.renewables.converters import PU
 from psmr.devices.renewables.electrical import (
     ElectricalControl,
     asked_reactive,
@@ -20,7 +21,6 @@ from psmr.devices.renewables.electrical import (
     unsorted,
     wanted_power,
 )
-from psmr.devices.renewables.regca1 import PU
 
 LIMIT_HOLDS = (
     Action(

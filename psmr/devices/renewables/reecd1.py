@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Action, Parameter, Terms, flag, fraction, nonnegative
 from psmr.devices.blocks import lag
+from psmr.devices.renewables.converters import PU
 from psmr.devices.renewables.electrical import (
     V_LEAST,
     ElectricalControl,
@@ -21,7 +22,6 @@ from psmr.devices.renewables.electrical import (
     unsorted,
 )
 from psmr.devices.renewables.reeca1 import LIMIT_HOLDS, with_held_limit
-from psmr.devices.renewables.regca1 import PU
 
 POINTS = tuple(range(1, 11))
 

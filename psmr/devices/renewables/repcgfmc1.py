@@ -21,7 +21,8 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import dead_band, error_band, gate, lag, limited_where, phasor_frequency
 from psmr.devices.machines import F_N, S_BASE
-from psmr.devices.renewables.plant_measurement import (
+from psmr.devices.renewables.converters import PU, V_0
+from psmr.devices.renewables.repca1 import (
     BRANCH,
     INPUTS,
     MONITORED,
@@ -29,7 +30,6 @@ from psmr.devices.renewables.plant_measurement import (
     PLANT_BASE,
     measured_powers,
 )
-from psmr.devices.renewables.regca1 import PU, V_0
 
 LIMITED = ("p_f", "p_star", "p_in", "p_i", "q_star", "q_in", "q_i", "v_err", "q_vc", "v_ref", "f_ref", "fr")
 """Names of what has an upper limit, with ``_max`` behind, and a lower one, with ``_min``."""

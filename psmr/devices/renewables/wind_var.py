@@ -9,7 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, whole
 from psmr.devices.blocks import error_at_rest, lag
-from psmr.devices.renewables.regca1 import PU
+from psmr.devices.renewables.converters import PU
 
 
 class WindVar(Component):

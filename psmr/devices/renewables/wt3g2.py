@@ -10,8 +10,8 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive
 from psmr.devices.blocks import lag, through_points
 from psmr.devices.machines import F_N, S_BASE, S_N
-from psmr.devices.renewables.regca1 import NONE, PU
-from psmr.devices.renewables.wt3g1 import WT3G1, doubly_fed, without_loop
+from psmr.devices.renewables.converters import NONE, PU
+from psmr.devices.renewables.wind_type3 import WT3G1, doubly_fed, without_loop
 
 
 class WT3G2(Component):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.figures.chart import BLUE, FAINT, GRID, RED, Area, Axis, Drawing, Line, Mark, Panel, Words
-from psmr.figures.labels import spread
+from psmr.figures.chart import BLUE, FAINT, GRID, RED, Area, Axis, Drawing, Line, Mark, Panel, Words, spread
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 
 if TYPE_CHECKING:

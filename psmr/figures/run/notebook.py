@@ -16,7 +16,7 @@ from psmr.base.optional import optional
 from psmr.figures.chart import COLOURS, FAST
 from psmr.figures.run.lines import most_informative, thinned
 from psmr.figures.run.plots import axis_words, panel_drawing, panels_of, smooth
-from psmr.figures.svg.elements import LIGHT
+from psmr.figures.svg.frame import LIGHT
 from psmr.figures.svg.writer import svg
 from psmr.network.signals.signals import unit_of
 from psmr.study.events import Fault

@@ -1,10 +1,16 @@
-"""Figures of a run: trajectories with the events marked, and two runs over one another."""
+"""Figures of a run: trajectories with the events marked, and two runs over one another.
+
+The figure of a run and a trace of another program: the most different signals, with what is numerics.
+
+The figure of a tuning: what accuracy costs.
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +18,41 @@ import numpy as np
 from psmr.base.arguments import check_arguments, positive_number
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
-from psmr.figures.chart import COLOURS, STITCHED, Axis, Drawing, Line, Mark, Panel, Point
-from psmr.figures.labels import unbroken
-from psmr.figures.run.events import event_captions, event_letters, event_lines
-from psmr.figures.run.lines import Size, line_marks, shown_of
+from psmr.base.files import OutputTransaction
+from psmr.figures.canvas import forget_figure, save
+from psmr.figures.chart import (
+    BLUE,
+    COLOURS,
+    FAINT,
+    INK,
+    RED,
+    STITCHED,
+    TOP,
+    Axis,
+    Dots,
+    Drawing,
+    Line,
+    Mark,
+    Panel,
+    Point,
+    Words,
+    across,
+    unbroken,
+)
+from psmr.figures.run.lines import Size, event_captions, event_letters, event_lines, line_marks, shown_of
+from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 from psmr.network.signals.signals import default_panels, quantity, unit_of
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.values import values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
+from psmr.study.trace.against import AgainstTrace
+from psmr.study.tuning.tuning import Tuning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 # What an axis says for the field's own names.
 COMPUTED: Mapping[str, str] = {
@@ -261,3 +289,87 @@ def kind_of(name: str) -> str:
 def title_of(run: Recorded) -> str:
     """Return what a run is called where nothing else is said: its system and scheme."""
     return f"{run.name}: {run.scheme}" if run.name else str(run.scheme)
+
+
+KINDS, SIGNALS = 3, 3
+"""Kinds of quantity that are drawn, and signals of each: the most different ones."""
+DOTTED = (1.0, 1.5)
+
+
+def against_trace(found: AgainstTrace, *, width: float = 7.2) -> Figure:
+    """Return a figure of the most different signals and, below each kind, the trace less the run.
+
+    Up to three signals of each of the three kinds that differ most, in parts of the largest range of their
+    kind. The numerics, the reference less the run, are dotted beside the difference. `width` is in inches.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in found.table["signal"]:
+        groups.setdefault(kind_of(name), []).append(name)
+    run, t = smooth(found.run), found.trace.t
+    x = float(run.t[0]), float(run.t[-1])
+    panels: list[Panel] = []
+    for names in [group[:SIGNALS] for group in groups.values()][:KINDS]:
+        theirs = np.column_stack([found.trace.values[name] for name in names])
+        ours, exact = found.computed[names].to_numpy(), found.exact[names].to_numpy()
+        differences = [Curves(t, theirs - ours), Curves(t, exact - ours, DOTTED)]
+        events = event_lines(run), () if panels else event_captions(run)
+        mine = values_of(run, names, exact=False)
+        panels += over_one_another(run, names, mine, Curves(t, theirs), differences, events, x, width)
+    text = wrapped(
+        f"full: {title_of(found.run)}\ndashed: {Path(found.trace.source).name}; "
+        "difference: trace less run; dotted: what of it is numerics",
+        width,
+    )
+    count = len(panels) // 2
+    ratios = [2.2, 1.0] * count
+    return to_matplotlib(Drawing(panels, width, 0.75 + 3.4 * count, text, ratios=ratios, shared=True))
+
+
+def save_pareto(tuning: Tuning, path: Path, transaction: OutputTransaction) -> None:
+    """Write the figure of a tuning into a file."""
+    figure = pareto(tuning)
+    try:
+        save(figure, path, transaction)
+    finally:
+        forget_figure(figure)
+
+
+def pareto(tuning: Tuning) -> Figure:
+    """Draw cost against deformation: every stable candidate, both frontiers, the bound and the winner."""
+    stable = [c for c in tuning.candidates if c.stable is not False and np.isfinite(c.deformation)]
+    marks: list[Mark] = []
+    for words, kind, colour, shape in (
+        ("multirate", True, RED, "o"),
+        ("single rate", False, BLUE, "s"),
+    ):
+        points = np.array([(100 * c.deformation, 1e3 * c.cost) for c in stable if c.scheme.has_ratio == kind])
+        if len(points):
+            marks.append(
+                Dots(points[:, 0], points[:, 1], shape, 4.0, colour, "none", alpha=0.35, label=words)
+            )
+            steps = _frontier(points)
+            along = np.repeat(steps[:, 0], 2)[1:], np.repeat(steps[:, 1], 2)[:-1]
+            marks.append(Line(*along, colour, 1.4))
+    place = 100 * tuning.winner.deformation, 1e3 * tuning.winner.cost
+    star = Dots(
+        [place[0]], [place[1]], "*", 13.0, COLOURS[3], INK, 0.8, z=5.0, label="cheapest that meets it"
+    )
+    marks.append(star)
+    if tuning.target.accuracy is not None:
+        asked = 100 * tuning.target.accuracy
+        marks.append(across("x", asked, width=1.0, dashes=(4.0, 3.0)))
+        marks.append(Words(f"asked: {asked:g} %", (asked, 0.98), TOP, (4, 0), 9.0, FAINT, va="top"))
+    least, most = (100 * end(c.deformation for c in stable) for end in (min, max))
+    # What is a thousand times better than asked says nothing about the choice.
+    x = max(0.7 * least, 1e-3 * place[0]), 1.4 * most
+    words = f"largest deformation of a mode up to {tuning.target.up_to:g} Hz [%]"
+    axes = Axis(words, x, Log()), Axis("work per simulated second [ms]", scale=Log())
+    return to_matplotlib(Drawing((Panel(marks, *axes, tuning.name, legend="lower left"),), 7.2, 4.6))
+
+
+def _frontier(points: np.ndarray) -> np.ndarray:
+    """Return the points that no other one beats in both, from the most accurate to the cheapest."""
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    best = np.minimum.accumulate(points[:, 1])
+    keep = np.concatenate([[True], best[1:] < best[:-1]])
+    return points[keep]

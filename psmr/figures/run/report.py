@@ -14,13 +14,12 @@ from psmr.base.errors import few
 from psmr.base.files import PAGES, OutputTransaction, require_suffix
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.figures.chart import Drawing
-from psmr.figures.labels import unbroken
+from psmr.figures.chart import Drawing, unbroken
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events.spans import at_start
-from psmr.study.output.files import placed
+from psmr.study.output.tables import placed
 from psmr.study.record.recorded import Recorded
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def run_page(
     from psmr.figures.modes.network import network_parts
     from psmr.figures.modes.page import Row
     from psmr.figures.modes.render import render
-    from psmr.figures.run.events import LETTERED, letters
+    from psmr.figures.run.lines import LETTERED, letters
 
     own = None if run.system is None else at_start(run.system)
     system = own if system is None else system

@@ -21,8 +21,20 @@ from psmr.figures.chart import (
     Mark,
     Words,
 )
-from psmr.figures.svg.elements import box_of, dot, filled, head, path, shortened, stroke
-from psmr.figures.svg.frame import Box, Plane, Sheet, draw_frame, draw_legend
+from psmr.figures.svg.frame import (
+    Box,
+    Plane,
+    Sheet,
+    box_of,
+    dot,
+    draw_frame,
+    draw_legend,
+    filled,
+    head,
+    path,
+    shortened,
+    stroke,
+)
 
 INCH = 72.0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from psmr.figures.chart import Drawing
 from psmr.figures.sweep import maps, plots
-from psmr.figures.sweep.layout import Layout, layout_of
+from psmr.figures.sweep.maps import Layout, layout_of
 
 if TYPE_CHECKING:
     from psmr.sweep.swept import Swept

@@ -23,8 +23,7 @@ from psmr.figures.chart import (
     across,
 )
 from psmr.figures.scales import LINEAR, Log
-from psmr.figures.sweep.layout import HIGH, LETTER, WIDTH, Layout
-from psmr.figures.sweep.maps import BLUE_TO_VIOLET, parts_of, shades, strip
+from psmr.figures.sweep.maps import BLUE_TO_VIOLET, HIGH, LETTER, WIDTH, Layout, parts_of, shades, strip
 from psmr.study.criteria import Criteria
 
 if TYPE_CHECKING:

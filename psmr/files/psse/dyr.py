@@ -16,7 +16,7 @@ from pathlib import Path
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import SOURCES, no_role
-from psmr.devices.governors.cross_compound import IEEEG1CC
+from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant
 from psmr.files.psse.dyr_records import ALIASES, LIBRARY, Records, parameters

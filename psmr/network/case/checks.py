@@ -1,16 +1,85 @@
-"""What must hold between the rows of a case."""
+"""What must hold between the rows of a case.
+
+The connected parts of a network.
+
+Branches whose currents devices read.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import SOURCES, defaults
-from psmr.network.case.connected_parts import connected_parts
-from psmr.network.case.monitored_branches import branch_read
-from psmr.network.case.tables import LARGEST, MECHANICAL, REACTIVE, STATOR, GeneratorRow, Row, Tables
+from psmr.network.case.tables import (
+    LARGEST,
+    MECHANICAL,
+    REACTIVE,
+    STATOR,
+    BranchRow,
+    DeviceRow,
+    GeneratorRow,
+    Row,
+    Tables,
+)
+
+Node = TypeVar("Node", int, str)
+
+
+def connected_parts(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> list[frozenset[Node]]:
+    """Return the nodes of each connected part, in the order of their first nodes."""
+    place = {node: k for k, node in enumerate(dict.fromkeys(nodes))}
+    if not place:
+        return []
+    ends = np.array([(place[a], place[b]) for a, b in edges], dtype=int).reshape(-1, 2)
+    shape = (len(place), len(place))
+    joined = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
+    count, labels = connected_components(joined, directed=False)
+    parts: list[set[Node]] = [set() for _ in range(count)]
+    for node, label in zip(place, labels, strict=True):
+        parts[label].add(node)
+    return [frozenset(part) for part in parts]
+
+
+def branch_read(case: Tables, row: DeviceRow) -> tuple[BranchRow, str] | None:
+    """Return the branch whose current a device reads, and at which of its ends, "i" or "j".
+
+    None where it reads none.
+
+    Raises
+    ------
+    CaseError
+        Where there is no such branch.
+    """
+    names = row.component.branch
+    if not names:
+        return None
+    values = defaults(row.component) | dict(row.parameters)
+    here, there, circuit = (int(values[name]) for name in names[:3])
+    if not here and not there:
+        return None
+    for branch in case.branches:
+        if branch.circuit == circuit and {branch.from_bus, branch.to_bus} == {here, there}:
+            return branch, "i" if branch.from_bus == here else "j"
+    parallel = [b.circuit for b in case.branches if {b.from_bus, b.to_bus} == {here, there}]
+    known = f"; its circuits are {', '.join(map(str, parallel))}" if parallel else ""
+    raise CaseError(
+        f"{row.place}: {names[0]} = {here}, {names[1]} = {there}, {names[2]} = {circuit}: there is no such"
+        f" branch{known}; name one of the case, or 0, 0 for none"
+    )
+
+
+def monitored_branches(case: Tables) -> frozenset[str]:
+    """Return the names of the branches whose currents devices and relays read."""
+    found = (branch_read(case, device) for row in case.generators for device in row.devices)
+    relays = (row.branch for row in case.relays if row.branch)
+    return frozenset((*(read[0].name for read in found if read is not None), *relays))
 
 
 def check_case(case: Tables) -> None:

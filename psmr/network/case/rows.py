@@ -14,11 +14,10 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.forms import structure_for
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.catalogue import defaults
-from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.devices.loads.zip import ZipLoad
+from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.case.case import Case
-from psmr.network.case.load_row import DARK
+from psmr.network.case.row import DARK
 from psmr.network.case.tables import (
     POWER,
     SPEED,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from psmr.base.errors import nearest
 from psmr.devices.catalogue import RELAY_ROLES, SHUNT_ROLES
 from psmr.devices.network import LAST_GROUP
-from psmr.network.case.load_row import LoadRow as LoadRow
 from psmr.network.case.region import Region
 from psmr.network.case.row import LARGEST as LARGEST
 from psmr.network.case.row import DeviceRow as DeviceRow
+from psmr.network.case.row import LoadRow as LoadRow
 from psmr.network.case.row import Row as Row
 from psmr.network.case.row import SequenceRow as SequenceRow
 from psmr.network.case.row import check_name

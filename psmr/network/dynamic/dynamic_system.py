@@ -29,12 +29,11 @@ from psmr.devices.dynamic_network.branch import (
     section_values,
     with_read_currents,
 )
-from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus, ThreePhaseBus
 from psmr.devices.dynamic_network.rates import with_current_rates
 from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.stator import with_stator
-from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
 from psmr.devices.dynamic_network.travelling_wave import (
     TravellingWaveLine,
     own_waves,

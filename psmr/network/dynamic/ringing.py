@@ -12,9 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
+from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND, DynamicBus
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
-from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.switching import events_outside
 

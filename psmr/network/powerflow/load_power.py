@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.network.case.case import Case
-from psmr.network.case.load_row import LoadRow
+from psmr.network.case.row import LoadRow
 from psmr.network.case.rows import columns, load_component, load_parameters
 from psmr.network.equilibrium.equilibrium import STEP
 

@@ -19,8 +19,7 @@ from psmr.base.errors import InputError, PowerFlowError, PsmrWarning
 from psmr.network.case.case import Case
 from psmr.network.powerflow.low_voltage import low_voltage_buses
 from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, solve
-from psmr.network.powerflow.reactive_limits import solve_with_limits
-from psmr.network.powerflow.sharing import shared_powers
+from psmr.network.powerflow.reactive_limits import shared_powers, solve_with_limits
 from psmr.network.powerflow.starting_voltages import STARTS, STORED, starting_voltages, stored_voltages
 from psmr.network.powerflow.stored_solution import StoredSolution, keeps_limits
 

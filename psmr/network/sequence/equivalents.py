@@ -14,8 +14,7 @@ import numpy as np
 from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
-from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND, ThreePhaseBus
+from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND, DynamicBus, ThreePhaseBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
 from psmr.network.sequence.interconnection import fault_admittance, gap_admittance, phase_conductances
 from psmr.network.sequence.networks import (

@@ -21,7 +21,7 @@ from psmr.dae.system.system import System
 from psmr.network.sequence.solution import PHASES, SEQUENCES
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
 from psmr.network.topology.network import aliases, buses, nominal_frequency
-from psmr.network.topology.sources import sources_of
+from psmr.network.topology.plants import sources_of
 
 Term = tuple[float, str]
 

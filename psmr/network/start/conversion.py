@@ -12,7 +12,7 @@ from psmr.base.numbers import plain, real_in
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.loads.zip import of_current, of_power
 from psmr.network.case.case import Case
-from psmr.network.case.load_row import DARK
+from psmr.network.case.row import DARK
 from psmr.network.case.tables import LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
 

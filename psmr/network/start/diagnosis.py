@@ -20,8 +20,7 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import components
 from psmr.network.case.case import Case
-from psmr.network.case.checks import unlikely
-from psmr.network.case.connected_parts import connected_parts
+from psmr.network.case.checks import connected_parts, unlikely
 from psmr.network.equilibrium.equilibrium import Plant, attempt_plants, decide
 from psmr.network.equilibrium.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow

@@ -20,10 +20,10 @@ from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.catalogue import SOURCES, defaults
 from psmr.devices.exciters.compensator import compensated
-from psmr.devices.governors.cross_compound import IEEEG1CC
+from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.network import ALIASES, Bus, MonitoredLine, Shunt
 from psmr.network.case.case import Case
-from psmr.network.case.monitored_branches import branch_read, monitored_branches
+from psmr.network.case.checks import branch_read, monitored_branches
 from psmr.network.case.rows import (
     branch_component,
     branch_parameters,

@@ -29,7 +29,7 @@ from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.solve.failure import matrix_at
 from psmr.integrate.timeline.service import OutOfService
-from psmr.network.case.connected_parts import connected_parts
+from psmr.network.case.checks import connected_parts
 from psmr.network.topology.network import branches, buses, is_motor, out_of_service
 from psmr.network.topology.plants import plants
 

@@ -1,15 +1,22 @@
-"""The plants of a system: a machine or converter with the controllers that are wired to it."""
+"""The plants of a system: a machine or converter with the controllers that are wired to it.
+
+The sources of a system with an angle of their own, and the centre of inertia of each island.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.device import Device
 from psmr.dae.system.places import cached_by_devices
-from psmr.devices.catalogue import FOLLOWS, ROLES, SOURCES
+from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES, SOURCES
 from psmr.network.topology.network import at_buses, buses_called
 
 if TYPE_CHECKING:
@@ -99,3 +106,93 @@ def find_plant(system: System, generator: int | str, what: str) -> Plant:
     hint = nearest(str(generator), [*known, *(plant.bus for plant in known.values())])
     listed = f"; generators: {names}" if 0 < len(known) <= 20 else ""
     raise EventError(f"{what}: there is no generator {generator!r}{hint}{listed}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source with an angle of its own: a machine, a converter that forms the voltage, an infinite bus.
+
+    Attributes
+    ----------
+    name, bus
+        Its own and its bus's.
+    angle
+        Name of its angle in rad, a state; of an infinite bus, which keeps it, a held input.
+    weight
+        Kinetic energy at nominal speed, h s_n in MWs; the rating s_n in MVA for a converter; infinite for an
+        infinite bus.
+    machine
+        Whether it is a machine.
+    speed
+        Name of its speed, a state; "" where none is.
+    """
+
+    name: str
+    bus: str
+    angle: str
+    weight: float
+    machine: bool
+    speed: str = ""
+
+
+@cached_by_devices
+def sources_of(system: System) -> tuple[Source, ...]:
+    """Return the sources of a system with an angle of their own."""
+    held = set(system.names_u)
+    found = []
+    for plant in plants(system).values():
+        values = system.device(plant.name).parameters
+        component = system.device(plant.name).component
+        if plant.machine:
+            weight = values["h"] * values["s_n"]
+            own = f"{plant.name}.delta", weight, True, f"{plant.name}.omega"
+            found.append(Source(plant.name, plant.bus, *own))
+        elif f"{plant.name}.delta" in held:
+            found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", math.inf, True))
+        elif component.grid == FORMS:
+            found.append(Source(plant.name, plant.bus, f"{plant.name}.theta", values["s_n"], False))
+    return tuple(found)
+
+
+def shares(members: Sequence[Source]) -> Reals:
+    """Return (members,) shares in the centre of inertia; an infinite bus has all of it."""
+    weights = np.array([source.weight for source in members])
+    if np.isinf(weights).any():
+        weights = np.isinf(weights).astype(float)
+    return np.asarray(weights / weights.sum())
+
+
+def centre_of_inertia(values: Reals, members: Sequence[Source]) -> Reals:
+    """Return (K,) mean of (K, members) angles or speeds, weighted with the kinetic energy."""
+    return np.asarray(values @ shares(members))
+
+
+def leading(places: Sequence[int], sources: Sequence[Source]) -> list[int]:
+    """Return the sources whose centre an island's is: its machines, converters where it has none."""
+    return [k for k in places if sources[k].machine] or list(places)
+
+
+def by_island(
+    islands: Sequence[frozenset[str]], out: Collection[str], sources: Sequence[Source]
+) -> list[list[int]]:
+    """Return the places of the sources in service of each island that has any."""
+    home = {bus: k for k, island in enumerate(islands) for bus in island}
+    members: dict[int, list[int]] = {}
+    for place, source in enumerate(sources):
+        if source.name not in out:
+            members.setdefault(home[source.bus], []).append(place)
+    return [members[k] for k in sorted(members)]
+
+
+def island_of(
+    bus: str, islands: Sequence[frozenset[str]], out: Collection[str], sources: Sequence[Source]
+) -> list[int]:
+    """Return the places of the sources in service in the island of a bus; none where it has none.
+
+    Without a bus (``""``) the island is the one with the most kinetic energy, the first of several.
+    """
+    members = by_island(islands, out, sources)
+    if not bus:
+        return max(members, key=lambda places: sum(sources[k].weight for k in places), default=[])
+    home = next((island for island in islands if bus in island), frozenset())
+    return next((places for places in members if sources[places[0]].bus in home), [])

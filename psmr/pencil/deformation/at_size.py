@@ -20,8 +20,7 @@ from psmr.pencil.modes.matching import hidden_by, status_words, unwrapped_logari
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
 from psmr.pencil.modes.verdict import Growth, Verdict, mode_text
-from psmr.pencil.operator.outermost import Outermost, outermost
-from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.operator.step_map import Outermost, outermost, step_map
 
 # A refined vector that shares less than half of the mode's length has become another mode.
 UNLIKE = 0.5

@@ -100,7 +100,7 @@ def critical_step(
     system
         A `System`, linearised where it stands, or a `LinearDae`. Beyond 2,000 variables a step counts as
         stable where no multiplier outside the unit circle is found by Arnoldi runs on the step map
-        (`psmr.pencil.operator.outermost`); the step then grows by 50 % at a time, and the bracket is halved
+        (`psmr.pencil.operator.step_map`); the step then grows by 50 % at a time, and the bracket is halved
         to 1e-3 of it.
     scheme
         What is asked about; its own step says nothing but `ratio`, and h_fast for ``vary="ratio"``.

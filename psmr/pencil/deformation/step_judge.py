@@ -15,8 +15,7 @@ from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, along_axis
 from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, Multipliers
 from psmr.pencil.modes.verdict import mode_text
-from psmr.pencil.operator.outermost import Outermost, outermost
-from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.operator.step_map import Outermost, outermost, step_map
 
 # The search goes up by these factors until it meets an unstable step or ratio, by one at least of a ratio,
 # which leaves out none up to 176; a narrower window of instability, below what it returns, can be missed.

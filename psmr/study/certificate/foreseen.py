@@ -9,8 +9,7 @@ import numpy as np
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.multirate_program import SCHUR
-from psmr.pencil.operator.outermost import fastest_growing
-from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.operator.step_map import fastest_growing, step_map
 from psmr.study.certificate.certificate import Certificate, Scheme
 
 

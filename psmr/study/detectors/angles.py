@@ -31,7 +31,7 @@ from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
-from psmr.network.topology.sources import sources_of
+from psmr.network.topology.plants import sources_of
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import angles_of

@@ -31,8 +31,7 @@ from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import bus_voltages, buses
-from psmr.network.topology.plants import plants
-from psmr.network.topology.sources import centre_of_inertia, sources_of
+from psmr.network.topology.plants import centre_of_inertia, plants, sources_of
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import angles_of

@@ -13,13 +13,12 @@ from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
-from psmr.devices.dynamic_network.bus import PAIRS
-from psmr.devices.dynamic_network.three_phase_bus import TO_GROUND
+from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND
 from psmr.devices.network import Bus
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import bus_voltages, buses, out_of_service
-from psmr.network.topology.sources import by_island, centre_of_inertia, leading, sources_of
+from psmr.network.topology.plants import by_island, centre_of_inertia, leading, sources_of
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import Speeds
 

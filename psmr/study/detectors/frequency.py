@@ -21,7 +21,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
-from psmr.network.topology.sources import sources_of
+from psmr.network.topology.plants import sources_of
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Extreme, Finding, digits_beyond
 

@@ -11,7 +11,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
-from psmr.network.topology.sources import Source
+from psmr.network.topology.plants import Source
 
 
 def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x: Reals, y: Reals) -> Reals:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
 from psmr.base.keywords import explains_keywords
-from psmr.devices.dynamic_network.three_phase_bus import ThreePhaseBus
-from psmr.devices.dynamic_network.zero_crossing import SIGNS
+from psmr.devices.dynamic_network.bus import ThreePhaseBus
+from psmr.devices.dynamic_network.poles import SIGNS
 from psmr.devices.network import FAULTS
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import (

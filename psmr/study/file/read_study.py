@@ -22,8 +22,20 @@ from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
 from psmr.study.events import When
 from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
-from psmr.study.file.study import FORMAT, TABLES, VERSION, Output, Places, Study
-from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
+from psmr.study.file.study import (
+    CRITERIA,
+    EVENTS,
+    FORMAT,
+    HEAD,
+    MONITORS,
+    RECORD,
+    SIMULATION,
+    TABLES,
+    VERSION,
+    Output,
+    Places,
+    Study,
+)
 from psmr.study.record.record import Record
 
 Row = TypeVar("Row")

@@ -27,18 +27,39 @@
 
     [output]
     folder = "results/fault"       # in the current folder; left out, results/NAME after this file
+
+What a study names and the case must have: buses, branches and devices of its events, its signals.
+
+Regions that get a zero sequence by the events of a study.
+
+What the tables of a study make: for each type its record, from which the fields follow.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+import importlib
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, NoReturn, TypeVar
 
+import psmr.study.events
+from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
+from psmr.dae.system.system import System
 from psmr.files.read import CaseFile
+from psmr.files.toml.fields import Field, Spec, specification
+from psmr.network.case.case import Case
+from psmr.network.dynamic.switching import dynamic_elements
+from psmr.network.equilibrium.limits import CHOICES
+from psmr.network.powerflow.powerflow import PowerFlow
+from psmr.network.signals.signals import Signals
+from psmr.network.topology.network import find_branch, find_bus
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
-from psmr.study.events import Event
+from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
+from psmr.study.events import Event, Fault, LineTrip, OpenPhases, When
 from psmr.study.file.recipe import Recipe
 from psmr.study.record.record import Record
 
@@ -135,3 +156,176 @@ class Study:
     source: str = field(default="", compare=False)
     text: str = field(default="", compare=False, repr=False)
     places: Places = field(default=Places(), compare=False, repr=False)
+
+
+def with_phases(case: Case, system: System, events: Iterable[Event]) -> Case:
+    """Return a case whose region has its phases where events need them in it, the same case otherwise.
+
+    `system` is the case's. Warns (PsmrWarning) of what it does and by which event.
+    """
+    region = case.dynamic
+    if region is None or region.zero_sequence:
+        return case
+    for event in events:
+        if not _needs_phases(event.event if isinstance(event, When) else event, system):
+            continue
+        warnings.warn(
+            f"{event}: phases are unequal, or open at zeros of their currents, in the region with dynamics"
+            " of the network: its zero sequence is simulated (zero_sequence = true)",
+            PsmrWarning,
+            stacklevel=3,
+        )
+        return replace(case, dynamic=replace(region, zero_sequence=True))
+    return case
+
+
+def _needs_phases(event: Event, system: System) -> bool:
+    """Return whether an event has to do with single phases to ground, or their zeros, in a region."""
+    if not isinstance(event, Fault | LineTrip | OpenPhases):
+        return False
+    unequal = isinstance(event, OpenPhases) or (isinstance(event, Fault) and "g" in event.phases)
+    if not unequal and not getattr(event, "at_zero", False):
+        return False
+    try:
+        if isinstance(event, Fault) and event.bus is not None:
+            name = find_bus(system, event.bus, str(event))
+        else:
+            name = find_branch(system, event.line or "", str(event)).name
+    except EventError:
+        return False  # said where its changes are made
+    return name in dynamic_elements(system)
+
+
+FAR = 1e-3
+"""Distance of voltages in pu, as vectors, from which a solution is another one than the stored one."""
+
+
+def load_system(file: CaseFile, events: Iterable[Event] = ()) -> System:
+    """Return the system of a case file at its equilibrium, with phases in its region where events need them.
+
+    Warns
+    -----
+    PsmrWarning
+        Where the power flow is further than `FAR` from the solution that the file stores, with the worst
+        buses.
+    """
+    case = file.read()
+    flow = file.solve(case)
+    stored = flow.stored
+    if stored is not None and stored.largest > FAR:
+        words = f"{case.source or case.name}: the power flow is {stored}"
+        warnings.warn(words, PsmrWarning, stacklevel=2)
+    return started(file, case, flow, events)
+
+
+def started(file: CaseFile, case: Case, flow: PowerFlow, events: Iterable[Event]) -> System:
+    """Return the system of a file's case, or of one made of it, at the equilibrium of a power flow.
+
+    Its region has phases where events need them, and its inputs the delays of the file.
+    """
+    from psmr.dae.system.assemble import with_delays
+    from psmr.network.start.initialise import build
+
+    system = build(case, flow, start_at_limits=file.start_at_limits)
+    phases = with_phases(case, system, events)
+    if phases is not case:
+        system = build(phases, flow, start_at_limits=file.start_at_limits)
+    return with_delays(system, dict(file.delays)) if file.delays else system
+
+
+def check_signals(
+    study: Study, system: System, signals: tuple[str, ...] | None, recorded: tuple[str, ...] | None = None
+) -> None:
+    """Raise StudyError for signals that the system does not have, and for what else the study misnames.
+
+    `signals` are those of the outputs, `recorded` those that the run keeps.
+
+    Every mistake is listed, with file and line where the study was read from a file.
+    """
+    mistakes, known = Mistakes(StudyError), Signals.of(system)
+    for name in signals or ():
+        given = study.output is not None and name in (study.output.signals or ())
+        mistakes.attempt(_select, known, name, study.places.signals if given else "")
+    for name in recorded or ():
+        given = study.record is not None and name in (study.record.signals or ())
+        mistakes.attempt(_select, known, name, study.places.record if given else "")
+    if mistakes.found:
+        _check_events(study, system, mistakes)
+    mistakes.finish()
+
+
+def refuse_events(study: Study, system: System) -> None:
+    """Raise StudyError for every event that names what is not there; called where events were refused."""
+    mistakes = Mistakes(StudyError)
+    _check_events(study, system, mistakes)
+    mistakes.finish()
+
+
+def refuse_event(study: Study, system: System, error: EventError) -> NoReturn:
+    """Raise the error of an event that a run refuses, with file and line where it has them.
+
+    Where events name what is not there, all of them are listed instead.
+    """
+    refuse_events(study, system)
+    for event, where in zip(study.events, study.places.events, strict=False):
+        if event is error.event:
+            raise StudyError(f"{where}: {error}") from error
+    raise error
+
+
+def _check_events(study: Study, system: System, mistakes: Mistakes) -> None:
+    places = study.places.events or ("",) * len(study.events)
+    for event, place in zip(study.events, places, strict=True):
+        mistakes.attempt(_changes, event, system, place)
+
+
+def _select(known: Signals, name: str, place: str) -> None:
+    try:
+        known.select([name])
+    except InputError as error:
+        raise placed(error, StudyError, place) from error
+
+
+def _changes(event: Event, system: System, place: str) -> None:
+    try:
+        event.changes(system)
+    except InputError as error:
+        raise placed(error, StudyError, place) from error
+
+
+HEAD: Spec = {
+    "name": Field((str,)),
+    **specification(
+        CaseFile, without=("format", "folder", "dynamic", "delays", "allow_code"), called={"path": "case"}
+    ),
+    # Its choices come with the engine, which reading a case does not need.
+    "start_at_limits": Field((str,), among=CHOICES),
+}
+
+RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
+
+CRITERIA: Spec = specification(Criteria)
+
+SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
+
+
+def _events() -> Iterator[type[Event]]:
+    """Yield the events that the modules of `psmr.study.events` declare, by the name of the module."""
+    for entry in pkgutil.iter_modules(psmr.study.events.__path__, "psmr.study.events."):
+        for kind in vars(importlib.import_module(entry.name)).values():
+            if (
+                isinstance(kind, type)
+                and kind.__module__ == entry.name
+                and isinstance(vars(kind).get("kind"), str)
+            ):
+                yield kind
+
+
+EVENTS: Mapping[str, Callable[..., Event]] = {event.kind: event for event in _events()}
+
+MONITORS: Mapping[str, Callable[..., Monitor]] = {
+    "angle-spread": AngleSpread,
+    "voltage-collapse": VoltageCollapse,
+    "frequency-outside": FrequencyOutside,
+    "island": Island,
+}

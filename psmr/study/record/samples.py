@@ -18,7 +18,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import buses
-from psmr.network.topology.sources import sources_of
+from psmr.network.topology.plants import sources_of
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding

@@ -17,7 +17,7 @@ from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage,
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.dead_parts import islands
 from psmr.network.topology.network import bus_voltages, buses, nominal_frequency, out_of_service
-from psmr.network.topology.sources import centre_of_inertia, island_of, leading, sources_of
+from psmr.network.topology.plants import centre_of_inertia, island_of, leading, sources_of
 from psmr.study.detectors.sources import Speeds, angles_of
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.phase_values import phase_values

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from psmr.base.errors import PsmrError, PsmrWarning, few
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
-from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.devices.loads.zip import ZipLoad
+from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.integrate.run.trajectory import Counters, Trajectory
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span

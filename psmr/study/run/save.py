@@ -12,7 +12,7 @@ import numpy as np
 from psmr.base.errors import InputError
 from psmr.base.files import RUNS, OutputTransaction, require_suffix
 from psmr.base.modules import source_of
-from psmr.study.output.files import placed
+from psmr.study.output.tables import placed
 from psmr.study.record.recorded import Recorded
 from psmr.study.run.serialise import Encoder
 

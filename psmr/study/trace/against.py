@@ -25,8 +25,7 @@ from psmr.network.signals.signals import unit_of, units_of
 from psmr.network.topology.network import nominal_frequency, power_base
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
-from psmr.study.trace.columns import Column, converted, recognised
-from psmr.study.trace.trace import Trace
+from psmr.study.trace.trace import Column, Trace, converted, recognised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,8 +95,8 @@ class AgainstTrace:
         return numerics / (numerics + model) if numerics + model > 0.0 else 0.0
 
     def plot(self) -> Figure:
-        """Return a figure of the most different signals; see `psmr.figures.run.against.against_trace`."""
-        figure: Figure = draw("run.against.against_trace", self)
+        """Return a figure of the most different signals; see `psmr.figures.run.plots.against_trace`."""
+        figure: Figure = draw("run.plots.against_trace", self)
         return figure
 
     def __str__(self) -> str:

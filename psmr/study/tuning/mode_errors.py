@@ -23,8 +23,7 @@ from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, modes_of
 from psmr.pencil.modes.verdict import mode_text, stable_and_radius
-from psmr.pencil.operator.outermost import outermost
-from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.operator.step_map import outermost, step_map
 from psmr.study.tuning.tuning import Target
 
 NAMES = ("relative_deformation", "damping_error", "frequency_error")

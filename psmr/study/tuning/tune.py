@@ -1,19 +1,46 @@
-"""Tuning: the cheapest scheme whose modes are bent by less than asked."""
+"""Tuning: the cheapest scheme whose modes are bent by less than asked.
+
+A candidate held against the nonlinear simulation and the clock.
+
+The files of a tuning: the winner as a study, the figure, and every candidate.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import textwrap
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import SchemeError
+from psmr.base.errors import SchemeError, StudyError
+from psmr.base.files import OutputTransaction
+from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
+from psmr.files.read import CaseFile
+from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.deformation.deformation import LARGEST
+from psmr.pencil.deformation.deformation import LARGEST, deformation
+from psmr.pencil.deformation.table import deformation_columns
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.matching import REPRESENTED
+from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.modes.search import find
+from psmr.pencil.modes.shift_invert import ShiftInvert
+from psmr.pencil.modes.spectrum import modes_of
+from psmr.pencil.modes.verdict import mode_text
+from psmr.study.output.tables import placed
 from psmr.study.tuning.candidates import GRID, Family, families, families_at_size
-from psmr.study.tuning.cost import CostModel, calibrate
+from psmr.study.tuning.cost import CostModel, calibrate, measured, moved_along_mode
 from psmr.study.tuning.mode_errors import BandModes, ChosenModes, EveryMode
 from psmr.study.tuning.tuning import Candidate, Target, Tuning
 
@@ -38,7 +65,7 @@ def tune(
     ----------
     system
         At its equilibrium. Beyond 2,000 variables a candidate is judged by chosen modes of the band, its
-        stability by the outermost multipliers (`psmr.pencil.operator.outermost`), and only steps that would
+        stability by the outermost multipliers (`psmr.pencil.operator.step_map`), and only steps that would
         be cheaper than the best one so far are tried; `Tuning.coverage` says so.
     up_to, accuracy, damping, frequency, margin
         See `Target`.
@@ -172,3 +199,183 @@ def _out_of_reach(tried: list[Candidate], target: Target) -> str:
         f"{best}. "
         f"Ask for less; steps below {1e3 * GRID[0]:g} ms are not tried, but a scheme can be given one"
     )
+
+
+# The ringdown from which a mode is read: of second order in the kick, so that 1e-4 leaves 1e-8.
+KICK, CYCLES = 1e-4, 12.0
+
+# Simulated seconds of the timed run.
+TIMED = 20.0
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A candidate held against the nonlinear simulation and the clock.
+
+    Attributes
+    ----------
+    mode
+        Least damped oscillation of the system in the band, 1/s.
+    predicted, observed
+        What the scheme makes of it by the pencil, and fitted to the ringdown of a nonlinear run.
+    deformation_predicted, deformation_observed
+        Relative deformation of both.
+    cost_predicted, cost_measured
+        Seconds of work for a simulated second, by the model and by the clock (processor time).
+    """
+
+    mode: complex
+    predicted: complex
+    observed: complex
+    deformation_predicted: float
+    deformation_observed: float
+    cost_predicted: float
+    cost_measured: float
+
+    def __str__(self) -> str:
+        return (
+            f"Confirmed on mode {mode_text(self.mode)}: deformation {100 * self.deformation_predicted:.4g} % "
+            f"predicted, {100 * self.deformation_observed:.4g} % in a nonlinear ringdown; "
+            f"cost {1e3 * self.cost_predicted:.3g} ms a simulated second predicted, "
+            f"{1e3 * self.cost_measured:.3g} ms by the clock"
+        )
+
+
+def confirm(system: System, candidate: Candidate) -> Confirmation:
+    """Hold a candidate against a nonlinear ringdown (its mode) and the clock (its cost)."""
+    linear = system.linearise()
+    small = linear.n + linear.m <= LARGEST
+    # Of a large system the least damped oscillation alone.
+    report = deformation(linear, candidate.scheme, modes=None if small else 1)
+    rows = report.table[(report.table["status"] == REPRESENTED) & (report.table["imag"] > 0.0)]
+    row = rows.iloc[int(np.argmin(rows["damping_ratio"].to_numpy()))]
+    s = complex(row["real"], row["imag"])
+    predicted = complex(row["real_numerical"], row["imag_numerical"])
+    w = moved_along_mode(system, s, KICK)
+    n = system.n
+    left = _left(linear, s, small)
+    t_end = max(8.0, CYCLES * 2.0 * np.pi / s.imag)
+    steps = int(t_end / candidate.scheme.step)
+    run = integrate(
+        system, candidate.scheme, steps * candidate.scheme.step, start=(w[:n], w[n : n + system.m])
+    )
+    signal = ((run.x - system.x0) @ left).real
+    settled = slice(min(3, len(run.t) // 10), None)  # the spline has its history after two steps
+    observed = fit_mode(run.t[settled], signal[settled], predicted)
+    both = deformation_columns(np.array([s, s]), np.array([predicted, observed]), ("", ""))
+    bent = both["relative_deformation"]
+    return Confirmation(
+        s,
+        predicted,
+        observed,
+        float(bent[0]),
+        float(bent[1]),
+        candidate.cost,
+        measured(system, candidate.scheme, TIMED),
+    )
+
+
+def _left(linear: LinearDae, s: complex, small: bool) -> NDArray[np.complex128]:
+    """Return (n,) what each state contributes to the coordinate of a mode: its left eigenvector."""
+    linear.require_no_delays("coordinate of a mode")
+    if small:
+        modes = modes_of(linear)
+        return np.asarray(np.linalg.inv(modes.vectors[: linear.n])[np.abs(modes.s - s).argmin()])
+    pencil = ShiftInvert(linear)
+    found = find(pencil, ModeChoice(near=(s,)))
+    _, _, lu, _ = pencil.polished(complex(found.s[0]), found.vectors[:, 0])
+    return np.asarray(pencil.left(lu)[: linear.n].conj())
+
+
+WIDTH = 110
+
+
+def tuning_record(tuning: Tuning, confirmation: Confirmation) -> dict[str, Any]:
+    """Return the result as plain numbers by name."""
+
+    def record(candidate: Candidate | None) -> dict[str, Any] | None:
+        if candidate is None:
+            return None
+        names = ("cost", "deformation", "damping_error", "frequency_error")
+        return {"scheme": candidate.recorded, **{name: getattr(candidate, name) for name in names}}
+
+    return {
+        "system": tuning.name,
+        "target": asdict(tuning.target),
+        "advice": tuning.advice,
+        "winner": record(tuning.winner),
+        "best_single": record(tuning.best_single),
+        "best_multirate": record(tuning.best_multirate),
+        "candidates": len(tuning.candidates),
+        "confirmation": asdict(confirmation),
+    }
+
+
+FILES = ("tuned.toml", "pareto.svg", "candidates.csv")
+"""What `write_tuning` writes."""
+
+
+def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> tuple[Path, ...]:
+    """Write study, figure and table into a folder, all or none, and return their paths.
+
+    Raises
+    ------
+    StudyError
+        When the folder cannot be written.
+    """
+    place = Path(folder)
+    files = tuple(place / name for name in FILES)
+    with OutputTransaction(StudyError) as transaction:
+        with transaction.file(files[2]) as temporary:
+            temporary.write_text(tuning.table.to_csv(index=False), encoding="utf-8")
+        draw("run.plots.save_pareto", tuning, files[1], transaction)
+        write_study(files[0], tuning, case, transaction)
+    return files
+
+
+def write_study(
+    path: str | os.PathLike[str], tuning: Tuning, case: CaseFile, transaction: OutputTransaction | None = None
+) -> None:
+    """Write the winner as a study file beside which, or from which, the case file is found.
+
+    The file appears at once, or with the others of `transaction`.
+
+    Raises
+    ------
+    StudyError
+        When it cannot be written.
+    """
+    place = Path(path)
+
+    def relative(file: str | os.PathLike[str]) -> str:
+        return os.path.relpath(Path(file).resolve(), place.resolve().parent).replace(os.sep, "/")
+
+    # What a study file need not say of its case is left out.
+    reading = {
+        f.name: getattr(case, f.name) for f in fields(case) if f.name not in ("path", "format") and f.compare
+    }
+    given = [f.name for f in fields(case) if f.name in reading and reading[f.name] != f.default]
+    if case.dynamics is not None:
+        reading["dynamics"] = relative(case.dynamics)
+    lines = [
+        f"# The cheapest scheme for {tuning.name} with {tuning.target}.",
+        *(f"# {line}" for line in textwrap.wrap(str(tuning.winner), WIDTH - 2)),
+        'format = "psmr-study"',
+        "version = 1",
+        f"name = {_toml(f'{tuning.name}, tuned')}",
+        f"case = {_toml(relative(case.path))}",
+        *(f"{name} = {_toml(reading[name])}" for name in given),
+        "",
+        "[scheme]",
+        *(f"{key} = {_toml(value)}" for key, value in tuning.winner.recorded.items()),
+        "",
+        "[simulation]",
+        "t_end = 10.0  # s; add [[event]] tables",
+    ]
+    with placed(place, transaction) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _toml(value: Any) -> str:
+    # A JSON string is a TOML basic string; numbers read alike.
+    return json.dumps(value, ensure_ascii=False)

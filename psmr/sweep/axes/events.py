@@ -20,7 +20,7 @@ from psmr.network.topology.network import branches, buses
 from psmr.network.topology.plants import plants
 from psmr.study.events import Event, Fault, GeneratorTrip
 from psmr.study.events.schedule import schedule
-from psmr.study.file.tables import EVENTS
+from psmr.study.file.study import EVENTS
 from psmr.sweep.axes.axis import (
     EVENT,
     Base,
