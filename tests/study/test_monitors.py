@@ -114,6 +114,9 @@ def test_a_collapse_before_newton_fails_is_a_stop_and_no_failure(system):
     (after,) = np.flatnonzero(alone.t == jumped)
     v = alone.values("bus5.v")[:, 0]
     assert v[after - 1] > v[after] + 0.1
+    # The span behind the jump begins with its point, which is none that stands twice.
+    assert after in [span.first for span in alone.spans]
+    assert alone.spans[-1].last == len(alone.t)
     run = simulate(system, 5.5, [*steps, ramp], [psmr.VoltageCollapse(0.8, 0.0)])
     assert run.stopped.monitor == "voltage collapse"
 

@@ -106,6 +106,8 @@ class Recorded(Protocol):
     @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]: ...  # noqa: D102
     @property
+    def timeline(self) -> tuple[Span, ...]: ...  # noqa: D102
+    @property
     def changes(self) -> tuple[Change, ...]: ...  # noqa: D102
     @property
     def spans(self) -> tuple[Span, ...]: ...  # noqa: D102

@@ -15,7 +15,7 @@ from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import LateInputs
-from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
+from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria
@@ -167,14 +167,12 @@ class RunData:
 
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:
-        """What held from when on, with the rows of each, and the past of what reads it."""
-        late = None
-        if self.system is not None and self.system.delays and self.kept is None:
-            points = np.hstack([self.x, self.y])
-            late = LateInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
-        begins = np.append(0, np.flatnonzero(np.diff(self.t) == 0.0) + 1).tolist()
-        found = (replace(span, first=k, late=late) for span, k in zip(self.timeline, begins, strict=True))
-        return ending_where_the_next_begins(tuple(found), len(self.t))
+        """What held from when on, with the past of what reads it."""
+        if self.system is None or not self.system.delays or self.kept is not None:
+            return self.timeline
+        points = np.hstack([self.x, self.y])
+        late = LateInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
+        return tuple(replace(span, late=late) for span in self.timeline)
 
     @property
     def unmet(self) -> tuple[str, ...]:

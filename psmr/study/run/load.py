@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import os
@@ -197,6 +198,9 @@ def _check(run: Any) -> None:
     shapes = (len(run.t), len(run.names_x)), (len(run.t), len(run.names_y))
     if (run.x.shape, run.y.shape) != shapes:
         raise Damaged(f"its points have shapes {run.x.shape} and {run.y.shape} in place of {shapes}")
+    begins = [span.first for span in run.timeline] + ([len(run.t)] if run.timeline else [])
+    if begins[:1] not in ([], [0]) or any(b <= a for a, b in itertools.pairwise(begins)):
+        raise Damaged(f"its spans begin at rows {begins[:-1]} of {len(run.t)}")
     for change in run.changes:
         for name, course in change.courses:
             rows = course.t.shape

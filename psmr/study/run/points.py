@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.span import Span
+from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.study.events.spans import system_in
 from psmr.study.record.algebraic_points import AlgebraicPoints
 from psmr.study.record.dense_output import dense_points
@@ -80,8 +81,8 @@ def interpolated(t: Reals, values: Reals, times: ArrayLike, side: Side = "after"
     return np.asarray(np.where(part[:, None] == 1.0, values[second], straight))
 
 
-def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
-    """Return t, x and y of a run with further points at (L,) times in s, in the order of time.
+def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals, tuple[Span, ...]]:
+    """Return t, x, y and timeline of a run with further points at (L,) times in s, in the order of time.
 
     The points are those of the dense output of the method (`psmr.study.record.dense_output`); times at which
     a point is recorded, or outside the run, add none.
@@ -92,12 +93,14 @@ def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
         raise InputError("times: has a value that is not a number (NaN)")
     wanted = np.setdiff1d(wanted[(wanted > t[0]) & (wanted < t[-1])], t)
     if wanted.size == 0 or run.system is None:
-        return t, run.x, run.y
+        return t, run.x, run.y, run.timeline
     points = np.hstack([run.x, run.y])
     new = dense_points(run.system, run.spans, t, points, wanted)
     at = np.searchsorted(t, wanted, side="right")
     points, n = np.insert(points, at, new, axis=0), run.x.shape[1]
-    return np.insert(t, at, wanted), points[:, :n], points[:, n:]
+    moved = [replace(span, first=span.first + int((at <= span.first).sum())) for span in run.timeline]
+    t = np.insert(t, at, wanted)
+    return t, points[:, :n], points[:, n:], ending_where_the_next_begins(moved, len(t))
 
 
 def with_dense_output(run: Recorded, times: Reals) -> Recorded:

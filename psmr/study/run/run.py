@@ -240,8 +240,8 @@ class Run(RunData):
                 "the run kept a part of its points or variables only, so that none between them can be had; "
                 "simulate without `record`"
             )
-        t, x, y = refined(self, times)
-        return self if t is self.t else replace(self, t=t, x=x, y=y)
+        t, x, y, timeline = refined(self, times)
+        return self if t is self.t else replace(self, t=t, x=x, y=y, timeline=timeline)
 
     def compare(self, other: Run, names: str | Iterable[str] | None = None) -> Comparison:
         """Return how far another run is from this one; see `psmr.study.run.comparison.compare`."""
