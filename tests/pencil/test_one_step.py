@@ -88,7 +88,7 @@ def test_the_couplings_are_said():
     assert "The fast variables are their mean over the macro step." in str(said)
     assert "by the Schur complement" in str(said)
     assert "w = 2 w(leg) + -1 w(t)" in str(said)
-    assert [heading for heading, _ in said][-2:] == [
+    assert [entry.heading for entry in said][-2:] == [
         "Carry the slow variables to t + 0.04 s",
         "Slow algebraic variables at t + 0.04 s",
     ]

@@ -61,7 +61,7 @@ def test_convert_refuses(wscc9, capsys, tmp_path):
         ((wscc9 / "wscc9.raw", tmp_path / "out.xyz"), "must end in .toml, .raw or .m"),
         ((wscc9 / "wscc9.toml", wscc9 / "wscc9.toml"), "is the source itself"),
         ((tmp_path / "none.raw", tmp_path / "out.toml"), "cannot be read"),
-        ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "belong to a .raw file"),
+        ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "x.dyr: cannot be read"),
         ((wscc9 / "wscc9.raw", tmp_path / "out.toml", "--seed", 3), "give that, too"),
         ((wscc9 / "wscc9.raw", tmp_path / "out.toml", "--add-dynamics", "--converters", 2), "from 0 to 1"),
     ):
