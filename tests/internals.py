@@ -75,15 +75,13 @@ psmr.files.joined: join
 psmr.files.powsybl: from_powsybl
 psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_loads: LoadRecords
-psmr.files.psse.dyr_records: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.dyr_static_var: StaticVarRecords
 psmr.files.psse.entries: entries unwrapped
-psmr.files.psse.free_format: split
 psmr.files.psse.load_layout: KINDS RECORDS
 psmr.files.psse.raw_layout: sections
 psmr.files.psse.rawx: SECTIONS
-psmr.files.psse.record: PsseRecord
+psmr.files.psse.record: ALIASES MODELS component_for names_of parameters split PsseRecord
 psmr.files.psse.sections: read_sections
 psmr.files.read: CaseFile
 psmr.files.text: text_module
@@ -158,28 +156,24 @@ psmr.network.topology.network: find_branch find_bus voltage_places
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
 psmr.papers.shi_rojas.smes: BASES NODES amplification>smes_amplification
-psmr.pencil.deformation.critical: critical_module
+psmr.pencil.deformation.critical: critical_module StepJudge
 psmr.pencil.deformation.deformation: deformation_module
 psmr.pencil.deformation.one_step: OneStepModes
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
-psmr.pencil.deformation.step_judge: StepJudge
 psmr.pencil.modes.damping: DampingLimit damping_ratio
 psmr.pencil.modes.matching: match paired unwrapped_logarithm
-psmr.pencil.modes.search: find
+psmr.pencil.modes.search: find ShiftInvert
 psmr.pencil.modes.shapes: shapes_at
-psmr.pencil.modes.shift_invert: ShiftInvert
 psmr.pencil.modes.spectrum: Modes Multipliers modes_of multipliers_of
 psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict excess_of judge
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_map: outermost step_map
-psmr.study.certificate.certify: certify_module
-psmr.study.certificate.foreseen: foreseen
-psmr.study.certificate.step_sizes: within
+psmr.study.certificate.certify: certify_module foreseen within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detect detection_module
-psmr.study.detectors.finding: Finding digits_beyond dead_part
+psmr.study.detectors.detector: Finding digits_beyond dead_part
 psmr.study.events.schedule: schedule
 psmr.study.events.series: read_points
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
@@ -191,8 +185,7 @@ psmr.study.output.tables: csv_floats_module check_writable write_text csv_table
 psmr.study.record.advice: advice_module
 psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
-psmr.study.record.reintegrate: judged_error reintegrate_module
-psmr.study.record.samples: Samples quantities sampled
+psmr.study.record.reintegrate: judged_error reintegrate_module Samples quantities sampled
 psmr.study.run.result: constant_power_at_low_voltage
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module

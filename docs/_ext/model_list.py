@@ -13,12 +13,12 @@ from psmr.devices.catalogue import (
     SHUNT_ROLES,
     role_parameters,
 )
-from psmr.files.psse.dyr_records import ALIASES, MODELS, component_for
 from psmr.files.psse.dyr_relays import RECORDS as RELAYS
 from psmr.files.psse.dyr_static_var import RECORDS as SYSTEMS
 from psmr.files.psse.load_layout import COMPONENTS as LOADS
 from psmr.files.psse.load_layout import RECORDS as LOAD_RECORDS
 from psmr.files.psse.load_layout import SCOPES
+from psmr.files.psse.record import ALIASES, MODELS, component_for
 
 HEADS = ("model", "what it is", "PSS/E record", "states", "switches", "limits of the record")
 

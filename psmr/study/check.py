@@ -18,9 +18,7 @@ from psmr.network.equilibrium.limits import ADJUST, CHOICES
 from psmr.network.powerflow.starting_voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
 from psmr.network.start.report import ERROR, Finding, Modes, Report, ordered
-from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.search import find
-from psmr.pencil.modes.shift_invert import ShiftInvert
+from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.verdict import mode_text
 
 DENSE = 1000

@@ -23,8 +23,7 @@ from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.schemes.variable_step import VariableStep
-from psmr.study.detectors.limits import first_met
-from psmr.study.detectors.voltages import follow_spells
+from psmr.study.detectors.voltages import first_met, follow_spells
 from psmr.study.file.recipe import scheme_class
 
 

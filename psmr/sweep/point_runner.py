@@ -18,8 +18,7 @@ from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.pencil.deformation.one_step import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
-from psmr.study.certificate.certify import LARGEST, certify
-from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.certificate.certify import LARGEST, certify, judged_steps
 from psmr.study.file.study import started
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.values import values_of

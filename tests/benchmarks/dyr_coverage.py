@@ -3,7 +3,7 @@
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
 has: such records are counted beside the others. A name is covered where
-`psmr.files.psse.dyr_records.MODELS`, `dyr_loads`, `dyr_relays` or `dyr_static_var` has it; whether the values
+`psmr.files.psse.record.MODELS`, `dyr_loads`, `dyr_relays` or `dyr_static_var` has it; whether the values
 of a record are among the options that psmr has is counted too, of relays and static var systems only whether
 there are any.
 """

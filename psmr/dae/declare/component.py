@@ -6,7 +6,7 @@ What a device does by itself during a run: it changes parameters when a conditio
 
 Relays, trips and holds are of this kind. They are no equations: between two actions the parameters are
 constant, and at an action the run is not smooth, as at an event. The run finds the instant
-(`psmr.integrate.run.timers`).
+(`psmr.integrate.run.actions`).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Component:
         case names.
     records
         The records of a DYR file that stand for it, each the model's name and the names of the parameters
-        that its values are (see `psmr.files.psse.dyr_records`).
+        that its values are (see `psmr.files.psse.record`).
     grid
         What a converter does to the voltage of its bus: ``"follows"``, then something else has to hold the
         island, or ``"forms"``, with its angle as the state `theta`.

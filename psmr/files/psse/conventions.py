@@ -1,10 +1,121 @@
-"""What a PSS/E record means where its values taken one by one would mean something else."""
+"""What a PSS/E record means where its values taken one by one would mean something else.
+
+Records of one device that stand in a RAW file more than once: the last counts, as in PSS/E.
+
+PSS/E updates a device by a record that names it again. Source: powsybl-core, issue 3607 and pull request
+3643, where its authors hold their reader against PSS/E.
+
+Values of planning data that stand for none: zero time constants, rates that are no limit, signs.
+
+Sources: for the lead-lag of IEEEG1 and WSIEG1 GridPACK's model of WSIEG1 and GridKit's of IEEEG1, which pass
+over it where T1 is zero; for Tiq and Tpord PowerWorld's pages on REEC_A and REEC_D, which set what is below
+half the shortest step to zero, no lag; for rates and dead bands EPRI 3002027129, Model User Guide for
+Generic Renewable Energy System Models (2023): Iqrmax limits where it is given, and a dead band contains its
+reference.
+
+Where the records of a PSS/E RAW file belong: the buses that there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 
-from psmr.files.psse.planning_values import without_none
+from psmr.base.errors import PsmrWarning
+from psmr.files.psse.record import PsseRecord, name_part
+
+Records = Mapping[str, Sequence[tuple[PsseRecord, ...]]]
+
+_NAMED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "bus": (("I",), ""),
+    "load": (("I",), "ID"),
+    "fixed shunt": (("I",), "ID"),
+    "switched shunt": (("I",), "ID"),
+    "generator": (("I",), "ID"),
+    "branch": (("I", "J"), "CKT"),
+    "switching device": (("I", "J"), "CKT"),
+    "transformer": (("I", "J", "K"), "CKT"),
+}
+"""Sections, the fields of the buses that a record names, in any order, and that of its identifier."""
+
+
+def last_of_each(records: Records) -> dict[str, tuple[tuple[PsseRecord, ...], ...]]:
+    """Return the records of a file without those that a later one of the same device replaces.
+
+    Warns
+    -----
+    PsmrWarning
+        For each record that is left out, naming the line of the one that counts.
+    """
+    found = {section: tuple(there) for section, there in records.items()}
+    for section in _NAMED:
+        found[section] = _last(section, found.get(section, ()))
+    return found
+
+
+def _last(section: str, records: Sequence[tuple[PsseRecord, ...]]) -> tuple[tuple[PsseRecord, ...], ...]:
+    keys = [_key(section, lines[0]) for lines in records]
+    last = dict(zip(keys, records, strict=True))
+    if len(last) == len(records):
+        return tuple(records)
+    for key, lines in zip(keys, records, strict=True):
+        if last[key] is not lines:
+            ident = f" {key[-1]!r}" if _NAMED[section][1] else ""
+            warnings.warn(
+                f"{lines[0].where}: {section} {'-'.join(key[:-1])}{ident} stands in line {last[key][0].line}"
+                " again, which counts, as in PSS/E; this one is left out (give parallel ones identifiers of"
+                " their own)",
+                PsmrWarning,
+                stacklevel=4,
+            )
+    return tuple(last.values())
+
+
+def _key(section: str, record: PsseRecord) -> tuple[str, ...]:
+    """Return the buses that a record names and its identifier, as texts."""
+    names, ident = _NAMED[section]
+    buses = sorted(record.text(name, "0").lstrip("-") for name in names)
+    return (*(bus for bus in buses if bus != "0"), name_part(record.text(ident, "1")) if ident else "")
+
+
+SHORTEST = 1e-3
+"""Time constant in s of a lag that a record leaves out and that has to hold its value during a dip."""
+
+NO_RATE = 999.0
+"""A rate in pu/s that limits nothing, as records write it."""
+
+_LEADS = ("IEEEG1", "IEEEG1CC", "WSIEG1")
+_LAGS = ("t_iq", "t_pord")
+_RATES = (("iqrmax", NO_RATE), ("iqrmin", -NO_RATE))
+_BANDS = ("dbd1", "fdbd1")
+
+
+def without_none(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:
+    """Return parameters in which what stands for none is written out, and a note on each."""
+    found, notes = dict(given), []
+    if model in _LEADS and found["t_1"] == 0 != found["t_2"]:
+        notes.append(f"T1 = 0 leaves its lead-lag out; T2 = {found['t_2']:g} is without effect")
+        found["t_2"] = 0.0
+    for name in _LAGS:
+        if found.get(name) == 0:
+            notes.append(f"{name} = 0 is no lag; taken as {SHORTEST:g} s, which holds the value during a dip")
+            found[name] = SHORTEST
+    for name, none in _RATES:
+        if found.get(name) == 0:
+            notes.append(f"{name} = 0 is no limit; taken as {none:g}")
+            found[name] = none
+    if found.get("f_flag") and found.get("k_pg") == 0 == found.get("k_ig"):
+        notes.append("k_pg = k_ig = 0 leave the control of the power out; taken as f_flag = 0")
+        found["f_flag"] = 0.0
+    for name in _BANDS:
+        if found.get(name, 0.0) > 0:
+            notes.append(
+                f"{name} = {found[name]:g} is above the reference, which a dead band contains; taken as"
+                f" {-found[name]:g}"
+            )
+            found[name] = -found[name]
+    return found, notes
+
 
 _HELD = "the control of a DC line, which psmr holds at the powers of the power flow"
 NO_MODELS = {
@@ -123,3 +234,41 @@ def proper_filter(p: Mapping[str, float]) -> dict[str, float]:
 
 
 _DENOMINATORS = (("a_1", "a_2"), ("a_3", "a_4"))
+
+
+class Places:
+    """The records of all buses by number.
+
+    Parameters
+    ----------
+    buses
+        The records of the buses; they may be filled in later.
+    """
+
+    def __init__(self, buses: Mapping[int, PsseRecord]) -> None:
+        self.buses = buses
+
+    def at(self, record: PsseRecord, name: str = "I", status: int = 1) -> PsseRecord | None:
+        """Return the record of a bus that is named; None where it is isolated.
+
+        What is out of service, with `status` = 0, may be at a bus that is not there: None, with a warning.
+        """
+        bus = self.buses.get(abs(record.whole(name)))
+        if bus is not None:
+            return None if bus.whole("IDE", 1) == 4 else bus
+        if status:
+            raise record.error(name, "there is no bus with this number")
+        tell_of_absent(record, name)
+        return None
+
+
+def tell_of_absent(record: PsseRecord, name: str, what: str = "") -> None:
+    """Warn that something out of service is left out, as its bus is not in the file."""
+    number = abs(record.whole(name))
+    words = f"{name} = {number}: there is no bus with this number; {what or record.section}, out of service,"
+    warnings.warn(f"{record.where}: {words} is left out: it cannot be closed", PsmrWarning, stacklevel=3)
+
+
+def suffix(ident: str) -> str:
+    """Return what an identifier adds to a name: nothing for 1."""
+    return "" if ident == "1" else f"-{ident}"

@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from psmr.base.errors import PsmrWarning
 from psmr.files.joined import Joint
-from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
-from psmr.files.psse.facts import facts_device
+from psmr.files.psse.conventions import suffix
+from psmr.files.psse.direct_current import Drawn, facts_device, multi_terminal, two_terminal, voltage_source
 from psmr.files.psse.induction_machine import induction_machine
-from psmr.files.psse.multi_terminal_dc import multi_terminal
-from psmr.files.psse.places import suffix
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import GeneratorRow, LineRow, LoadRow
 

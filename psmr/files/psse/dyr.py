@@ -19,9 +19,8 @@ from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant
-from psmr.files.psse.dyr_records import ALIASES, LIBRARY, Records, parameters
 from psmr.files.psse.entries import Entry, entries, unwrapped
-from psmr.files.psse.record import PsseRecord, name_part
+from psmr.files.psse.record import ALIASES, LIBRARY, PsseRecord, Records, name_part, parameters
 from psmr.files.text import WINDOWS, read_text
 from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
 

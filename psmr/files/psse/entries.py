@@ -7,10 +7,8 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, PsmrWarning, nearest
-from psmr.files.psse.dyr_records import LIBRARY, MODELS, component_for
-from psmr.files.psse.free_format import fields_of
 from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
-from psmr.files.psse.record import PsseRecord
+from psmr.files.psse.record import LIBRARY, MODELS, PsseRecord, component_for, fields_of
 
 OF_PLANT = "USRMDL"
 """Name under which PSS/E has a model of a plant as a user-written one: its own comes after the identifier."""

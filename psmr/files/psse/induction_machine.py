@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from psmr.files.psse.dc_lines import Drawn
+from psmr.files.psse.direct_current import Drawn
 from psmr.files.psse.record import PsseRecord
 
 _NONE = 999.0

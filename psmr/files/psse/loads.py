@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from psmr.files.psse.conventions import Places, suffix
 from psmr.files.psse.dyr_loads import LoadUnit
-from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import LoadRow
 

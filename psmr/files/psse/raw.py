@@ -23,20 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
-from psmr.files.energised import energised
-from psmr.files.held_voltages import agreed, of_one_plant, reachable
+from psmr.files.held_voltages import agreed, energised, of_one_plant, reachable
 from psmr.files.joined import Rows, join
-from psmr.files.psse.branches import Lines
+from psmr.files.psse.conventions import Places, last_of_each, suffix
 from psmr.files.psse.converters import Converters
-from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit
-from psmr.files.psse.impedance_correction import corrections
 from psmr.files.psse.load_bus_machines import listed, with_load_bus_machines
 from psmr.files.psse.loads import Loads
-from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
-from psmr.files.psse.transformer import Transformers
+from psmr.files.psse.transformer import Lines, Transformers, corrections
 from psmr.files.psse.with_dynamics import Key, with_dynamics
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case

@@ -1,6 +1,19 @@
 """A record of a PSS/E file: fields by name, each with the line where it stands.
 
 A field that is left out has the standard's default.
+
+The records of a PSS/E DYR file: which values a model's record has, and which parameters they are.
+
+Components declare their records (`psmr.dae.declare.component.Component.records`): the model's name, then the
+names of the parameters in the order of the values. ``name=value`` is a value that must be as given, for the
+component has no such option; ``-name`` one that changes nothing in psmr. Source: Siemens PTI, PSS/E Model
+Library, the data sheets of the models.
+
+The fields of PSS/E's free format, which is list-directed input of Fortran.
+
+Fields are separated by commas or blanks, texts are in single or double quotes, two commas in a row leave a
+field out, ``3*0.5`` is a field three times, ``3*`` leaves three out, and a slash ends the record. Source:
+ISO/IEC 1539-1:2018, Fortran, 13.10.3.
 """
 
 from __future__ import annotations
@@ -8,9 +21,11 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from psmr.base.errors import CaseError, PsmrWarning, shown
+from psmr.dae.declare.component import Component
+from psmr.devices.catalogue import ROLES, components, records_of, role_parameters
 from psmr.files.rounding import in_order
 
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[EeDd][+-]?[0-9]+)?")
@@ -163,3 +178,140 @@ class PsseRecord:
         value = self.whole(name)
         self.require(value > 0, name, "must be a bus number > 0")
         return value
+
+
+class Records:
+    """The records of some components: which component a model is, and which parameters its values are."""
+
+    def __init__(self, kinds: Iterable[type[Component]], own: Iterable[type[Component]] = ()) -> None:
+        self.kinds: dict[str, type[Component]] = {}
+        self.layouts: dict[str, list[list[str]]] = {}
+        self.own: frozenset[str] = frozenset()
+        for kind in kinds:
+            self._add(kind, records_of(kind))
+        self.own = frozenset(model for kind in own for model in self._add(kind, _own_records(kind)))
+
+    def _add(self, kind: type[Component], records: tuple[str, ...]) -> set[str]:
+        split = [record.split() for record in records]
+        for model, *_ in split:
+            self.kinds[model], self.layouts[model] = kind, []
+        for model, *names in split:
+            self.layouts[model].append(names)
+        return {model for model, *_ in split}
+
+    def with_own(self, own: Iterable[type[Component]]) -> Records:
+        """Return these and those of the user's own components, which come first."""
+        plants = [kind for kind in own if kind.role in ROLES]
+        return Records(components(), plants) if plants else self
+
+    def names_of(self, model: str, count: int) -> list[str]:
+        """Return the names of the `count` values of a model's record, the first layout where none fits."""
+        layouts = self.layouts[model]
+        return next((names for names in layouts if len(names) == count), layouts[0])
+
+    def component_for(self, model: str) -> tuple[str, type[Component]] | None:
+        """Return (role, component) of a model, or None where there is none."""
+        kind = self.kinds.get(model)
+        return None if kind is None else (kind.role, kind)
+
+
+def _own_records(kind: type[Component]) -> tuple[str, ...]:
+    """Return the records of a component of the user's own: its name, its parameters, unless it says else."""
+    names = [name for name in role_parameters(kind) if name != "s_n"]
+    return records_of(kind) or (" ".join([kind.__name__.upper(), *names]),)
+
+
+LIBRARY = Records(components())
+names_of, component_for = LIBRARY.names_of, LIBRARY.component_for
+
+MODELS: Mapping[str, str] = {model: " ".join(layouts[0]) for model, layouts in LIBRARY.layouts.items()}
+"""Model to the names of its values, in their order, after bus, name and machine identifier."""
+
+ALIASES = {"IEEEG1CC": "IEEEG1"}
+"""Names that psmr gives to what a record with other values is; files have the name after it."""
+
+
+def parameters(
+    component: type[Component], values: Mapping[str, float], mbase: float, zr: float, zx: float
+) -> dict[str, float]:
+    """Return the component's parameters: those of the record, and the machine's base and impedance.
+
+    The impedance that the network file gives a generator is, per unit on its base, the stator resistance and,
+    for the classical machine, the transient reactance.
+    """
+    found = dict(values)
+    if "ta_tb" in found:
+        found["t_a"] = found.pop("ta_tb") * found["t_b"]
+    if "x_comp" in found:
+        found |= {"r_c": 0.0, "x_c": -found.pop("x_comp")}
+    for name in [name for name in found if name.endswith("_deg")]:
+        found[name.removesuffix("_deg")] = math.radians(found.pop(name))
+    declared = role_parameters(component)
+    found |= component.from_record(found)
+    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx, "r_e": zr, "x_e": zx}
+    return {name: value for name, value in outside.items() if name in declared} | found
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<plain>[^,\s'"/*]+)(?![^,\s/])
+        | (?P<mark>[,/])
+        | (?P<none>[1-9][0-9]*)\*(?![^,\s/])
+        | (?:(?P<times>[1-9][0-9]*)\*)?
+          (?: '(?P<single>(?:[^']|''|'(?=[^\s,/'"]))*)' | "(?P<double>(?:[^"]|"")*)" | (?P<other>[^,\s'"/]+) )
+        | $
+        | (?P<open>['"])
+    )""",
+    re.VERBOSE,
+)
+"""A field; an apostrophe within a text is one that no separator follows, or is doubled."""
+
+_QUOTES = {"single": "'", "double": '"'}
+
+_MOST = 1000
+"""Times that a field may be repeated; no record has so many fields."""
+
+
+def fields_of(line: str, place: str, separated: bool = True) -> tuple[list[str | None], bool, bool]:
+    """Return the fields of a line, whether a slash ends it, and whether a comma is the last thing in it.
+
+    A field that is left out is None. `separated` says whether a comma was the last thing before the line, or
+    nothing: then a comma at its beginning leaves a field out.
+
+    Raises
+    ------
+    CaseError
+        For a quotation mark without its partner and a field that is repeated too often, naming `place`.
+    """
+    fields: list[str | None] = []
+    for match in _TOKEN.finditer(line):
+        kind = match.lastgroup
+        if kind is None:
+            continue
+        if kind == "mark":
+            if match["mark"] == "/":
+                return fields, True, separated
+            fields += [None] if separated else []
+        elif kind == "plain":
+            fields.append(match["plain"])
+        elif kind == "none":
+            fields += [None] * _count(match["none"], place)
+        elif kind == "open":
+            rest = line[match.start("open") :][:20]
+            raise CaseError(f"{place}: a quotation mark at {rest!r} is not closed")
+        else:
+            quote = _QUOTES.get(kind, "")
+            fields += [match[kind].replace(2 * quote, quote)] * _count(match["times"] or "1", place)
+        separated = kind == "mark"
+    return fields, False, separated
+
+
+def split(line: str, place: str) -> list[str | None]:
+    """Return the fields of a record of one line, see `fields_of`."""
+    return fields_of(line, place)[0]
+
+
+def _count(times: str, place: str) -> int:
+    if len(times) > len(str(_MOST)) or int(times) > _MOST:
+        raise CaseError(f"{place}: {shown(times)}*: a field can be repeated at most {_MOST} times")
+    return int(times)

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.conventions import THRSHZ
+from psmr.files.psse.direct_current import MODELLED
 from psmr.files.psse.epc import read_epc
-from psmr.files.psse.facts import MODELLED
-from psmr.files.psse.free_format import split
 from psmr.files.psse.raw_layout import CASE, COUNTED, LAST_ADJUSTED, LINES, VERSIONS, fields, sections
 from psmr.files.psse.rawx import read_rawx
-from psmr.files.psse.record import PsseRecord
+from psmr.files.psse.record import PsseRecord, split
 from psmr.files.text import WINDOWS, read_text
 
 _ALIASES = {

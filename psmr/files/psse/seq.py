@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import Mistakes, PsmrWarning
-from psmr.files.psse.free_format import split
-from psmr.files.psse.places import suffix
-from psmr.files.psse.record import PsseRecord, name_part
+from psmr.files.psse.conventions import suffix
+from psmr.files.psse.record import PsseRecord, name_part, split
 from psmr.files.text import WINDOWS, read_text
 from psmr.network.case.case import Case
 from psmr.network.case.tables import SequenceRow

@@ -12,22 +12,102 @@ CW    ratio per unit of the bus voltage  winding voltage in kV              rati
 CZ    per unit on the system base        per unit on SBASE of the pair      loss in W, abs(z) on that SBASE
 CM    g, b per unit on the system base   loss in W, current on SBASE1-2
 ====  =================================  =================================  ============================
+
+Impedance correction tables of a PSS/E RAW file: factors of a winding's impedance by its tap or its angle.
+
+Up to version 33 a table is one line of pairs (T, F); from 34 on F is complex and a table goes on over lines
+until a point of zeros. A table is one of angles in degrees where its T leave the range of ratios, otherwise
+one of ratios in pu; between points F is linear, beyond the ends it is that of the end. Source: Siemens PTI,
+PSS/E Program Operation Manual, transformer impedance correction tables.
+
+Branches of a PSS/E RAW file that are no transformers: lines, switching devices, joints.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from psmr.base.errors import PsmrWarning
-from psmr.files.psse.conventions import THRSHZ, circuit_number
-from psmr.files.psse.impedance_correction import Correction
-from psmr.files.psse.places import tell_of_absent
+from psmr.files.joined import Joint
+from psmr.files.psse.conventions import THRSHZ, Places, circuit_number, suffix, tell_of_absent
 from psmr.files.psse.record import PsseRecord, name_part
-from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, BusRow, TransformerRow
+from psmr.network.case.tables import (
+    ACTIVE,
+    REACTIVE_POWER,
+    VOLTAGE,
+    BusRow,
+    LineRow,
+    ShuntRow,
+    TransformerRow,
+)
+
+RATIOS = (0.0, 3.0)
+"""Range of T, both ends left out, of a table by ratio."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A table: points and factors, and whether the points are angles in degrees."""
+
+    points: tuple[float, ...]
+    factors: tuple[complex, ...]
+    by_angle: bool
+
+    def factor(self, ratio: float, angle_deg: float) -> complex:
+        """Return the factor of an impedance at a ratio in pu and an angle in degrees."""
+        at = angle_deg if self.by_angle else ratio
+        return complex(
+            np.interp(at, self.points, np.real(self.factors)),
+            np.interp(at, self.points, np.imag(self.factors)),
+        )
+
+
+def corrections(records: Iterable[PsseRecord], version: int) -> dict[int, Correction]:
+    """Return the tables of a file by number.
+
+    Raises
+    ------
+    CaseError
+        For a table without two points, or whose points do not ascend.
+    """
+    width = 2 if version < 34 else 3
+    found: dict[int, Correction] = {}
+    number, start = 0, None
+    points: list[list[float]] = []
+    for record in records:
+        values = [record.real(name, 0.0) for name in record.names]
+        if start is None:
+            start, number, points = record, record.bus("V0"), []
+            values = values[1:]
+        for k in range(0, len(values), width):
+            point = (values[k : k + width] + [0.0] * width)[:width]
+            if not any(point):
+                break
+            points.append(point)
+        else:
+            if width == 3:
+                continue
+        found[number] = _table(start, points)
+        start = None
+    if start is not None:
+        found[number] = _table(start, points)
+    return found
+
+
+def _table(record: PsseRecord, points: list[list[float]]) -> Correction:
+    at = [point[0] for point in points]
+    good = len(at) > 1 and all(a < b for a, b in pairwise(at))
+    record.require(good, "V0", "its table must have two points or more, with ascending T")
+    factors = tuple(complex(*point[1:]) for point in points)
+    return Correction(tuple(at), factors, not RATIOS[0] < at[0] < at[-1] < RATIOS[1])
+
 
 _PAIRS = ("1-2", "2-3", "3-1")
 
@@ -300,3 +380,97 @@ class Transformers:
         right = f"must be a current of at least the {loss:g} pu (system base) that the loss MAG1 makes"
         first.require(current >= loss, "MAG2", right)
         return complex(loss, -math.sqrt(current * current - loss * loss)) * (voltage * voltage)
+
+
+class Lines:
+    """Collects the rows of branches.
+
+    Parameters
+    ----------
+    base
+        System base in MVA.
+    places
+        The buses.
+
+    Attributes
+    ----------
+    rows, turned, shunts
+        Lines; branches with a ratio; what stands at one end of a branch.
+    zero
+        Branches without impedance: the two buses and where it was read.
+    """
+
+    def __init__(self, base: float, places: Places) -> None:
+        self._base, self._places = base, places
+        self.rows: list[LineRow] = []
+        self.turned: list[TransformerRow] = []
+        self.shunts: list[ShuntRow] = []
+        self.zero: list[Joint] = []
+
+    def add(self, record: PsseRecord) -> None:
+        """Add the row of a branch, and the shunts at its ends."""
+        i, j = (abs(record.whole(name)) for name in ("I", "J"))
+        ident = name_part(record.text("CKT", "1"))
+        switch = record.section == "switching device"
+        status = record.one_of("STAT" if switch else "ST", (0, 1), 1)
+        ends = [self._places.at(record, name, status) for name in ("I", "J")]
+        r, x = record.real("R", 0.0), record.real("X", 1e-4 if switch else None)
+        b = record.real("B", 0.0)
+        g_i, b_i, g_j, b_j = (record.real(name, 0.0) for name in ("GI", "BI", "GJ", "BJ"))
+        if None in ends:
+            return
+        if i == j:
+            warnings.warn(f"{record.where}: joins bus {i} with itself; left out", PsmrWarning, stacklevel=2)
+            return
+        if r == x == 0:
+            self._joint(record, i, j, status)
+            if status:
+                # What it has to ground stays, at the one bus.
+                y = complex(g_i + g_j, b + b_i + b_j)
+                self._at(i, y, f"line{i}-{j}{suffix(ident)}", status, record)
+            return
+        if record.real("RATIO", 0.0):
+            self._turn(record, (i, j), f"{i}-{j}{suffix(ident)}", (r, x, b), status)
+            return
+        name = f"line{i}-{j}{suffix(ident)}"
+        line = {"name": name, "status": status, "circuit": circuit_number(ident)}
+        # Equal shunts at both ends are part of the line; others stand at the buses.
+        both = (g_i, b_i) == (g_j, b_j)
+        g, more = (2 * g_i, 2 * b_i) if both else (0.0, 0.0)
+        self.rows.append(LineRow(i, j, x, r, b + more, g, where=record.where, **line))  # type: ignore[arg-type]
+        for bus, y in () if both else ((i, complex(g_i, b_i)), (j, complex(g_j, b_j))):
+            self._at(bus, y, name, status, record)
+
+    def _at(self, bus: int, y: complex, name: str, status: int, record: PsseRecord) -> None:
+        """Add what stands to ground at an end of a branch, per unit, if anything does."""
+        if y:
+            mva = y * self._base
+            self.shunts.append(
+                ShuntRow(bus, mva.real, mva.imag, status, f"{name}-at{bus}", where=record.where)
+            )
+
+    def _joint(self, record: PsseRecord, i: int, j: int, status: int) -> None:
+        """Keep a branch without impedance for `join`; one out of service does nothing."""
+        if status:
+            self.zero.append((i, j, record.where))
+            return
+        what = f"{i}-{j}: has no impedance and is out of service; left out, it cannot be closed"
+        warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
+
+    def _turn(
+        self,
+        record: PsseRecord,
+        ends: tuple[int, int],
+        name: str,
+        rxb: tuple[float, float, float],
+        status: int,
+    ) -> None:
+        """Add a branch with a ratio (version 23): a transformer with half its charging behind the ratio."""
+        (i, j), (r, x, b) = ends, rxb
+        ratio, angle = record.positive("RATIO"), record.real("ANGLE", 0.0)
+        label = f"transformer{name}"
+        row = TransformerRow(
+            i, j, x, r, b / 2, 0.0, status, name=label, tap=ratio, shift_deg=angle, where=record.where
+        )
+        self.turned.append(row)
+        self._at(j, complex(0.0, b / 2), label, status, record)

@@ -1,16 +1,30 @@
-"""Write the devices of plants as PSS/E DYR records: what `psmr.files.psse.dyr` reads."""
+"""Write the devices of plants as PSS/E DYR records: what `psmr.files.psse.dyr` reads.
+
+Write relays of branches as PSS/E DYR records, DISTR1 and TIOCR1: what `dyr_branch_relays` reads.
+
+Write loads and relays as PSS/E DYR records: what `dyr_loads` and `dyr_relays` read.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from psmr.base.errors import CaseError
-from psmr.devices.catalogue import role_parameters
+from psmr.devices.catalogue import component_named, defaults, role_parameters
 from psmr.devices.machines import InfiniteBus
-from psmr.files.psse.dyr_records import ALIASES, MODELS, component_for, parameters
+from psmr.devices.protection import NO_VOLTAGE, STAGES
+from psmr.devices.protection.distance import ZONES
+from psmr.devices.protection.overcurrent import POINTS
+from psmr.files.psse.dyr_loads import THREE_PHASE
+from psmr.files.psse.dyr_relays import KINDS, MHO, MONITORS
+from psmr.files.psse.load_layout import COMPONENTS, RECORDS
+from psmr.files.psse.record import ALIASES, MODELS, component_for, parameters
 from psmr.network.case.case import Case
-from psmr.network.case.tables import DeviceRow
+from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow
 
 
 def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
@@ -110,3 +124,270 @@ _MODELS_OF: dict[str, list[str]] = {}
 for _model in reversed(tuple(MODELS)):
     if _found := component_for(_model):
         _MODELS_OF.setdefault(_found[1].__name__, []).append(_model)
+
+
+TRANSFERS = 3
+"""Other branches that a record opens."""
+
+_OPERATES = 1 - MONITORS
+_BREAKER = ("breaker", "dead_time")
+
+_DISTANCE, (_OPENS, _SHEDS) = KINDS["DISTR1"][0], KINDS["TIOCR1"]
+_MODELS = {_DISTANCE: "DISTR1", _OPENS: "TIOCR1"}
+
+Ends = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The relays of one record: that of its own branch, those of others, that which sheds load."""
+
+    own: RelayRow
+    transfers: tuple[RelayRow, ...] = ()
+    sheds: RelayRow | None = None
+
+
+def branch_relay_records(
+    case: Case, ends: Mapping[str, Ends], loads: Mapping[str, tuple[int, str]], lost: list[str]
+) -> Iterator[str]:
+    """Yield the records of the relays of branches.
+
+    Parameters
+    ----------
+    case
+        The case.
+    ends
+        Buses and circuit of each branch, by its name.
+    loads
+        Bus and identifier of each load, by its name.
+    lost
+        Takes the relays that no record keeps.
+    """
+    slots: Counter[tuple[int, str]] = Counter()
+    for record in _grouped(case.relays, loads, lost):
+        own = record.own
+        slots[own.bus, own.acts_on] += 1
+        i, j, circuit = ends[own.acts_on]
+        head = [j if own.bus == i else i, circuit, slots[own.bus, own.acts_on]]
+        transfers: list[Any] = []
+        for k in range(TRANSFERS):
+            other = record.transfers[k].acts_on if k < len(record.transfers) else ""
+            transfers += ends[other] if other else (0, 0, "")
+        model = _MODELS[own.device.type]
+        if model == "DISTR1":
+            words = [*head, MHO, _OPERATES, *transfers, *_zones(record, case.frequency_hz)]
+        else:
+            load = (0, "") if record.sheds is None else loads[record.sheds.acts_on]
+            words = [*head, _OPERATES, *load, *transfers, *_points(record)]
+        text = " ".join(f"'{word}'" if isinstance(word, str) else repr(word) for word in words)
+        yield f"{own.bus} '{model}' {text} /\n"
+
+
+def _grouped(
+    rows: Sequence[RelayRow], loads: Mapping[str, tuple[int, str]], lost: list[str]
+) -> list[_Record]:
+    """Return the records that relays make: one each that opens its own branch, and what goes with it."""
+    found: list[_Record] = []
+    for row in rows:
+        if row.branch == row.acts_on and row.device.type in _MODELS and _kept(row):
+            found.append(_Record(row))
+        elif row.branch:
+            place = next((k for k, record in enumerate(found) if _joins(row, record, loads)), None)
+            if place is None:
+                lost.append(f"{row.name}, a relay")
+            elif row.device.type == _SHEDS:
+                found[place] = replace(found[place], sheds=row)
+            else:
+                found[place] = replace(found[place], transfers=(*found[place].transfers, row))
+    return found
+
+
+def _kept(row: RelayRow) -> bool:
+    """Say whether a record has a place for how a relay opens its branch."""
+    p = _full_record(row)
+    distance = row.device.type == _DISTANCE
+    return p["both"] == 1 and (p["shots"] == 1 or not p["dead_time"]) and (distance or not p["dead_time"])
+
+
+def _joins(row: RelayRow, record: _Record, loads: Mapping[str, tuple[int, str]]) -> bool:
+    """Say whether a relay is a transfer trip, or the shedding, of a record's own relay."""
+    own, mine, theirs = record.own, _measuring(row), _measuring(record.own)
+    if (row.bus, row.branch) != (own.bus, own.acts_on) or mine != theirs:
+        return False
+    if row.device.type == _SHEDS:
+        return (
+            record.sheds is None
+            and row.acts_on in loads
+            and _full_record(row)["breaker"] == _full_record(own)["breaker"]
+        )
+    alike = record.transfers[0] if record.transfers else own if own.device.type == _OPENS else row
+    same = all(_full_record(row)[name] == _full_record(alike)[name] for name in _BREAKER)
+    return row.device.type == own.device.type and _kept(row) and same and len(record.transfers) < TRANSFERS
+
+
+def _full_record(row: RelayRow) -> dict[str, float]:
+    return defaults(row.device.component) | dict(row.device.parameters)
+
+
+def _measuring(row: RelayRow) -> dict[str, float]:
+    """Return the parameters that say when a relay picks up."""
+    apart = (*_BREAKER, "both", "shots", "part")
+    return {name: value for name, value in _full_record(row).items() if name not in apart}
+
+
+def _zones(record: _Record, frequency_hz: float) -> Iterator[float]:
+    """Yield the values of a DISTR1 after its transfers; times in cycles, no blinders."""
+    p = _full_record(record.own)
+    for k in range(1, ZONES + 1):
+        reach, offset = p[f"reach_{k}"], p[f"offset_{k}"]
+        yield from (p[f"delay_{k}"] * frequency_hz, reach, p["angle"] + p[f"turn_{k}"], offset + reach / 2)
+    yield from (0.0, p["i_min"])
+    for row in (record.own, record.transfers[0] if record.transfers else record.own):
+        yield from (_full_record(row)[name] * frequency_hz for name in _BREAKER)
+    yield from (0.0,) * 6
+
+
+def _points(record: _Record) -> Iterator[float]:
+    """Yield the values of a TIOCR1 after its transfers."""
+    p = _full_record(record.own)
+    yield from (p["i_set"], p["t_reset"])
+    for k in range(1, POINTS + 1):
+        yield from (p[f"multiple_{k}"], p[f"time_{k}"])
+    yield from (p["breaker"], 0.0 if record.sheds is None else _full_record(record.sheds)["part"])
+
+
+Place = tuple[int, str]
+
+CHARACTERISTICS = COMPONENTS["IEEL*"]
+
+
+def load_records(
+    case: Case, loads: Mapping[str, Place], units: Mapping[str, Place], lost: list[str]
+) -> Iterator[str]:
+    """Yield the records of loads with a model of their own, and of relays that read no current.
+
+    Parameters
+    ----------
+    case
+        The case.
+    loads, units
+        Bus and identifier of each load and generator, by its name.
+    lost
+        Takes what the records cannot keep.
+    """
+    dropping = {row.acts_on: row for row in case.relays if _drops_a_motor(case, row)}
+    for row in case.loads:
+        if row.device is None and not row.exponential:
+            continue
+        bus, ident = loads[row.name]
+        model, values = _load(row, dropping.get(row.name), case.frequency_hz, lost)
+        yield _line(bus, f"{model.replace('*', 'BL')}", ident, *values)
+    for relay in case.relays:
+        if relay in dropping.values() or relay.branch:
+            continue
+        found = _relay(relay, loads, units)
+        if found is None:
+            lost.append(f"{relay.name}, a relay")
+        else:
+            yield found
+
+
+def _line(number: int, model: str, *rest: Any) -> str:
+    words = (f"'{word}'" if isinstance(word, str) else repr(word) for word in rest)
+    return f"{number} '{model}' {' '.join(words)} /\n"
+
+
+def _load(row: LoadRow, relay: RelayRow | None, hertz: float, lost: list[str]) -> tuple[str, list[float]]:
+    """Return the model of a load, with a star for whom it is for, and the values of its record."""
+    if row.device is None:
+        own = defaults(component_named("characteristic", CHARACTERISTICS[0]))
+        return _valued("IEEL*", own | {"n_1": row.exponent_p, "n_4": row.exponent_q})
+    kind = row.device.type
+    own = defaults(row.device.component) | dict(row.device.parameters)
+    if kind in CHARACTERISTICS:
+        start = defaults(component_named("characteristic", kind))
+        lost += [
+            f"{row.name}: {name} = {own[name]:g}"
+            for name in ("v_min", "t_f")
+            if own.get(name) != start.get(name)
+        ]
+        return _valued("IEEL*", own)
+    if kind == "CMLD":
+        start = defaults(component_named("composite", kind))
+        lost += [f"{row.name}: {name} = {own[name]:g}" for name in ("v_z", "t_y") if own[name] != start[name]]
+        return _valued("CMLD*U2", own | {f"mtyp_{k}": float(THREE_PHASE) for k in "abc"})
+    if kind == "InductionMotor":
+        # The same circuit and torque under other names.
+        lost.append(f"{row.name}: InductionMotor becomes CIM6")
+        own |= {"circuit": 1.0, "r_1": own["r_r"], "x_1": own["x_r"], "r_2": 0.0, "x_2": 0.0}
+        own |= {"a": own["torque_a"], "b": own["torque_b"], "d": 0.0, "e": 0.0}
+        own["c_0"] = 1.0 - own["torque_a"] - own["torque_b"]
+        kind = "CIM6"
+    times = relay.device.parameters if relay is not None else {"low": 0.0, "pickup": 0.0, "breaker": 0.0}
+    own |= dict.fromkeys(("E1", "SE1", "E2", "SE2", "PMULT", "Tnom"), 0.0) | {"MBASE": own["s_n"]}
+    own |= {"VI": times["low"], "TI": times["pickup"] * hertz, "TB": times["breaker"] * hertz}
+    return _valued(f"{kind}*", own)
+
+
+def _valued(model: str, own: Mapping[str, Any]) -> tuple[str, list[float]]:
+    return model, [float(own.get(name.lstrip("-"), 0.0)) for name in RECORDS[model].split()]
+
+
+def _drops_a_motor(case: Case, row: RelayRow) -> bool:
+    """Say whether a relay is the one that a motor's record has."""
+    load = next((load for load in case.loads if load.name == row.acts_on), None)
+    return (
+        load is not None
+        and load.motor is not None
+        and row.device.type == "VoltageTrip"
+        and row.device.parameters["high"] >= NO_VOLTAGE
+        and row.bus == load.bus
+    )
+
+
+def _relay(row: RelayRow, loads: Mapping[str, Place], units: Mapping[str, Place]) -> str | None:
+    """Return the record of a relay; None where no record keeps it."""
+    kind = row.device.component
+    usual = defaults(kind)
+    p = usual | dict(row.device.parameters)
+    if row.acts_on in units:
+        if p.get("t_f") != usual.get("t_f"):
+            return None
+        model = {"FrequencyTrip": "FRQTPAT", "VoltageTrip": "VTGTPAT"}[row.device.type]
+        bus, ident = units[row.acts_on]
+        return _line(bus, model, row.bus, bus, ident, p["low"], p["high"], p["pickup"], p["breaker"])
+    if row.acts_on not in loads or "set_1" not in p:
+        return None
+    bus, ident = loads[row.acts_on]
+    used = [k for k in range(1, STAGES + 1) if p[f"set_{k}"]]
+    stages = [[p[f"{name}_{k}"] for name in ("set", "pickup", "shed")] for k in used]
+    breakers = [p[f"breaker_{k}"] for k in used]
+    alike = len(set(breakers)) == 1
+    if row.device.type == "UnderVoltageShedding":
+        if not alike or len(stages) > 3:
+            if row.bus != bus or len(stages) > 5:
+                return None
+            own = _with_breakers(stages, breakers)
+            return _line(bus, "LVS3BL", ident, 0, 0, "0", 0, 0, "0", 0, *_filled(own, 5), 0.0, 0.0)
+        return _line(bus, "LVSHBL", ident, row.bus, *_filled(stages, 3), breakers[0])
+    if row.bus != bus:
+        return None
+    if alike and (p["t_f"] != usual["t_f"] or len(stages) > 5):
+        return _line(bus, "UFLSBL", ident, p["t_f"], breakers[0], *_filled(stages, len(stages)))
+    if p["t_f"] != usual["t_f"] or len(stages) > 5:
+        return None
+    if alike and len(stages) <= 3:
+        return _line(bus, "LDSHBL", ident, *_filled(stages, 3), breakers[0])
+    return _line(bus, "LDS3BL", ident, 0, "1", 0, *_filled(_with_breakers(stages, breakers), 5), 0.0)
+
+
+def _with_breakers(stages: Sequence[Sequence[float]], breakers: Sequence[float]) -> list[list[float]]:
+    """Return set value, pick-up time, breaker time and part of each stage."""
+    rows = zip(stages, breakers, strict=True)
+    return [[level, wait, breaker, part] for (level, wait, part), breaker in rows]
+
+
+def _filled(stages: Sequence[Sequence[float]], count: int) -> list[float]:
+    """Return the values of stages one after the other, zeros for those that are not there."""
+    width = len(stages[0])
+    return [float(value) for stage in stages for value in stage] + [0.0] * (width * (count - len(stages)))

@@ -21,9 +21,7 @@ from psmr.files.held_voltages import holders
 from psmr.files.psse.conventions import MACHINES
 from psmr.files.psse.dyr_static_var import static_var_record
 from psmr.files.psse.raw_layout import sections
-from psmr.files.psse.write_branch_relays import branch_relay_records
-from psmr.files.psse.write_dyr import dyr_text
-from psmr.files.psse.write_load_records import load_records
+from psmr.files.psse.write_dyr import branch_relay_records, dyr_text, load_records
 from psmr.network.case.case import Case
 from psmr.network.case.tables import TORQUE, BranchRow, GeneratorRow, LoadRow, Row, TransformerRow
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow

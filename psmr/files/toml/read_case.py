@@ -76,26 +76,28 @@ units their component declares (mostly per unit on the device's own base ``s_n``
 
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
 named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
+
+The table [dynamic] of case and study files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, nearest, shown
+from psmr.base.errors import CaseError, InputError, Mistakes, nearest, placed, shown
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, no_role
 from psmr.devices.protection.ride_through import RideThrough, curves
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.files.toml.lines import Path as TablePath
-from psmr.files.toml.region_table import PLACE, read_region
 from psmr.files.user_components import NONE, UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.frames import CALLED
+from psmr.network.case.region import Region
 from psmr.network.case.tables import (
     BusRow,
     DeviceRow,
@@ -108,6 +110,48 @@ from psmr.network.case.tables import (
     TransformerRow,
     device_name,
 )
+
+PLACE = ("dynamic",)
+
+DYNAMIC: Spec = {
+    "buses": Field((str, int, list[int], list[str]), fills="buses"),
+    **specification(Region, without=("buses", "modes", "where")),
+    "modes": Field((str, float, list[str], list[float]), fills="modes"),
+}
+
+
+def read_region(document: Document) -> Region | None:
+    """Return the region in a document, None where it has no table [dynamic].
+
+    Raises
+    ------
+    InputError
+        The document's own, with file, line, table and field.
+    """
+    given = document.table(PLACE[0])
+    if given is None:
+        return None
+    where = document.where(PLACE)
+    values = document.values(PLACE, given, DYNAMIC)
+    try:
+        return Region(**values, where=where)
+    except document.error:
+        raise
+    except InputError as error:
+        raise placed(error, document.error, where) from error
+
+
+def region_values(region: Region) -> Mapping[str, Any]:
+    """Return the fields of the table of a region; what has its default is left out."""
+    values = {
+        item.name: getattr(region, item.name)
+        for item in fields(region)
+        if item.compare and getattr(region, item.name) != item.default
+    }
+    if "modes" in values:
+        values["modes"] = [str(s).strip("()") for s in region.modes]
+    return values
+
 
 FORMAT, VERSION = "psmr-case", 1
 

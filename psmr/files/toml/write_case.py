@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
-from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
-from psmr.files.toml.region_table import PLACE, region_values
+from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, PLACE, ROWS, TABLES, VERSION, region_values
 from psmr.network.case.case import Case
 from psmr.network.case.tables import (
     AS_STORED,

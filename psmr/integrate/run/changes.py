@@ -1,4 +1,7 @@
-"""Changes at their instants, where a run is not smooth: checked before the run, applied in it."""
+"""Changes at their instants, where a run is not smooth: checked before the run, applied in it.
+
+States of devices that come into service: at rest with the voltage that they find.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,51 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.forms import form_for
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.run.at_rest import put_at_rest
 from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
-from psmr.integrate.solve.block import Block
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.newton import DAMPED, HONEST
+from psmr.integrate.solve.ramps import Following
+from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.service import Service
 from psmr.integrate.timeline.span import Span
 
 Reals = NDArray[np.float64]
+
+LONG = 1e6
+"""Step in s of implicit Euler after which a state is at rest: beside it no time constant counts."""
+
+CLOSE = 1e-9
+"""Newton's tolerance, of states that begin anew."""
+
+
+def put_at_rest(
+    system: System,
+    parameters: Sequence[Reals],
+    following: Following,
+    w: Reals,
+    devices: Collection[str],
+    out: Collection[str],
+) -> None:
+    """Write into w the states of some devices that are at rest, with the algebraic equations solved anew.
+
+    Where there are none, as of an integrator that is driven, their states go on from where they stood.
+    """
+    states = {name: system.device(name).component.states for name in devices}
+    places = np.sort([system.index(f"{name}.{s}") for name in states for s in states[name]]).astype(int)
+    if not places.size:
+        return
+    rows = np.concatenate([places, np.arange(system.n, system.n + system.m)])
+    block = make_block(system, "event", parameters, w, rows, rows, out)
+    block.load(parameters, *system.constant_limits(parameters), following, w)
+    found = w.copy()
+    block.records.work.known[:] = found[places]
+    while (status := block.solve(found, LONG, HONEST, CLOSE, DAMPED)) == NO_ROOM:
+        block.make_room()
+    if status == DONE:
+        w[:] = found
 
 
 def instants_of(

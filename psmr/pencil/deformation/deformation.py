@@ -14,16 +14,17 @@ from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.deformation.prediction import objection
-from psmr.pencil.deformation.report import Deformation, Pencil
-from psmr.pencil.deformation.spectra import Spectra, spectra_of
-from psmr.pencil.deformation.table import (
+from psmr.pencil.deformation.report import (
     Columns,
+    Deformation,
+    Pencil,
     deformation_columns,
     dominant_position,
     spurious_columns,
 )
-from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.deformation.spectra import Spectra, spectra_of
 from psmr.pencil.modes.matching import Match
+from psmr.pencil.modes.search import ModeChoice
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of
 from psmr.pencil.modes.verdict import judge, remarks, stable_and_radius
 from psmr.pencil.operator.published import WARNING, published_multipliers

@@ -1,28 +1,87 @@
-"""A scheme certified on a system: the pencil at the steps that it takes, in one certificate."""
+"""A scheme certified on a system: the pencil at the steps that it takes, in one certificate.
+
+The step sizes by which a run is judged whose scheme chose them.
+
+Whether the pencil foresees that a run fails: a multiplier of its step that grows from the start.
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.run.changes import autonomous
+from psmr.integrate.schemes.multirate_program import SCHUR
 from psmr.pencil.modes.verdict import Kind
-from psmr.study.certificate.certificate import AtStep, Certificate, mode_text
-from psmr.study.certificate.step_sizes import HELD, reads_time
+from psmr.pencil.operator.step_map import fastest_growing, step_map
+from psmr.study.certificate.certificate import AtStep, Certificate, Scheme, mode_text
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
     from psmr.pencil.deformation.one_step import OneStepModes
     from psmr.pencil.deformation.report import Deformation
+
+
+SWINGING = 10.0
+"""Time in s after an event in which its swings are large, as planning studies simulate them."""
+
+
+def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict[str, float]:
+    """Return step sizes in s of a run by what they are: the median, the longest, the median late in the run.
+
+    The median is that of the steps within `SWINGING` of an event: later ones become longer where nothing
+    moves.
+
+    Parameters
+    ----------
+    t
+        (K,) accepted times in s, twice at an event.
+    events
+        Times in s of the events. Steps before the first one count only where there is nothing else: the
+        system is at equilibrium. The quiet part is the second half of what follows the last one.
+    """
+    if not t.size:
+        return {}
+    h, ends = np.diff(t), t[1:]
+    first, last = min(events, default=float(t[0])), max(events, default=float(t[0]))
+    moving = (h > 0.0) & (ends > first)
+    moving = moving if moving.any() else h > 0.0
+    if not moving.any():
+        return {}
+    h, ends = h[moving], ends[moving]
+    began = np.array(sorted({first, *events}))
+    after = ends - began[np.maximum(np.searchsorted(began, ends) - 1, 0)]
+    swings = h[after <= SWINGING] if (after <= SWINGING).any() else h
+    steps = {"the median step": statistics.median(swings.tolist()), "the longest step": float(h.max())}
+    quiet = ends > 0.5 * (last + float(t[-1]))
+    if quiet.any():
+        steps["the median step of the quiet part"] = statistics.median(h[quiet].tolist())
+    return steps
+
+
+def within(t: NDArray[np.float64], begin: float, end: float) -> NDArray[np.float64]:
+    """Return those of accepted times that lie between two events, whose instants stand twice among them."""
+    return t[np.searchsorted(t, begin, "right") - 1 : np.searchsorted(t, end) + 1]
+
+
+HELD = "with the time held"
+"""What `System.linearise` does with the time, in words."""
+
+
+def reads_time(system: System) -> bool:
+    """Return whether an equation reads the time, so that there is no equilibrium."""
+    return not autonomous(system, system.parameters)
 
 
 class Judge(Protocol):
@@ -70,7 +129,7 @@ def certify(
         Whether there is a certificate beyond 2,000 variables.
     steps
         Step sizes in s, by what they are, of a run whose scheme chose them; see
-        `psmr.study.certificate.step_sizes.judged_steps`.
+        `psmr.study.certificate.certify.judged_steps`.
     judge
         What judges a scheme, as `Judge` does; `psmr.deformation` on the linearised system where
         left out.
@@ -269,4 +328,44 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         note=" ".join(report.others),
         report=report,
         prediction=report.prediction,
+    )
+
+
+def foreseen(system: System, scheme: Scheme, certificate: Certificate | None) -> str:
+    """Return a sentence on an instability of the scheme before any event, "" where none is found.
+
+    Without a verdict, as beyond 2,000 variables, the multiplier of largest magnitude is looked for.
+    """
+    if certificate is not None and certificate.stability is not None:
+        words = f"The pencil said before the run: {certificate.verdict}" if certificate.blames_scheme else ""
+    else:
+        words = _largest(system, scheme)
+    if not words:
+        return ""
+    remedies = "take a smaller step"
+    if getattr(scheme, "split", None) is not None:
+        remedies += ", another partition"
+    if getattr(scheme, "interface", SCHUR) != SCHUR:
+        remedies += f", or predictor='extrapolation' with predict='slow' and interface='{SCHUR}'"
+    return f" {words} Remedy: {remedies}"
+
+
+def _largest(system: System, scheme: Scheme) -> str:
+    h = scheme.operator_step
+    if math.isnan(h) or not system.n:
+        return ""
+    linear = system.linearise()
+    try:
+        step = step_map(linear, scheme)
+    except PsmrError:  # the run has failed already, and says of what
+        return ""
+    found = fastest_growing(step)
+    if found is None:
+        return ""
+    z, vector = found
+    names = linear.names_x + linear.names_y
+    where = names[int(np.argmax(np.abs(vector[: step.size])))]
+    return (
+        f"Before any event the scheme's step already has a multiplier of magnitude {abs(z):.3g}, mostly in "
+        f"{where}, for each {h:g} s."
     )

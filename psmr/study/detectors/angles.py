@@ -32,9 +32,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
 from psmr.network.topology.plants import sources_of
-from psmr.study.detectors.detector import Connections, Points
-from psmr.study.detectors.finding import Extreme, Finding
-from psmr.study.detectors.sources import angles_of
+from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, angles_of
 
 Places = NDArray[np.intp]
 

@@ -15,14 +15,11 @@ from psmr.integrate.timeline.past import LateInputs
 from psmr.integrate.timeline.span import Span
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
-from psmr.study.detectors.converters import Converters
-from psmr.study.detectors.detector import Detector, Measurement, connections_in
-from psmr.study.detectors.finding import Finding, Stop, cut_off
+from psmr.study.detectors.converters import Converters, Motors
+from psmr.study.detectors.detector import Detector, Finding, Measurement, Stop, connections_in, cut_off
 from psmr.study.detectors.frequency import Frequency
-from psmr.study.detectors.limits import Limits
-from psmr.study.detectors.motors import Motors
 from psmr.study.detectors.settling import EndOfRun
-from psmr.study.detectors.voltages import Voltages, bands_of
+from psmr.study.detectors.voltages import Limits, Voltages, bands_of
 
 # Points of a finished run that are looked at together, so that what is computed of them stays small.
 AT_ONCE = 1024

@@ -1,26 +1,191 @@
-"""The protocol of detectors, and what they receive: what is connected in a span, and its points."""
+"""The protocol of detectors, and what they receive: what is connected in a span, and its points.
+
+What a detector finds: extremes, what is beyond a limit, and parts left without a source.
+
+A part is dead where nothing is left in it that holds the voltage: no machine, no converter that forms it, no
+infinite bus. That follows from what is in service and not from points of a run: see
+`psmr.network.topology.dead_parts`.
+
+The angles and speeds of the sources of a system over time.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
+from psmr.base.errors import few
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND
 from psmr.devices.network import Bus
-from psmr.integrate.timeline.span import Span
-from psmr.network.topology.dead_parts import islands
-from psmr.network.topology.network import bus_voltages, buses, out_of_service
-from psmr.network.topology.plants import by_island, centre_of_inertia, leading, sources_of
-from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.sources import Speeds
+from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Span, spans_by_changes
+from psmr.network.topology.dead_parts import DeadParts, islands
+from psmr.network.topology.network import bus_voltages, buses, nominal_frequency, out_of_service
+from psmr.network.topology.plants import Source, by_island, centre_of_inertia, leading, sources_of
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A largest or smallest value, where it was in words, and when (in s; a duration begins there).
+
+    `place` is the name of the one bus that it was at, "" for another place.
+    """
+
+    value: float
+    where: str
+    t: float
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A figure of a run that is beyond a limit.
+
+    Attributes
+    ----------
+    t
+        Time in s from which on it is.
+    what
+        Which detector found it, in words: ``"angle spread"``, ``"low voltage"``.
+    where
+        Which machines, bus or motor.
+    value, limit, unit
+        The figure and the limit, in their unit.
+    colour
+        How a run with it is judged.
+    sentence
+        All of it in a sentence.
+    signals
+        Names of the signals that show it.
+    at_end
+        Whether it is about how a run ends, so that it says nothing of one that did not come to its end.
+    began
+        The figure at `t`, where `value` is the furthest one from then on; None where they are the same.
+    motor
+        The motor that it is about; "" where it is about something else.
+    """
+
+    t: float
+    what: str
+    where: str
+    value: float
+    limit: float
+    unit: str
+    colour: Literal["red", "amber"]
+    sentence: str
+    signals: tuple[str, ...] = ()
+    at_end: bool = False
+    began: float | None = None
+    motor: str = ""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What ended a run.
+
+    Attributes
+    ----------
+    t
+        Time in s.
+    monitor
+        Which monitor, in words.
+    what
+        Which machines, bus or buses.
+    value, limit, unit
+        What was seen there and the limit of the monitor, in its unit; None where it is not a number.
+    since
+        Since when it is measured, in words.
+    """
+
+    t: float
+    monitor: str
+    what: str
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+    since: str = ""
+
+    def __str__(self) -> str:
+        if self.value is None or self.limit is None:
+            return f"{self.monitor}: {self.what}"
+        value = digits_beyond(self.value, self.limit, 4)
+        since = f" {self.since}" if self.since else ""
+        return f"{self.monitor}: {self.what} = {value} {self.unit}{since}, limit {self.limit:g} {self.unit}"
+
+
+def digits_beyond(value: float, limit: float, digits: int) -> str:
+    """Return a value in as many digits as it takes to see that it is not the limit."""
+    texts = (f"{value:.{n}g}" for n in range(digits, 17))
+    return next((text for text in texts if float(text) != limit), f"{value:g}")
+
+
+def names_of(names: Iterable[str], most: int = 5) -> str:
+    """Return names as a message has them, the first few of many."""
+    return few(sorted(names), most)
+
+
+def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
+    """Return where the changes, in order of time, first leave a part without a source; None for nowhere."""
+    spans = spans_by_changes(system, changes, DeadParts(system))
+    return next(filter(None, itertools.starmap(cut_off, itertools.pairwise(spans))), None)
+
+
+def cut_off(before: Span, now: Span) -> Stop | None:
+    """Return what leaves buses without a source from one span to the next; None where nothing does."""
+    dead = now.devices.dead - before.devices.dead
+    labels = "; ".join(change.label for change in now.changes if change.label)
+    return Stop(now.t, "island", f"{labels} leaves {names_of(dead)} without a source") if dead else None
+
+
+def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x: Reals, y: Reals) -> Reals:
+    """Return (K, members) angles in rad at points of a span; that of an infinite bus is a held input."""
+    places = np.array([system.index(source.angle) for source in members], dtype=np.intp)
+    return span.values(t, x, y, places)
+
+
+class Speeds:
+    """The speeds of sources, in parts of the nominal one.
+
+    That of a machine is a state. A converter that forms the voltage has none: its speed at a point is the
+    mean one over the step that ends there, from its angle, which is a state. Where no time has passed, at the
+    start and at an event, it is the last one, and 1 at first. An infinite bus keeps 1.
+    """
+
+    def __init__(self, system: System, sources: Sequence[Source]) -> None:
+        self._nominal = 2.0 * math.pi * (nominal_frequency(system) or 1.0)
+        self._turning = [k for k, source in enumerate(sources) if source.speed]
+        self._forming = [k for k, s in enumerate(sources) if not s.speed and math.isfinite(s.weight)]
+        self._omega = np.array([system.index(sources[k].speed) for k in self._turning], dtype=np.intp)
+        self._theta = np.array([system.index(sources[k].angle) for k in self._forming], dtype=np.intp)
+        self._count, self._last = len(sources), np.ones(len(self._forming))
+        self._before: tuple[float, Reals] | None = None
+
+    def of(self, t: Reals, x: Reals) -> Reals:
+        """Return (K, sources) speeds at the next (K,) times in s with (K, n) states."""
+        speeds = np.ones((len(t), self._count))
+        speeds[:, self._turning] = x[:, self._omega]
+        if not self._forming:
+            return speeds
+        theta = x[:, self._theta]
+        began, angle = (float(t[0]), theta[0]) if self._before is None else self._before
+        passed = np.diff(t, prepend=began)[:, None]
+        turned = np.diff(theta, axis=0, prepend=angle[None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(passed > 0.0, 1.0 + turned / (passed * self._nominal), self._last)
+        self._before, self._last = (float(t[-1]), theta[-1].copy()), found[-1].copy()
+        speeds[:, self._forming] = found
+        return speeds
+
 
 FAULTED = ("fault", "g_fault", "b_fault", *PAIRS, *TO_GROUND)
 """Parameters of a bus that a fault sets."""

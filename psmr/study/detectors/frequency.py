@@ -3,7 +3,7 @@
 It is the mean speed of its machines, weighted with the kinetic energy (the frequency of the centre of
 inertia), times the nominal frequency.
 Without a machine it is that of the converters that form the voltage, weighted with their ratings; see
-`psmr.study.detectors.sources.Speeds`. An infinite bus keeps that of its island at the nominal one.
+`psmr.study.detectors.detector.Speeds`. An infinite bus keeps that of its island at the nominal one.
 
 **Frequency outside**: below `Criteria.f_low` or above `f_high`. **Final frequency** outside `f_end_low` to
 `f_end_high`. Sources: see `psmr.Criteria`.
@@ -22,8 +22,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.plants import sources_of
-from psmr.study.detectors.detector import Connections, Points, TurningIsland
-from psmr.study.detectors.finding import Extreme, Finding, digits_beyond
+from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, TurningIsland, digits_beyond
 
 # A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.
 UNCHANGED = 1e-5

@@ -16,7 +16,7 @@ from psmr.dae.system.system import System
 from psmr.network.topology.plants import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
-from psmr.study.detectors.finding import Finding, Stop
+from psmr.study.detectors.detector import Finding, Stop
 from psmr.study.detectors.frequency import Frequency
 from psmr.study.detectors.voltages import Band, Voltages
 

@@ -25,8 +25,7 @@ from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.plants import sources_of
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections, Points, TurningIsland
-from psmr.study.detectors.finding import Finding
+from psmr.study.detectors.detector import Connections, Finding, Points, TurningIsland
 from psmr.study.events.spans import driven
 
 SHORTEST = 1.0

@@ -51,7 +51,7 @@ class GeneratorTrip:
     Notes
     -----
     The plant injects nothing from the trip on, and its variables keep their last values: what the machine
-    does behind the open breaker is not simulated. It comes back as `psmr.study.run.synchronism_check` says.
+    does behind the open breaker is not simulated. It comes back as `psmr.study.run.planned` says.
     """
 
     kind: ClassVar[str] = "generator-trip"

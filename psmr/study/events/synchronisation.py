@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Synchronisation(Change):
-    """A plant returns without power, and goes to its set-points; see `psmr.study.run.synchronism_check`.
+    """A plant returns without power, and goes to its set-points; see `psmr.study.run.planned`.
 
     Attributes
     ----------

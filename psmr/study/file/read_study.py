@@ -16,7 +16,7 @@ from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, specification
-from psmr.files.toml.region_table import read_region
+from psmr.files.toml.read_case import read_region
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
@@ -36,7 +36,7 @@ from psmr.study.file.study import (
     Places,
     Study,
 )
-from psmr.study.record.record import Record
+from psmr.study.record.recorded import Record
 
 Row = TypeVar("Row")
 

@@ -26,11 +26,11 @@ from psmr.study.record.reintegrate import (
     LEAST_TOLERANCE,
     Integrated,
     MostSteps,
+    Samples,
     compared_until,
     integrate_again,
     judged,
 )
-from psmr.study.record.samples import Samples
 
 AIM, ENOUGH = 0.5, 0.75
 """Parts of the limit at which a proposal aims, and up to which one that was tried is enough.

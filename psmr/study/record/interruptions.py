@@ -17,8 +17,8 @@ from psmr.integrate.timeline.span import Span, first_span
 from psmr.network.signals.terminals import terminals
 from psmr.network.topology.dead_parts import DeadParts
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
-from psmr.study.outcome.interruption import Interruption
-from psmr.study.record.terminal_values import terminal_values
+from psmr.study.outcome.outcome import Interruption
+from psmr.study.record.values import terminal_values
 
 
 def interruptions(

@@ -18,11 +18,10 @@ from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import DENSE
 from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.record.algebraic_points import AlgebraicPoints, warn_of
+from psmr.study.record.dense_output import AlgebraicPoints, warn_of
 from psmr.study.record.modes_over_period import AROUND
-from psmr.study.record.record import Record
-from psmr.study.record.recorded import ReducedRecord
-from psmr.study.record.samples import Samples
+from psmr.study.record.recorded import Record, ReducedRecord
+from psmr.study.record.reintegrate import Samples
 from psmr.study.record.values import continuous, phases, values_of_devices
 
 Writer = Callable[[Reals, Reals], None]

@@ -1,28 +1,186 @@
-"""The values of a run's signals: kept columns, voltages, centres of inertia, sequences, device equations."""
+"""The values of a run's signals: kept columns, voltages, centres of inertia, sequences, device equations.
+
+Phase and sequence quantities of buses and branches with their own dynamics, at each instant of a run.
+
+Power and current where devices meet the network, by the devices' own equations at recorded points.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
+from psmr.base.errors import InputError
+from psmr.dae.system.complex_step import evaluated
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
-from psmr.network.dynamic.switching import dynamic_elements
+from psmr.network.dynamic.switching import dynamic_elements, zero_elements
+from psmr.network.dynamic.zero_circuit import zero_name
 from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage, quantity
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.dead_parts import islands
-from psmr.network.topology.network import bus_voltages, buses, nominal_frequency, out_of_service
+from psmr.network.topology.network import (
+    branches,
+    bus_voltages,
+    buses,
+    nominal_frequency,
+    out_of_service,
+    power_base,
+)
 from psmr.network.topology.plants import centre_of_inertia, island_of, leading, sources_of
-from psmr.study.detectors.sources import Speeds, angles_of
+from psmr.study.detectors.detector import Speeds, angles_of
 from psmr.study.record.frequency import frequencies
-from psmr.study.record.phase_values import phase_values
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.terminal_values import terminal_values
+
+
+def terminal_values(
+    system: System, spans: Sequence[Span], wanted: Sequence[Terminal], t: Reals, x: Reals, y: Reals
+) -> Mapping[tuple[str, str], tuple[NDArray[np.complex128], NDArray[np.complex128]]]:
+    """Return (K,) apparent power (MVA) and current (pu) of terminals by (device, end), each with its sign.
+
+    The current is the one that the device's own equations inject at the recorded points, with the parameters
+    that held there; a device out of service has none.
+    """
+    base = power_base(system)
+    assert base is not None
+    found: dict[tuple[str, str], tuple[NDArray[np.complex128], NDArray[np.complex128]]] = {}
+    names = {terminal.device for terminal in wanted}
+    currents = injections(system, spans, names, t, x, y)
+    for terminal in wanted:
+        re, im = (column(system, f"{terminal.bus}.v_{part}", x, y) for part in ("re", "im"))
+        i_re, i_im = (currents[terminal.device, f"i_{part}{terminal.port}"] for part in ("re", "im"))
+        current = i_re + 1j * i_im
+        if (terminal.device, f"b{terminal.port}") in currents:
+            # Charging at a bus with its own dynamics has its part of the current of the bus's capacitance.
+            whole, re_c, im_c = (
+                column(system, f"{terminal.bus}.{name}", x, y) for name in ("b", "i_re", "i_im")
+            )
+            current = current - currents[terminal.device, f"b{terminal.port}"] / whole * (re_c + 1j * im_c)
+        current = (terminal.sign * current).astype(np.complex128)
+        power = ((re + 1j * im) * np.conj(current) * base).astype(np.complex128)
+        found[terminal.device, terminal.end] = power, current
+    return found
+
+
+def column(system: System, name: str, x: Reals, y: Reals) -> Reals:
+    """Return (K,) values of a state or algebraic variable."""
+    place = system.index(name)
+    return x[:, place] if place < system.n else y[:, place - system.n]
+
+
+def injections(
+    system: System, spans: Sequence[Span], names: set[str], t: Reals, x: Reals, y: Reals
+) -> dict[tuple[str, str], Reals]:
+    """Return (K,) values of each output of the named devices by (device, output)."""
+    found: dict[tuple[str, str], Reals] = {}
+    for g, group in enumerate(system.groups):
+        chosen = [row for row, name in enumerate(group.names) if name in names]
+        outputs = group.compiled.component.outputs
+        for row in chosen:
+            found |= {(group.names[row], output): np.zeros(len(t)) for output in outputs}
+        for span in spans if chosen else ():
+            rows = span.rows
+            times = t[rows]
+            w = np.column_stack([x[rows], y[rows], span.held(times), times])
+            own = span.parameters_of(g, chosen, times)
+            injected = _evaluate(group.compiled.component, w, group.index[chosen], own)
+            for column, row in enumerate(chosen):
+                if group.names[row] not in span.out:
+                    for output, values in zip(outputs, injected, strict=True):
+                        found[group.names[row], output][rows] = values[:, column]
+    return found
+
+
+def _evaluate(component: Any, w: Reals, index: NDArray[Any], parameters: Reals) -> list[Reals]:
+    """Return (K, devices) injections of devices of one component at (K, variables) points w."""
+    v = [w[:, own] for own in index.T]
+    rows = evaluated(component, v, list(np.moveaxis(parameters, 2, 0)), (len(w), len(index)))
+    return rows[len(rows) - len(component.outputs) :]
+
+
+Complexes = NDArray[np.complex128]
+
+
+def phase_values(
+    system: System,
+    spans: Sequence[Span],
+    names: Sequence[str],
+    terminals: Sequence[Terminal],
+    t: Reals,
+    x: Reals,
+    y: Reals,
+) -> dict[str, Reals]:
+    """Return (K,) instantaneous values in pu of peak values of ``bus5.v_a``, ``line4-5.i_c``, ``bus5.v_0``.
+
+    Of the positive sequence it is the length of the turning vector, which a negative sequence makes swing.
+
+    Raises
+    ------
+    InputError
+        For a negative sequence, which an instant does not have.
+    """
+    if not names:
+        return {}
+    negative = next((name for name in names if name.endswith("_2")), None)
+    if negative:
+        device = negative.rpartition(".")[0]
+        raise InputError(
+            f"{negative}: {device} has its own dynamics, and an instant has no negative sequence; over a"
+            f" period it is the mean of ({device}.v_re + j {device}.v_im) exp(2 j w0 t), or ask a network of"
+            " phasors"
+        )
+    frequency = nominal_frequency(system)
+    assert frequency is not None
+    wanted = {name.rpartition(".")[0] for name in names}
+    vectors: dict[str, tuple[Complexes, Reals]] = {}
+    for bus in wanted & set(buses(system)):
+        re, im = (column(system, f"{bus}.v_{part}", x, y) for part in ("re", "im"))
+        vectors[bus] = re + 1j * im, _zero_voltage(system, bus, x, y)
+    ends = [end for end in terminals if end.end == "_from" and end.device in wanted]
+    if ends:
+        positive = terminal_values(system, spans, ends, t, x, y)
+        zero = _zero_currents(system, spans, {end.device for end in ends}, t, x, y)
+        vectors |= {end.device: (positive[end.device, "_from"][1], zero[end.device]) for end in ends}
+    found = {}
+    for name in names:
+        device, _, quantity = name.rpartition(".")
+        turning, zero_part = vectors[device]
+        if quantity[-1] in PHASES:
+            angle = 2 * np.pi * (frequency * t - PHASES.index(quantity[-1]) / 3)
+            found[name] = (turning * np.exp(1j * angle)).real + zero_part
+        else:
+            found[name] = zero_part if quantity[-1] == "0" else np.abs(turning)
+    return found
+
+
+def _zero_voltage(system: System, bus: str, x: Reals, y: Reals) -> Reals:
+    """Return (K,) zero-sequence voltages of a bus: none where no zero-sequence current reaches it."""
+    name = f"{zero_name(bus)}.v"
+    return column(system, name, x, y) if name in (*system.names_x, *system.names_y) else np.zeros(len(x))
+
+
+def _zero_currents(
+    system: System, spans: Sequence[Span], names: set[str], t: Reals, x: Reals, y: Reals
+) -> dict[str, Reals]:
+    """Return (K,) zero-sequence currents into branches at their from buses."""
+    elements = {name: zero_elements(system).get(name, ()) for name in names}
+    flowing = injections(system, spans, {d.name for own in elements.values() for d in own}, t, x, y)
+    found = {name: np.zeros(len(t)) for name in names}
+    for branch in branches(system):
+        for d in elements.get(branch.name, ()):
+            node = zero_name(branch.ends[0])
+            for e in [e for e in "ij" if d.connections.get(f"v_{e}") == f"{node}.v"]:
+                found[branch.name] -= flowing[d.name, f"i_{e}"]
+                if f"b_{e}" in d.connections:
+                    share = flowing[d.name, f"b_{e}"] / column(system, f"{node}.b", x, y)
+                    found[branch.name] += share * column(system, f"{node}.i", x, y)
+    return found
 
 
 def phases(re: Reals, im: Reals) -> Reals:

@@ -24,7 +24,7 @@ from psmr.base.modules import is_installed, load_modules, source_of
 from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.files.text import require_file
 from psmr.integrate.run.table import available_memory, bytes_text
-from psmr.study.detectors.finding import Stop
+from psmr.study.detectors.detector import Stop
 from psmr.study.run.run import Run
 from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION
 from psmr.study.run.serialise import Damaged, Decoder

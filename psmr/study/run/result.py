@@ -19,14 +19,11 @@ from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import units_of
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
-from psmr.study.certificate.certify import certify
-from psmr.study.certificate.foreseen import foreseen
-from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.certificate.certify import certify, foreseen, judged_steps
 from psmr.study.detectors.detection import Detection, detect
-from psmr.study.detectors.finding import Finding, names_of
+from psmr.study.detectors.detector import Finding, names_of
 from psmr.study.events.spans import at_start, devices_of
-from psmr.study.outcome.interruption import Interruption
-from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome.outcome import Interruption, Outcome
 from psmr.study.record.interruptions import interruptions
 from psmr.study.record.stats import Stats
 from psmr.study.run.run import Run

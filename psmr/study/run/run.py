@@ -28,7 +28,7 @@ from psmr.study.outcome.judgement import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
 from psmr.study.record.certificate_after import certificate_after
-from psmr.study.record.certificate_over_period import certificate_while_unequal
+from psmr.study.record.modes_over_period import certificate_while_unequal
 from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.comparison import Comparison, compare

@@ -34,15 +34,15 @@ from psmr.network.topology.plants import plants
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, Monitor
-from psmr.study.detectors.finding import Stop, dead_part
+from psmr.study.detectors.detector import Stop, dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.schedule import with_event_devices
 from psmr.study.events.synchronisation import Synchronisation
 from psmr.study.output.tables import table_writer
-from psmr.study.record.record import Record
+from psmr.study.record.recorded import Record
 from psmr.study.record.recording import Recording
-from psmr.study.record.samples import Samples
+from psmr.study.record.reintegrate import Samples
 from psmr.study.run.planned import planned, unbalances
 
 Following = Callable[[System, Collection[str]], Values]

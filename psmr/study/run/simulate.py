@@ -20,7 +20,7 @@ from psmr.study.certificate.certify import certify as _certify
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
-from psmr.study.record.record import Record
+from psmr.study.record.recorded import Record
 from psmr.study.run.result import explain_failure, run_of, warn_of_counters
 from psmr.study.run.run import Run
 from psmr.study.run.set_up import refuse_number_as_scheme, refuse_unknown_keywords, set_up

@@ -14,7 +14,7 @@ from psmr.base.errors import InputError
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import available_memory, bytes_text
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.study.record.record import Record
+from psmr.study.record.recorded import Record
 
 # Seconds of computing per fast step and unknown, about: 63 unknowns of WSCC-9 take 30 us a step.
 SECONDS = 0.5e-6

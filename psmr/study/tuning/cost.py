@@ -30,9 +30,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.solve.algebraic_solve import consistent
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM
 from psmr.pencil.deformation.deformation import LARGEST
-from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.search import find
-from psmr.pencil.modes.shift_invert import ShiftInvert
+from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.spectrum import modes_of
 
 if TYPE_CHECKING:

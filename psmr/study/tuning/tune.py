@@ -30,12 +30,10 @@ from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST, deformation
-from psmr.pencil.deformation.table import deformation_columns
-from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.deformation.report import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED
 from psmr.pencil.modes.ringdown import fit_mode
-from psmr.pencil.modes.search import find
-from psmr.pencil.modes.shift_invert import ShiftInvert
+from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.spectrum import modes_of
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.output.tables import placed

@@ -1,4 +1,4 @@
-"""States that reach a limit, by the definition of `psmr.study.detectors.limits`."""
+"""States that reach a limit, by the definition of `psmr.study.detectors.voltages`."""
 
 import numpy as np
 import pytest

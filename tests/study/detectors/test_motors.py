@@ -1,4 +1,4 @@
-"""Motors that stall, by the definition of `psmr.study.detectors.motors`."""
+"""Motors that stall, by the definition of `psmr.study.detectors.converters`."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""DC lines of a PSS/E RAW file as the powers that their converters take from the AC network.
+"""Lines of direct current with two terminals and more, and FACTS devices.
+
+DC lines of a PSS/E RAW file as the powers that their converters take from the AC network.
 
 A line is held at what the file schedules, in the power flow and in a run. A two-terminal line has
 line-commutated converters. With N bridges in series, the voltage E = TR EBAS v / TAP behind the transformer
@@ -13,14 +15,39 @@ a whole step is what the tap of a solved file would have taken. Sources: Kundur 
 Kimbark, Direct Current Transmission (1971), chapter 3, for the power factor; fields and units: Siemens PTI,
 PSS/E Program Operation Manual, two-terminal and VSC DC line data. Evidence: stored solutions of PSS/E
 (docs/formats.md).
+
+Multi-terminal DC lines of a PSS/E RAW file as the powers that their converters take from the AC network.
+
+Each converter stands between a DC bus and ground, or a second DC bus, and DC links join the buses. One
+converter (VCONV, of the negative pole VCONVN) holds its DC voltage at SETVL kV; each other one takes SETVL MW
+(MDC = 1), or carries SETVL A (MDC = 2), a rectifier above zero. The voltages of the DC buses follow from
+
+    (V_a - V_b) I = P for each converter,    G V = I for the DC network,
+
+and the reactive powers from the angles at which the converters have these, as for two terminals. Source:
+Siemens PTI, PSS/E Program Operation Manual, multi-terminal DC line data.
+
+FACTS devices of a PSS/E RAW file in their form for the power flow.
+
+A shunt element at bus I (a STATCOM) holds the voltage VSET there, or at another bus, with at most SHMX MVA. A
+series element from I to J works in one of several modes. In normal mode (1) it delivers S = PDES + j QDES at
+J, and takes PDES and the reactive power Im(S V_I / V_J) from I, at the voltages that the file stores: its
+current is the same at both ends, and the shunt element makes up for the active power that the series voltage
+takes. Bypassed (2) it joins the two buses; in mode 3 it is the impedance SET1 + j SET2. Modes 4 to 8 (a
+voltage in series, and devices that share power) are not modelled. Source: Siemens PTI, PSS/E Program
+Operation Manual, FACTS device data; L. Gyugyi, Unified power-flow control concept, IEE Proc. C 139 (1992).
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrWarning
 from psmr.files.psse.record import PsseRecord
@@ -242,3 +269,178 @@ def _source(line: PsseRecord, p_mw: float) -> Drawn:
     # A positive power factor is that of a load that takes reactive power, as the manual signs it.
     reactive = abs(p_mw) * math.sqrt(1 / set_point**2 - 1)
     return Drawn(line, bus, p_mw, math.copysign(reactive, set_point))
+
+
+ITERATIONS = 50
+SOLID = 1e6
+"""Conductance to ground in S of a DC bus whose RGRND is 0."""
+
+
+def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
+    """Return what the converters of a line take; nothing where it is blocked (MDC = 0).
+
+    Parameters
+    ----------
+    lines
+        The lines of the record: one for itself, then those of converters, DC buses and links.
+    voltage
+        Voltages in pu that the file stores, by bus number.
+
+    Raises
+    ------
+    CaseError
+        For values that no line can have, and powers that its resistances do not carry.
+    """
+    first = lines[0]
+    mode = first.one_of("MDC", (0, 1, 2), 0)
+    if mode == 0:
+        return []
+    counts = [first.whole(name) for name in ("NCONV", "NDCBS", "NDCLN")]
+    ends = np.cumsum([1, *counts])
+    converters, buses, links = (lines[a:b] for a, b in pairwise(ends))
+    place = {record.bus("IDC"): i for i, record in enumerate(buses)}
+    nodes = [_nodes(record, buses, place) for record in converters]
+    conductance = _conductance(buses, links, place, {high for _, high in nodes if high >= 0})
+    holding = {first.whole("VCONV"), first.whole("VCONVN", 0)} - {0}
+    if not {record.bus("IB") for record in converters} & holding:
+        raise first.error("VCONV", "must be the AC bus of a converter of this line")
+    volts, amperes = _solve(first, converters, nodes, conductance, holding, mode)
+    drawn = []
+    for record, v, current in zip(converters, volts, amperes, strict=True):
+        sign = 1 if v * current >= 0 else -1
+        bridges = Bridges.of(record, "IB", "N", voltage)
+        drawn.append(bridges.drawn(abs(float(v)), abs(float(current)), sign))
+    return drawn
+
+
+def _nodes(record: PsseRecord, buses: Sequence[PsseRecord], place: dict[int, int]) -> tuple[int, int]:
+    """Return the positions of the DC buses that a converter stands between; -1 for the ground."""
+    own = [bus for bus in buses if bus.whole("IB", 0) == record.bus("IB")]
+    record.require(len(own) == 1, "IB", "must be the AC bus of one DC bus of this line")
+    second = own[0].whole("IDC2", 0)
+    own[0].require(second == 0 or second in place, "IDC2", "must be a DC bus of this line, or 0 (ground)")
+    return place[own[0].bus("IDC")], place.get(second, -1)
+
+
+def _conductance(
+    buses: Sequence[PsseRecord], links: Sequence[PsseRecord], place: dict[int, int], grounded: set[int]
+) -> NDArray[np.float64]:
+    """Return the conductance matrix of the DC network in S."""
+    g = np.zeros((len(buses), len(buses)))
+    for link in links:
+        a, b = (link.whole(name) for name in ("IDC", "JDC"))
+        for name, number in (("IDC", a), ("JDC", b)):
+            link.require(number in place, name, "must be a DC bus of this line")
+        i, j, y = place[a], place[b], 1 / link.positive("RDC")
+        g[[i, j], [i, j]] += y
+        g[[i, j], [j, i]] -= y
+    for i in grounded:
+        ohms = buses[i].real("RGRND", 0.0)
+        buses[i].require(ohms >= 0, "RGRND", "must be >= 0")
+        g[i, i] += 1 / ohms if ohms else SOLID
+    return g
+
+
+def _solve(
+    first: PsseRecord,
+    converters: Sequence[PsseRecord],
+    nodes: Sequence[tuple[int, int]],
+    conductance: NDArray[np.float64],
+    holding: set[int],
+    mode: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return voltages in kV and currents in kA of the converters, by Newton on node voltages and currents."""
+    size, count = len(conductance), len(converters)
+    across = np.zeros((count, size))
+    for k, (low, high) in enumerate(nodes):
+        across[k, low] = 1.0
+        if high >= 0:
+            across[k, high] = -1.0
+    given = np.array([record.real("SETVL") for record in converters])
+    holds = np.array([record.bus("IB") in holding for record in converters])
+    volts_held = np.where(holds, given, 0.0)
+    # Every node at the held voltage of its pole: powers are small against the line's.
+    level = float(volts_held[holds][0])
+    sign = np.array([-1.0 if record.bus("IB") == first.whole("VCONVN", 0) else 1.0 for record in converters])
+    volts_held = volts_held * np.where(volts_held > 0, sign, 1.0)
+    v = np.linalg.lstsq(across, np.full(count, abs(level)) * sign, rcond=None)[0]
+    v[np.abs(v) < 1e-9] = abs(level)
+    current = np.where(holds, 0.0, given / level if mode == 1 else given / 1000)
+    for _ in range(ITERATIONS):
+        drop = across @ v
+        own = np.where(
+            holds, drop - volts_held, drop * current - given if mode == 1 else current - given / 1000
+        )
+        residual = np.concatenate([conductance @ v - across.T @ current, own])
+        if np.abs(residual).max() < 1e-10:
+            return drop, current
+        by_v = np.where(holds[:, None], across, across * current[:, None] if mode == 1 else 0.0)
+        by_i = np.diag(np.where(holds, 0.0, drop if mode == 1 else 1.0))
+        try:
+            step = np.linalg.solve(np.block([[conductance, -across.T], [by_v, by_i]]), -residual)
+        except np.linalg.LinAlgError:
+            break
+        v, current = v + step[:size], current + step[size:]
+    raise first.error("NCONV", "the DC network does not carry the powers SETVL of its converters")
+
+
+MODELLED = (0, 1, 2, 3)
+"""Modes that the power flow has a model of."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a FACTS device is to the network.
+
+    Attributes
+    ----------
+    shunt
+        The shunt element, which holds a voltage and takes what the series element delivers; None: none.
+    delivered
+        What the series element draws at J and, of reactive power, at I; empty where it delivers no set power.
+    series
+        Impedance in pu of a series element of constant impedance, 0 of a bypassed one; None: no such element.
+    """
+
+    shunt: Drawn | None
+    delivered: tuple[Drawn, ...]
+    series: complex | None
+
+
+def facts_device(record: PsseRecord, voltage: Mapping[int, complex]) -> Facts | None:
+    """Return a device in one of the `MODELLED` modes; None for one out of service.
+
+    `voltage` are the stored ones in pu by bus.
+
+    Raises
+    ------
+    CaseError
+        For values that no device can have.
+    """
+    mode = record.one_of("MODE", range(9), 1)
+    i, j = record.bus("I"), abs(record.whole("J", 0))
+    if mode == 0:
+        return None
+    if j == 0:
+        return Facts(_shunt(record, voltage, i, 0.0), (), None)
+    record.require(j in voltage, "J", "there is no bus with this number")
+    if mode == 1:
+        p, q = record.real("PDES", 0.0), record.real("QDES", 0.0)
+        taken = (complex(p, q) * voltage[i] / voltage[j]).imag
+        return Facts(
+            _shunt(record, voltage, i, p), (Drawn(record, j, -p, -q), Drawn(record, i, 0.0, taken)), None
+        )
+    has_shunt = record.real("SHMX", 9999.0) != 0
+    shunt = _shunt(record, voltage, i, 0.0) if has_shunt else None
+    impedance = complex(record.real("SET1", 0.0), record.real("SET2", 0.0)) if mode == 3 else 0j
+    record.require(mode != 3 or impedance.imag != 0, "SET2", "must be a reactance that is not 0")
+    return Facts(shunt, (), impedance)
+
+
+def _shunt(record: PsseRecord, voltage: Mapping[int, complex], bus: int, p_mw: float) -> Drawn:
+    """Return the shunt element. PSS/E's sample case has one at its limit of exactly SHMX at 1.057 pu."""
+    record.require(bus in voltage, "I", "there is no bus with this number")
+    v, most = record.positive("VSET", 1.0), record.real("SHMX", 9999.0)
+    record.require(most >= 0, "SHMX", "must be >= 0, in MVA")
+    regulated = record.whole("REMOT", 0)
+    return Drawn(record, bus, p_mw, None, v, regulated, -most, most, most, record.share(regulated > 0))
