@@ -26,7 +26,7 @@ WOODWARD = {
 }
 PARAMETERS = {IEEEG2: HYDRO, TGOV2: STEAM, WEHGOV: WOODWARD | {"band": 0.3, "gtmxop": 2.0, "gtmxcl": -2.0}}
 ZERO = {IEEEG2: ("t_1", "t_2", "t_3", "t_4"), TGOV2: ("t_1", "t_3", "t_t"), WEHGOV: ("t_pe", "t_p")}
-VARIANTS = {WEHGOV: ({"feedback": 1.0},)}
+VARIANTS = {WEHGOV: ({"feedback": 1.0}, {"k_d": 0.0, "t_d": 0.0})}
 SPEED = step(1.0, (0.2013, 0.97), (1.4017, 1.05), (2.6013, 1.0))
 
 

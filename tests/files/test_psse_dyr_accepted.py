@@ -227,6 +227,37 @@ def test_governors_with_a_part_that_is_off_or_odd(read, model):
     assert torque == pytest.approx(asked, rel=1e-9)
 
 
+# A record with {} for gain and time constant of its washout, and the names of these.
+WASHOUTS = {
+    "EXNI": ("0.02 100 0.05 5 -5 {} 0.1 0 0", "k_f", "t_f1"),
+    "WEHGOV": (
+        "0 0.02 0.04 0.3 2 0.6 {} 0.05 0.1 0.2 0.08 -0.12 0.95 0.1 0.3 0.9 0 0.02 0.05 0 0.25 0.5 0.75 1"
+        " 0.05 0.3 0.55 0.8 1 0 0.2 0.3 0.4 0.6 0.8 0.9 1 0 0 0 0.02 0.15 0.3 0.6 0.8 0.86 0.9 0 0",
+        "k_d",
+        "t_d",
+    ),
+}
+
+
+@pytest.mark.parametrize("model", WASHOUTS)
+def test_a_washout_whose_gain_and_time_constant_are_zero_is_off(read, model):
+    """s K/(1 + s T) with K = T = 0 is not there: the modes are those with K = 0 and any T, but -1/T."""
+    record, gain, time = WASHOUTS[model]
+
+    def modes(values):
+        case = read(FINITE + f"2 '{model}' G1 {record.format(values)} /\n")
+        return np.sort_complex(
+            psmr.modes(psmr.build(case).linearise()).filter(["real", "imag"]).to_numpy() @ [1, 1j]
+        )
+
+    off, other = modes("0 0"), modes("0 0.3")
+    own = np.argmin(abs(other + 1 / 0.3))
+    assert other[own] == pytest.approx(-1 / 0.3, rel=1e-9)
+    np.testing.assert_allclose(off, np.delete(other, own), rtol=1e-8, atol=1e-8)
+    with pytest.raises(CaseError, match=rf"{time} = 0 and {gain} = 0\.02: {time} must be > 0"):
+        read(FINITE + f"2 '{model}' G1 {record.format('0.02 0')} /\n")
+
+
 PLANT_CONTROLS = {
     "no voltage control": ("0.02 18 5", "0.02 0 0", ""),
     "no control of the power": (

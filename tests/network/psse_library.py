@@ -370,7 +370,7 @@ VARIANTS = {
     models.DEGOV1: ({"droop_flag": 0.0},),
     models.ESST1A: ({"vos": 2.0},),
     models.SCRX: ({"c_switch": 1.0, "rc_rfd": 0.0},),
-    models.EXNI: ({"c_switch": 1.0, "rc_rfd": 0.0},),
+    models.EXNI: ({"c_switch": 1.0, "rc_rfd": 0.0}, {"k_f": 0.0, "t_f1": 0.0}),
     models.EXPIC1: (
         {"k_p": 0.0, "k_i": 0.0},
         {"t_e": 0.0, "k_e": 1.0, "se_1": 0.0, "se_2": 0.0, "k_f": 0.0, "t_f1": 0.0},

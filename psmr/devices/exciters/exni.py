@@ -35,7 +35,7 @@ class EXNI(Component):
     inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
     optional = {"v_s": 0.0}
     limits: ClassVar[Mapping[str, Any]] = {"v_r": ("v_r_min", "v_r_max")}
-    lags = {"v_m": ("t_r",), "v_r": ("t_a",), "x_f2": ("t_f2",)}
+    lags = {"v_m": ("t_r",), "v_r": ("t_a",), "x_f": ("t_f1",), "x_f2": ("t_f2",)}
 
     t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
     k_a = Parameter("pu", "gain of the regulator", positive)
@@ -43,14 +43,16 @@ class EXNI(Component):
     v_r_max = Parameter("pu", "upper limit of the regulator's output")
     v_r_min = Parameter("pu", "lower limit of the regulator's output")
     k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
-    t_f1 = Parameter("s", "first time constant of the rate feedback", positive)
+    t_f1 = Parameter("s", "first time constant of the rate feedback", nonnegative)
     t_f2 = Parameter("s", "second time constant of the rate feedback", nonnegative)
     c_switch = Parameter("1", "0 fed from the bus, 1 from a constant source", flag)
     rc_rfd = Parameter("1", "crowbar by field resistance, 0 for a bridge of both currents", nonnegative)
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits."""
+        """Object to crossed limits, and to rate feedback without its time constant."""
+        if p["t_f1"] == 0 != p["k_f"]:
+            return f"t_f1 = 0 and k_f = {p['k_f']:g}: t_f1 must be > 0 where k_f is not 0"
         return crossed(p, ("v_r_min", "v_r_max"))
 
     @staticmethod

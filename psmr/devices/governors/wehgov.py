@@ -62,7 +62,7 @@ class WEHGOV(Component):
         "valve": ("d_low", "d_high"),
         "gate": ("g_min", "g_max"),
     }
-    lags = {"x_pe": ("t_pe",), "pilot": ("t_p",)}
+    lags = {"x_pe": ("t_pe",), "x_d": ("t_d",), "pilot": ("t_p",)}
 
     s_n = S_N
     feedback = Parameter("1", "0: feedback of the electrical power, 1: of the gate that is asked for", flag)
@@ -72,7 +72,7 @@ class WEHGOV(Component):
     k_p = Parameter("pu", "proportional gain", nonnegative)
     k_i = Parameter("pu/s", "integral gain", positive)
     k_d = Parameter("pu s", "derivative gain", nonnegative)
-    t_d = Parameter("s", "time constant of the derivative", positive)
+    t_d = Parameter("s", "time constant of the derivative", nonnegative)
     t_p = Parameter("s", "time constant of the pilot valve", nonnegative)
     t_dv = Parameter("s", "time constant of the distribution valve", positive)
     t_g = Parameter("s", "time constant of the gate servo", positive)
@@ -89,9 +89,11 @@ class WEHGOV(Component):
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a governor without droop, to crossed limits and to curves that do not rise."""
+        """Object to a governor without droop, a derivative without lag, crossed limits, curves that fall."""
         if p["r_gate"] == 0 and (p["feedback"] or p["r_pe"] == 0):
             return "r_gate = 0: one of the droops must be > 0, that of the power with feedback = 0"
+        if p["t_d"] == 0 != p["k_d"]:
+            return f"t_d = 0 and k_d = {p['k_d']:g}: t_d must be > 0 where k_d is not 0"
         if p["gtmxcl"] >= 0:
             return f"gtmxcl = {p['gtmxcl']:g}: must be < 0, the gate closes at this rate"
         for x, y, count in (("gate_", "flow_g", GATES), ("flow_p", "p_mech", FLOWS)):
