@@ -88,7 +88,7 @@ psmr.files.text: text_module
 psmr.files.toml.document: read_document
 psmr.files.toml.fields: specification
 psmr.files.toml.lines: Lines
-psmr.files.toml.write_case: toml_text
+psmr.files.toml.write_case: toml_pairs toml_text
 psmr.files.write: write_case
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from psmr.errors import CaseError
-from tests.attack import forbidden, mutations, processes, runs
+from tests.attack import forbidden, lists, mutations, processes, runs
 from tests.attack.tally import Tally, Wrong
 from tests.internals import circuit_number
 
@@ -78,3 +78,13 @@ def test_what_an_attempt_comes_to(capsys):
 def test_a_circuit_of_too_many_digits():
     assert circuit_number("9" * 5000) == 1
     assert circuit_number(" 12 ") == 12
+
+
+@pytest.mark.slow
+def test_lists_with_relays_and_conditions(tmp_path):
+    tally = Tally()
+    for number in range(4):
+        lists.attack(tally, tmp_path, 7001, number, ["wscc9", "wscc9-gfm"])
+    assert not tally.found
+    assert tally.counts["powers of lists"]["run"] >= 2
+    assert tally.counts["lists by file"]["run"] == 4

@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.attack import andes, forbidden, mutations, processes, runs
+from tests.attack import andes, forbidden, lists, mutations, processes, runs
 from tests.attack.tally import Tally
 
 # Shares of the time.
-SHARES = {"fields": 0.4, "rules": 0.1, "runs": 0.25, "kills": 0.25}
+SHARES = {"fields": 0.4, "rules": 0.1, "runs": 0.15, "lists": 0.1, "kills": 0.25}
 
 
 def main() -> int:
@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long, for all parts together")
     parser.add_argument("--only", choices=(*SHARES, "andes"), help="one part alone")
     parser.add_argument("--first", type=int, default=0, help="number of the first attempt")
+    parser.add_argument("--small", action="store_true", help="lists on small cases alone")
     parser.add_argument("--count", type=int, help="how many attempts of each part, however long they take")
     arguments = parser.parse_args()
     tally = Tally()
@@ -38,7 +39,7 @@ def main() -> int:
             folder = Path(name) / part
             folder.mkdir()
             numbers = counted(arguments.first, arguments.count, share * arguments.seconds)
-            carry_out(part, tally, folder, arguments.seed, numbers)
+            carry_out(part, tally, folder, arguments.seed, numbers, arguments.small)
     print(f"seed {arguments.seed}, user {os.getuid()}\n\n{tally.table()}")
     return 1 if tally.found and arguments.only != "andes" else 0
 
@@ -52,7 +53,9 @@ def counted(first: int, count: int | None, seconds: float) -> Iterator[int]:
         yield number
 
 
-def carry_out(part: str, tally: Tally, folder: Path, seed: int, numbers: Iterator[int]) -> None:
+def carry_out(
+    part: str, tally: Tally, folder: Path, seed: int, numbers: Iterator[int], small: bool = False
+) -> None:
     """Carry one part out."""
     if part == "kills":
         commands = processes.Commands(folder)
@@ -76,6 +79,8 @@ def carry_out(part: str, tally: Tally, folder: Path, seed: int, numbers: Iterato
             mutations.attack(tally, folder, seed, number)
         elif part == "runs":
             runs.attack(tally, seed, number)
+        elif part == "lists":
+            lists.attack(tally, folder, seed, number, lists.SMALL if small else lists.CASES)
         else:
             andes.attack(tally, folder, seed, number)
 

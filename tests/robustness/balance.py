@@ -98,8 +98,9 @@ def _faults(run: Any) -> Iterator[tuple[str, np.ndarray, complex | None]]:
         at = [(c.t, {n: v for d, n, v in c.parameters if d == bus}) for c in run.changes]
         at = [(when, values) for when, values in at if "fault" in values]
         for k, (when, values) in enumerate(at):
-            until, near = at[k + 1][0] if k + 1 < len(at) else np.inf, 1e-9
-            if not values["fault"] or until <= when + near:
+            until = at[k + 1][0] if k + 1 < len(at) else np.inf
+            near = min(1e-9, 0.25 * (until - when))
+            if not values["fault"] or until == when:
                 continue  # none, or in its place another one at the same instant
             rows = (t > when + near) & (t < until - near)
             rows |= (np.abs(t - when) <= near) & after

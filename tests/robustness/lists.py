@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,17 @@ def random_list(name: str, seed: int, number: int) -> tuple[Any, ...]:
             events.append(drawn)
             break
     return tuple(events)
+
+
+TIMES = ("start", "end", "clear", "clear_from", "clear_to", "clear_again", "close", "reclose", "reconnect")
+
+
+def later(event: Any, by: float) -> Any:
+    """Return an event by so many s later; what waits for a condition has no time of its own."""
+    if isinstance(event, psmr.When):
+        return event
+    given = {field.name: getattr(event, field.name) for field in fields(event) if field.name in TIMES}
+    return replace(event, **{name: t + by for name, t in given.items() if t is not None})
 
 
 KINDS = {

@@ -1,14 +1,12 @@
 """The same events later are the same run later, for every kind of event."""
 
-from dataclasses import fields, replace
-
 import numpy as np
 import pytest
 
 import partitioning
 import psmr
+from tests.robustness.lists import later
 
-TIMES = ("start", "end", "clear", "clear_from", "clear_to", "clear_again", "close", "reclose", "reconnect")
 FIXED = psmr.SingleRate("TM", h=0.01)
 SETPOINT = 1.63
 SEEN = ("bus*.v", "*.delta", "*.omega", "*.v_f", "load*.p")
@@ -59,14 +57,6 @@ LISTS = {
 @pytest.fixture(scope="module")
 def system():
     return psmr.build(psmr.case("wscc9"))
-
-
-def later(event, by):
-    """Return an event by so many s later; what waits for a condition has no time of its own."""
-    if isinstance(event, psmr.When):
-        return event
-    given = {field.name: getattr(event, field.name) for field in fields(event) if field.name in TIMES}
-    return replace(event, **{name: t + by for name, t in given.items() if t is not None})
 
 
 def off(system, scheme, events, by, t_end=1.0):

@@ -135,22 +135,26 @@ def _recorded(task: Task) -> Result:
 
 
 def _judged(task: Task, name: str, run: Any, oracle: Oracle, margin: float, apart: float) -> Result:
+    words = list(disagreements(run, oracle, margin))
+    return Result(task, name, WRONG if words else RIGHT, "; ".join(words), apart, _colour(run))
+
+
+def disagreements(run: Any, oracle: Oracle, margin: float) -> Iterator[str]:
+    """Yield in what the outcome of a run is not what the oracle finds, its limits moved by a part of them."""
     found = {NAMES.get(finding.what, finding.what) for finding in run.outcome.findings}
     least, most = (oracle.judge(Limits(tolerant)) for tolerant in (1.0 + margin, 1.0 - margin))
     missed = set(least.found) - found - least.doubtful
     more = found - set(most.found) - most.doubtful
-    words = [f"{what} at {sorted(least.found[what])[:4]} not found" for what in sorted(missed)]
-    words += [
-        f"found without reason: {finding.sentence}"
-        for finding in run.outcome.findings
-        if NAMES.get(finding.what, finding.what) in more
-    ]
+    for what in sorted(missed):
+        yield f"{what} at {sorted(least.found[what])[:4]} not found"
+    for finding in run.outcome.findings:
+        if NAMES.get(finding.what, finding.what) in more:
+            yield f"found without reason: {finding.sentence}"
     colour = _colour(run)
     # Where one limit within the margin makes it green and another one red, amber is between.
     first, last = COLOURS.index(least.colour), COLOURS.index(most.colour)
     if not (missed or more) and not least.doubtful and colour not in COLOURS[first : last + 1]:
-        words.append(f"outcome {colour}, must be {' or '.join(COLOURS[first : last + 1])}")
-    return Result(task, name, WRONG if words else RIGHT, "; ".join(words), apart, colour)
+        yield f"outcome {colour}, must be {' or '.join(COLOURS[first : last + 1])}"
 
 
 def _colour(run: Any) -> str:

@@ -115,6 +115,30 @@ def states_of(grid: Grid, events: Iterable[Any]) -> list[State]:
     return found
 
 
+def states_by_changes(grid: Grid, changes: Iterable[Any]) -> list[State]:
+    """Return what holds from the time of each change of a run on, by what relays and conditions did, too.
+
+    A branch with an open end joins nothing; one with a fault along it, or with open phases, does.
+    """
+    closed, faulted, gone = set(grid.closed), set[str](), set[str]()
+    opened: dict[str, set[str]] = {}
+    found = [State(0.0, _fed(grid, closed, gone), frozenset(), frozenset())]
+    for change in changes:
+        for device, name, value in change.parameters:
+            if device in grid.branches and name == "status":
+                (closed.add if value else closed.discard)(device)
+            elif device in grid.branches and name in ("open_i", "open_j"):
+                (opened.setdefault(device, set()).add if value else opened.setdefault(device, set()).discard)(
+                    name
+                )
+            elif device in grid.buses and name == "fault":
+                (faulted.add if value else faulted.discard)(device)
+        gone = (gone - {*change.back}) | {*change.out}
+        whole = {name for name in closed if not opened.get(name)}
+        found.append(State(change.t, _fed(grid, whole, gone), frozenset(faulted), frozenset(gone)))
+    return found
+
+
 def times_of(events: Iterable[Any]) -> list[float]:
     """Return every time in s at which an event does something."""
     names = ("start", "clear", "reclose", "reconnect", "end")

@@ -109,13 +109,22 @@ class Oracle:
     """A fine run and what holds when; `judge` says what happened in it by some limits."""
 
     def __init__(
-        self, system: System, events: Sequence[Any], t_end: float, t: Reals, x: Reals, y: Reals
+        self,
+        system: System,
+        events: Sequence[Any],
+        t_end: float,
+        t: Reals,
+        x: Reals,
+        y: Reals,
+        states: list[State] | None = None,
     ) -> None:
         self.system, self.events, self.t_end = system, events, t_end
         self.t, self.x, self.y = t, x, y
         self._judged: dict[Limits, Seen] = {}
         self.grid: Grid = grid_of(system)
-        states = states_of(self.grid, events)
+        times = times_of(events) if states is None else [state.t for state in states]
+        self.last = max((0.0, *times))
+        states = states_of(self.grid, events) if states is None else states
         begins = [0, *(1 + np.flatnonzero(np.diff(t) == 0.0)).tolist(), len(t)]
         self.speeds = np.column_stack([self._speed(source) for source in self.grid.sources])
         self.angles = self._integrated(self.speeds)
@@ -322,8 +331,7 @@ class Oracle:
 
     def _settling(self, seen: Seen, limits: Limits) -> None:
         """In the last quarter after the last event something moves by too much, and no less than before."""
-        last = max((0.0, *times_of(self.events)))
-        quarter = 0.25 * (self.t_end - last)
+        quarter = 0.25 * (self.t_end - self.last)
         if quarter < 1.0:
             return
         piece = self.pieces[-1]
