@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import partitioning
 import psmr
 from tests.internals import DeviceRow, RelayRow
 from tests.robustness.balance import judge, task_of, thrice, unbalance
@@ -187,3 +188,38 @@ def test_a_fault_that_another_one_replaces_leaves_no_admittance_behind():
     run = psmr.simulate(psmr.build(WSCC9), SCHEMES[0], 0.5, events, certify=False)
     assert unbalance(run).missing < 1e-8
     assert run.system_at(0.25).parameter("bus4", "g_fault") == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_a_jump_within_a_divided_step_stands_twice():
+    """A fault that a relay leaves behind: the solution that was followed ends within a step in parts.
+
+    The point before the jump is one of those parts, and stood nowhere: all that follows from spans raised.
+    """
+    relay = {
+        "curve": 1.0,
+        "i_set": 0.749,
+        "multiplier": 0.02,
+        "breaker": 0.043,
+        "dead_time": 0.0,
+        "both": 1.0,
+    }
+    shed = {"set_1": 0.799, "pickup_1": 0.0, "shed_1": 0.208}
+    rows = (
+        RelayRow("relay0", 6, "line4-6", DeviceRow("relay0", "relay", "OvercurrentRelay", relay)),
+        RelayRow("relay1", 6, "load6", DeviceRow("relay1", "relay", "UnderVoltageShedding", shed)),
+    )
+    system = psmr.build(dataclasses.replace(psmr.case("wscc9-gfm"), relays=rows))
+    split = partitioning.by_participation(system.linearise(), delta=20.0)
+    run = psmr.simulate(
+        system,
+        psmr.Multirate(split, h_slow=0.02, ratio=2),
+        2.0,
+        [psmr.Fault(6, 0.1, 0.398, phases="bc")],
+        certify=False,
+    )
+    jumps = [span.t for span in run.timeline[1:] if not span.changes]
+    assert len(jumps) == 1
+    assert np.sum(run.t == jumps[0]) == 2
+    assert len(run.spans) == len(run.timeline)
+    assert run.outcome.highest_voltage.value > 1.0

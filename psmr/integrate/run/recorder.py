@@ -123,10 +123,18 @@ class Recorder:
             self.spans.append(replace(span, first=self._table.count))
             self._keep(times, rows, np.zeros(1, np.int64))
 
-    def jump(self, span: Span, w: Reals) -> None:
-        """Take the point in w, at which the algebraic variables have jumped to another solution."""
+    def jump(self, span: Span, before: Reals, w: Reals) -> None:
+        """Take the point in w, at which the algebraic variables have jumped to another solution.
+
+        The point before stands there too, also where it is within a divided step, whose points are left out.
+        """
         self.jumped_at += (float(w[-1]),)
-        self.begin(span, w)
+        if self._until < before[-1]:
+            times, rows = before[-1:].copy(), before[None, : self.size].copy()
+            if self._before_action(times, rows) is None:
+                self._keep(times, rows, np.zeros(1, np.int64))
+        if not (self._stopped or self._paused):
+            self.begin(span, w)
 
     def stops_before(self, span: Span) -> bool:
         """Return whether a follower ends the integration before a span that is about to begin."""

@@ -77,6 +77,8 @@ def integrate_span(
                     engine, algebraic, w, recorder, span
                 ):
                     raise failure
+                if recorder.stopped() or recorder.paused():
+                    return
                 begun = False
         if recorder.stopped() or recorder.paused():
             return
@@ -117,8 +119,8 @@ def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder, span: 
             if status == NO_ROOM:
                 engine.failed()[0].make_room()
         if status == DONE:
-            recorder.jump(going_on(span, float(begin[-1])), begin)
-            if not recorder.stopped():
+            recorder.jump(going_on(span, float(begin[-1])), w, begin)
+            if not (recorder.stopped() or recorder.paused()):
                 recorder.add(piece)
             w[:] = there
             return True
