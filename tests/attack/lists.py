@@ -272,6 +272,8 @@ def _shifted(what: Given, by: float, most: float) -> str:
         if alone.instants or alone.acted or np.abs(alone.x - alone.x[0]).max() > GROWS:
             return "refused"
     first, other = what.simulate(BEFORE), what.simulate(by)
+    if first.failure or other.failure:
+        return "refused"  # what grows without bound takes any rounding with it
     end = min(first.t[-1] - BEFORE, other.t[-1] - by)
     if most > SHIFTED and first.outcome.out_of_step is not None:
         end = min(end, first.outcome.out_of_step.t - BEFORE)

@@ -262,3 +262,18 @@ def test_a_condition_whose_event_is_not_possible_any_more_was_met(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.5, events, certify=False)
     assert run.unmet == ()
     assert "not done" in run.instants[-1][1]
+
+
+def test_a_line_that_an_event_or_another_condition_opens_may_be_closed_on_a_condition(system):
+    closing = psmr.When("bus5.v < 0.7 for 0.05 s", psmr.LineClose("5-7", 0.0))
+    found = run(system, FAULT, psmr.LineTrip("5-7", 0.12), closing)
+    assert happened(found, "line5-7 closed") == pytest.approx([0.15], abs=1e-12)
+    assert found.system_at(0.2).parameter("line5-7", "status") == 1
+    found = run(system, FAULT, psmr.When("bus5.v < 0.7", TRIP), closing)
+    assert happened(found, "line5-7 closed") == pytest.approx([0.15], abs=1e-12)
+    # One that is in service by then is listed.
+    assert happened(
+        run(system, FAULT, closing), "not done, closing of line 5-7: line5-7 is in service already"
+    )
+    with pytest.raises(EventError, match=r"no branch|not there|5-99"):
+        run(system, FAULT, psmr.When("bus5.v < 0.7", psmr.LineClose("5-99", 0.0)))

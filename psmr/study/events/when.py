@@ -11,6 +11,8 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, shown
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.timeline.change import Change
+from psmr.network.topology.network import find_branch
+from psmr.study.events.branch import LineClose
 from psmr.study.events.event import Event
 from psmr.study.events.series import TimeSeries
 
@@ -126,7 +128,10 @@ class When:
         return f"{self.event} {wait}{self.condition}"
 
     def changes(self, system: System) -> tuple[Change, ...]:
-        """Return what happens, in time from the instant of the condition."""
+        """Return what happens, in time from the instant of the condition; what closes is out by then."""
+        if isinstance(self.event, LineClose):
+            line = find_branch(system, self.event.line, str(self.event)).name
+            system = system.with_values([(line, "status", 0.0)])
         return self.event.changes(system)
 
     def at(self, t: float) -> Event:

@@ -241,7 +241,7 @@ def waiting(system: System, events: Iterable[Event], connected: Connected) -> li
     for place, event in conditional:
         try:
             name = _signal_of(event, signals)
-            refuse_impossible(system, event.at(0.0).changes(system))
+            refuse_impossible(system, event.changes(system))
         except InputError as error:
             refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
             refusal.event = event
@@ -303,7 +303,7 @@ def planned(system: System, events: Sequence[Event], t_end: float) -> Planned:
     system = with_event_devices(system, events)
     connected = Connected(system)
     conditional, scheduled = waiting(system, events, connected), schedule(system, events, t_end)
-    possible = [(each.when, change) for each in conditional for change in each.when.at(0.0).changes(system)]
+    possible = [(each.when, change) for each in conditional for change in each.when.changes(system)]
     refuse_conditional_trips(scheduled, possible)
     _refuse_lasting_unbalances(system, scheduled, possible)
     conditional = [replace(each, scheduled=scheduled) for each in conditional]
