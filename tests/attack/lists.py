@@ -137,6 +137,8 @@ def powers(what: Given, run: Any) -> str:
 
 def by_file(what: Given, run: Any, folder: Path) -> str:
     """Raise Wrong where a study in a file gives another run."""
+    if isinstance(what.scheme, psmr.Multirate) and what.task.case not in SMALL:
+        return "refused"  # the search for a stable split, of hundreds of variables, takes a minute
     case, _ = balance.load(what.task.case)
     psmr.write_case(dataclasses.replace(case, relays=what.task.relays), folder / "case.toml")
     (folder / "study.toml").write_text(study_of(what))
