@@ -285,3 +285,12 @@ def test_plant_controls_whose_gains_are_zero(read, off):
     signal = run["PPC-G2-G1.q_ext" if "voltage" in off else "PPC-G2-G1.p_ref"]
     assert np.ptp(run["bus2.v"]) > 1e-4
     assert np.ptp(signal) < 1e-12
+
+
+@pytest.mark.parametrize("ceiling", ["0.3", "0.01"])
+def test_a_start_far_beyond_a_limit_is_held(read, ceiling):
+    """The active current goes to its ceiling; the algebraic equations hold there as at any start."""
+    values = CONVERTER.replace("0.4 1.22 ", f"0.4 {ceiling} ")
+    with pytest.warns(PsmrWarning, match=rf"limits are exceeded at the start and held: .*lvpl = {ceiling}"):
+        system = psmr.build(read(f"2 'REGCA1' G1 1 {values} /\n"))
+    assert np.abs(system.g(system.x0, system.y0)).max() < 1e-12

@@ -40,6 +40,9 @@ from psmr.network.start.wiring import (
     shunt_plant,
 )
 
+STEPS, SETTLED = 10, 1e-9
+"""Newton steps for the algebraic variables at most; change in pu after which one more is rounding alone."""
+
 RESIDUAL = 1e-10
 """Largest residual of the whole system at its start."""
 
@@ -202,8 +205,9 @@ def polish(system: System) -> System:
         Where they are not determined.
     """
     x, y = system.x0, system.y0
-    # Two Newton steps: the start is good to 1e-11, the first squares that, the second confirms.
-    for _ in range(2):
+    # Two Newton steps for a start good to 1e-11: the first squares that, the second confirms. States that are
+    # moved to their limits leave the algebraic variables further off.
+    for done in range(1, STEPS + 1):
         w = system.buffer(x, y)
         try:
             lu = splu(system.jacobian(w)[system.n :, system.n :].tocsc())
@@ -212,7 +216,10 @@ def polish(system: System) -> System:
                 f"{system.name}: the algebraic equations are singular at the start; does a bus"
                 " have nothing that fixes its voltage, or a device a variable that nothing determines?"
             ) from error
-        y = y - lu.solve(system.residual(w)[system.n :])
+        change = lu.solve(system.residual(w)[system.n :])
+        y = y - change
+        if done >= 2 and not np.abs(change).max(initial=0.0) > SETTLED:
+            break
     return system.with_start(x, y)
 
 
