@@ -139,10 +139,25 @@ def _judged(task: Task, name: str, run: Any, oracle: Oracle, margin: float, apar
     return Result(task, name, WRONG if words else RIGHT, "; ".join(words), apart, _colour(run))
 
 
+def shown(run: Any) -> float:
+    """Return the part of a swing's range that a run's points show at least, in the quarter before the last.
+
+    With N points of equal distance a swing it is cos(pi / N); 1 of a run that is not said to keep swinging.
+    """
+    finding = next((found for found in run.outcome.findings if found.what == "not settled"), None)
+    if finding is None:
+        return 1.0
+    quarter = 0.25 * (run.t[-1] - run.spans[-1].t)
+    rows = (run.t >= run.t[-1] - 2.0 * quarter) & (run.t <= run.t[-1] - quarter)
+    slopes = np.sign(np.diff(run.values(finding.signals[:1])[rows, 0]))
+    turns = max(1, int((slopes[1:] != slopes[:-1]).sum()))
+    return float(np.cos(np.pi / max(2.0, 2.0 * rows.sum() / turns)))
+
+
 def disagreements(run: Any, oracle: Oracle, margin: float) -> Iterator[str]:
     """Yield in what the outcome of a run is not what the oracle finds, its limits moved by a part of them."""
     found = {NAMES.get(finding.what, finding.what) for finding in run.outcome.findings}
-    least, most = (oracle.judge(Limits(tolerant)) for tolerant in (1.0 + margin, 1.0 - margin))
+    least, most = oracle.judge(Limits(1.0 + margin)), oracle.judge(Limits(1.0 - margin, shown(run)))
     missed = set(least.found) - found - least.doubtful
     more = found - set(most.found) - most.doubtful
     for what in sorted(missed):

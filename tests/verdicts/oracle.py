@@ -40,12 +40,15 @@ RED = frozenset({"angle", "loop", "overvoltage", "frequency", "backwards"})
 class Limits:
     """The limits of the planning standards; `tolerant` above 1 asks for more before something is found.
 
+    `shown` is the part of a swing's range that the points of the judged run show at least.
+
     Angles in degrees, speeds and voltages in pu, times in s. NERC PRC-024-3 (frequencies, high voltages),
     PRC-006-5 (final frequency), WECC TPL-001-WECC-CRT-3.2 (low voltages, damping), Kundur (1994) section
     13.5.3 (angles) and 7.2 (motors), Gardner (2005) chapter 6 (loops).
     """
 
     tolerant: float = 1.0
+    shown: float = 1.0
 
     def high(self, limit: float, neutral: float = 0.0) -> float:
         """Return an upper limit, its distance from the neutral value made larger."""
@@ -349,7 +352,7 @@ class Oracle:
                 float(np.ptp(values[(t >= self.t_end - n * quarter) & (t <= self.t_end - (n - 1) * quarter)]))
                 for n in (2, 1)
             )
-            if now > limits.high(limit) and now >= limits.high(0.99) * before:
+            if now > limits.high(limit) and now >= limits.high(0.99) * limits.shown * before:
                 seen.add("not settled", name, self.t_end)
 
 
