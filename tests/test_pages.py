@@ -24,7 +24,7 @@ PAGES = [
 # Carried out by tests/test_readme.py, which also looks at what they print.
 ELSEWHERE = ("README.md", "getting-started.md", "extending.md", "events.md")
 # What a page shows to fail: the exit code by a word of the command.
-FAILS = {"bad.dyr": 2, "hot.toml": 1}
+FAILS = {"bad.dyr": 2, "hot.toml": 1, "stranger.toml": 2}
 # Minutes each, what ends with Ctrl-C, and what needs a trace: carried out by tests of their own.
 LONG = ("reproduce", "view", "compare")
 
@@ -69,6 +69,10 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "bad.dyr").write_text(records.replace("'EXST1'", "'ABCXYZ'", 1), encoding="utf-8")
     case = psmr.read_case(ROOT / "cases" / "wscc9" / "wscc9.toml")
     psmr.write_case(case.edit({"GOV2.p_max": 1.5}), tmp_path / "hot.toml")
+    (tmp_path / "stranger.toml").write_text(
+        'format = "psmr-study"\nversion = 1\ncase = "wscc9"\nmodules = ["mine"]\n[simulation]\nt_end = 1.0\n'
+    )
+    (tmp_path / "mine.py").write_text("")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
