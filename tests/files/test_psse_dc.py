@@ -87,6 +87,19 @@ def test_the_margin_angle_at_its_end(read):
     assert [load.p_mw for load in other.loads if load.held][1] == pytest.approx(-1461.92, abs=0.005)
 
 
+def test_a_margin_angle_more_than_a_step_of_the_tap_beyond_its_end_is_said(read):
+    """The pole above at 520 kV in place of 600: its angle would be far from 17 degrees, the end."""
+    first = "'5',1,10.47,1530.0,520.0,558.0,10.47,0.1,'R',0.0,100,1.0"
+    ends = (
+        f"2,4,17.5,12.5,0.0,6.134,{500.0 * 0.99391 / 1.02!r},0.2546,0.996,1.25,0.925,0.0125,0,0,0,'1',0.0\n"
+        f"3,4,17.0,17.0,0.0,5.689,{345.0 * 1.03939!r},0.3536,1.0375,1.305,0.966,0.0125,0,0,0,'1',0.0"
+    )
+    with pytest.warns(
+        PsmrWarning, match=r"VSCHD asks for a margin angle of .* ANMN = 17 to ANMX = 17; the tap"
+    ):
+        read(two_terminal_dc=f"{first}\n{ends}")
+
+
 def test_margin_angles_within_their_ends(read):
     """IEEE 300 (LLNL/GridDyn, written by PSS/E): its stored voltages need 34.37 and 40.25 Mvar.
 

@@ -184,7 +184,19 @@ class Bridges:
         angle = math.acos(cosine)
         end = min(max(angle, low), high)
         step = self.line.real("STP", _STEP) / self.line.real("TAP", 1.0)
-        return end if end != angle and abs(math.cos(end) / cosine - 1) <= step else None
+        if end == angle:
+            return None
+        if abs(math.cos(end) / cosine - 1) <= step:
+            return end
+        warnings.warn(
+            f"{self.line.where}: VSCHD asks for a margin angle of {math.degrees(angle):.4g} degrees, and more"
+            f" than a step of the tap lies between it and ANMN = {math.degrees(low):g} to ANMX ="
+            f" {math.degrees(high):g}; the tap of a solved file would have moved. VSCHD is held at this"
+            " angle; give TAP as PSS/E solves it",
+            PsmrWarning,
+            stacklevel=5,
+        )
+        return None
 
     def drawn(self, volts: float, current: float, sign: int) -> Drawn:
         """Return what it takes at a DC voltage in kV and current in kA; `sign` is -1 for an inverter."""
