@@ -214,6 +214,19 @@ def test_the_step_operator_has_the_multipliers_of_the_stability_function():
             assert np.abs(operator.z - z).min() < 1e-7
 
 
+@pytest.mark.parametrize(("real", "kind"), [(1e-6, Kind.SCHEME), (1e-4, Kind.SCHEME), (0.05, Kind.SYSTEM)])
+def test_a_mode_that_grows_too_little_does_not_excuse_a_scheme(real, kind):
+    """Forward Euler: |1 + h s|, with h = 0.01 s and s = 8j, grows by 1.0032^1000, 24 times in 10 s."""
+    scheme = SingleRate("FEM", 0.01)
+    assert abs(1 + 0.01 * complex(real, 8.0)) ** 1000 > 24.0
+    verdict = deformation(ode(block(real, 8.0)), scheme).stability.over(10.0)
+    assert verdict.kind is kind
+    behind = deformation(ode(joined(block(0.05, 20.0), block(real, 8.0))), scheme).stability.over(10.0)
+    assert behind.kind is kind
+    # The trapezoidal rule adds nothing to what is a fact.
+    assert deformation(ode(block(1e-4, 8.0)), SingleRate("TM", 0.01)).stability.over(10.0).kind is Kind.STABLE
+
+
 def test_growth_is_over_the_horizon_of_a_run():
     s = complex(0.0199, 3.0)
     verdict = Verdict(0.01, (s, 5e-4), (5e-4 + 0j,), Growth(np.exp(0.01 * s), s))

@@ -348,12 +348,14 @@ def _verdict(
     def largest(found: list[Growth]) -> Growth | None:
         return max(found, key=lambda growth: abs(growth.z or 0.0), default=None)
 
+    first = largest(own) or next(iter(rest), None)
     rising = modes.real > GROWS
     return Verdict(
         step,
         growing=(*modes[rising].tolist(), *growing.tolist()),
         hidden=tuple(modes[rising & ~(shown & outside)].tolist()),
-        shown=largest(own) or next(iter(rest), None),
+        shown=first,
+        others=tuple(growth for growth in (*own, *rest) if growth is not first),
         blamed=None if a_stable else largest(blamed),
         every=False,
     )

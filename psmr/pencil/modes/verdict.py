@@ -81,6 +81,8 @@ class Verdict:
         Those of them that the scheme damps, or does not show.
     shown
         The largest of those that the scheme shows; None where there is none.
+    others
+        The smaller ones.
     blamed
         What grows most by the scheme alone; None where nothing does.
     rate
@@ -100,6 +102,7 @@ class Verdict:
     growing: tuple[complex, ...] = ()
     hidden: tuple[complex, ...] = ()
     shown: Growth | None = None
+    others: tuple[Growth, ...] = ()
     blamed: Growth | None = None
     rate: float = 0.0
     t_end: float = math.inf
@@ -130,20 +133,33 @@ class Verdict:
         return self.kind in (Kind.SCHEME, Kind.UNUSABLE)
 
     def over(self, t_end: float) -> Verdict:
-        """Return the verdict on a run to t_end in s, in which what grows by up to `GROWTH` is a fact."""
+        """Return the verdict on a run to t_end in s, in which what grows by up to `GROWTH` is a fact.
+
+        The growth of a mode that is a fact is the scheme's where this adds more than `GROWTH` to it.
+        """
         if t_end >= self.t_end:
             return self
         slight = {f"mode {mode_text(s)} of the system": grown(s.real, t_end) for s in self.growing}
-        parts = {growth: growth.part(self.step, t_end) for growth in (self.shown, self.blamed) if growth}
         if self.blamed is not None:
-            slight[str(self.blamed).rstrip(",")] = parts[self.blamed]
+            slight[str(self.blamed).rstrip(",")] = self.blamed.part(self.step, t_end)
         kept = tuple(s for s in self.growing if grown(s.real, t_end) > GROWTH)
+        shown, by_scheme = list[Growth](), list[Growth]()
+        for growth in (*((self.shown,) if self.shown else ()), *self.others):
+            part = growth.part(self.step, t_end)
+            own = part if growth.mode is None else grown(growth.mode.real, t_end)
+            if self.held or (part > GROWTH and own > GROWTH):
+                shown.append(growth)
+            elif part - own > GROWTH:
+                by_scheme.append(growth)
+        if self.blamed is not None and self.blamed.part(self.step, t_end) > GROWTH:
+            by_scheme.append(self.blamed)
         return replace(
             self,
             growing=kept,
             hidden=tuple(s for s in self.hidden if s in kept),
-            shown=self.shown if self.held or parts.get(self.shown, 0.0) > GROWTH else None,  # type: ignore[arg-type]
-            blamed=self.blamed if parts.get(self.blamed, 0.0) > GROWTH else None,  # type: ignore[arg-type]
+            shown=next(iter(shown), None),
+            others=tuple(shown[1:]),
+            blamed=max(by_scheme, key=lambda growth: abs(growth.z or 0.0), default=None),
             t_end=t_end,
             slight=(*self.slight, *((words, part) for words, part in slight.items() if part <= GROWTH)),
         )
@@ -215,22 +231,26 @@ def judge(
     outside = np.flatnonzero(excess > 0.0)
     outside = outside[np.argsort(-excess[outside], kind="stable")].tolist()
     owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0}
-    shown = [j for j in outside if _grows_as_a_mode(j, modes, numerical, owner, grows)]
+    own = [j for j in outside if _grows_as_a_mode(j, modes, numerical, owner, grows)]
 
-    def growth(among: Sequence[int]) -> Growth | None:
-        if not among:
-            return None
+    def growths(among: Sequence[int]) -> list[Growth]:
+        found = []
         # Of a conjugate pair the upper one speaks.
-        j = next((j for j in among if numerical.z[j].imag >= 0.0), among[0])
-        mode = complex(modes.s[owner[j]]) if j in owner else None
-        return Growth(complex(numerical.z[j]), mode, names[int(np.abs(numerical.vectors[:, j]).argmax())])
+        for j in [j for j in among if numerical.z[j].imag >= 0.0] or among[:1]:
+            pair = (j, int(np.abs(numerical.z - numerical.z[j].conj()).argmin()))
+            mode = next((complex(modes.s[owner[i]]) for i in pair if i in owner), None)
+            variable = names[int(np.abs(numerical.vectors[:, j]).argmax())]
+            found.append(Growth(complex(numerical.z[j]), mode, variable))
+        return found
 
+    shown, blamed = growths(own), growths([j for j in outside if j not in own])
     return Verdict(
         step,
         tuple(modes.s[growing].tolist()),
         tuple(modes.s[hidden].tolist()),
-        growth(shown),
-        growth([j for j in outside if j not in shown]),
+        next(iter(shown), None),
+        tuple(shown[1:]),
+        next(iter(blamed), None),
         rate,
     )
 
