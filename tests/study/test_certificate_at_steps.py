@@ -1,5 +1,6 @@
 """The certificate at the steps of a run, where not every one of them can be judged."""
 
+import numpy as np
 import pytest
 
 import psmr
@@ -62,7 +63,7 @@ class Explicit:
         return self.modes.deformation(psmr.SingleRate("RK4", scheme.h))
 
 
-def test_the_verdict_is_that_of_the_first_step_that_is_unstable(system):
+def test_the_verdict_is_that_of_the_step_that_is_unstable(system):
     judge = Explicit(OneStepModes.of(system.linearise()))
     steps = {"the median step": 0.001, "the longest step": 0.1}
     found = certify(system, psmr.VariableStep(), warn=False, steps=steps, judge=judge)
@@ -70,3 +71,13 @@ def test_the_verdict_is_that_of_the_first_step_that_is_unstable(system):
     assert found.stable is False
     assert found.verdict == judge.deformation(psmr.SingleRate("RK4", 0.1)).verdict
     assert found.verdict.startswith("Unstable")
+
+
+@pytest.mark.parametrize("steps", [(0.004, 0.1), (0.1, 0.004)])
+def test_of_several_unstable_steps_that_decides_by_which_most_grows(system, steps):
+    """A mode of -1000 1/s by RK4: R(-4) = 5 in 4 ms is 402 1/s, R(-100) = 4.0e6 in 0.1 s is 152 1/s."""
+    judge = Explicit(OneStepModes.of(system.linearise()))
+    named = {"the median step": steps[0], "the longest step": steps[1]}
+    found = certify(system, psmr.VariableStep(), warn=False, steps=named, judge=judge)
+    assert found.verdict == judge.deformation(psmr.SingleRate("RK4", 0.004)).verdict
+    assert found.stability.growth_rate == pytest.approx(np.log(5.0) / 0.004, rel=1e-3)

@@ -54,10 +54,15 @@ class Growth:
     mode: complex | None = None
     variable: str = ""
 
+    def rate(self, step: float) -> float:
+        """Return how fast it grows, in 1/s, with a step in s."""
+        if self.z is not None:
+            return math.log(abs(self.z)) / step
+        return self.mode.real if self.mode else 0.0
+
     def part(self, step: float, t_end: float) -> float:
         """Return the part by which it grows to t_end in s, with a step in s."""
-        rate = math.log(abs(self.z)) / step if self.z is not None else self.mode.real if self.mode else 0.0
-        return grown(rate, t_end)
+        return grown(self.rate(step), t_end)
 
     def __str__(self) -> str:
         if self.mode is None:
@@ -120,6 +125,12 @@ class Verdict:
         if self.shown is None:
             return Kind.STABLE
         return Kind.HELD if self.held else Kind.SYSTEM
+
+    @property
+    def growth_rate(self) -> float:
+        """How fast, in 1/s, what is blamed grows, or else what is shown; 0 where nothing does."""
+        growth = self.blamed or self.shown
+        return 0.0 if growth is None else growth.rate(self.step)
 
     @property
     def stable(self) -> bool | None:

@@ -262,7 +262,9 @@ def _of_steps(
         for which, h in steps.items()
         if h in reports
     )
-    worst = max((step.stability for step in at_steps), key=lambda found: SEVERITY[found.kind])
+    worst = max(
+        (step.stability for step in at_steps), key=lambda found: (SEVERITY[found.kind], found.growth_rate)
+    )
     hidden = tuple(dict.fromkeys(s for step in at_steps for s in step.hidden))
     return replace(
         first,
