@@ -23,7 +23,7 @@ ALLOWED = {
     "psmr/dae/compile/cache/code_cache.py": "entries of the cache, which are this user's",
     "psmr/devices/catalogue.py": "psmr's own modules, listed by their folder",
     "psmr/study/file/recipe.py": "psmr's own modules",
-    "psmr/study/file/tables.py": "psmr's own modules, listed by their folder",
+    "psmr/study/file/study.py": "psmr's own modules, listed by their folder",
     "psmr/study/run/serialise.py": "psmr's own modules, and those that the reader named",
     "psmr/sweep/dask_cluster.py": "what a sweep's own process sent its workers",
     "psmr/papers/catalogue.py": "psmr's own modules",
