@@ -268,7 +268,7 @@ def test_zero_limit_of_the_regulator(read, k_e, needed):
 
 
 def test_zero_constant_of_the_exciter(read):
-    """PSS/E starts with v_r = v_r_max / 10: its traces of IEEEX1 and ESDC1A (tests/conformance/quoted.py)."""
+    """PSS/E starts with v_r = v_r_max / 10: IEEEX1, ESDC1A (tests/programs/conformance/quoted.py)."""
     case = dc_exciter(read, "1 0.8 0.08 1.2 0 2.8 0.1 3.7 0.3", "0 0.8 0.08 1.2 0 0.8 0.1 1.2 0.3")
     with pytest.warns(PsmrWarning, match=r"AVR1\.k_e = 0 stands for the value that holds the start: -0\.192"):
         system = build(case)

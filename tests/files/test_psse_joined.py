@@ -6,9 +6,9 @@ import pytest
 from psmr import read_case
 from psmr.errors import PsmrWarning
 from tests.components import IEEEG1CC
+from tests.devices.library import PARAMETERS
 from tests.files.raw import RATES, raw_text
 from tests.internals import DeviceRow, GeneratorRow, PsseRecord, join, power_flow
-from tests.network.library import PARAMETERS
 
 BUS = "\n6,'SIX', 100.0,1,1,1,1,1.0,0.0\n7,'SEVEN', 100.0,1,1,1,1,1.0,0.0"
 ZERO = f"\n2,6,'Z ',0.0,0.0,0.0,{RATES},0,0,0,0,1\n6,7,'Z ',0.0,0.0,0.0,{RATES},0,0,0,0,1"

@@ -46,7 +46,7 @@ def texts(buses=BUSES):
 
 @pytest.mark.slow
 def test_reading_and_building(tmp_path):
-    """2,000 buses with 400 plants; `tests/benchmarks/reading.py` times it."""
+    """2,000 buses with 400 plants; `tests/programs/benchmarks/reading.py` times it."""
     for name, text in zip(("case.raw", "case.dyr"), texts(), strict=True):
         (tmp_path / name).write_text(text)
     paths = (tmp_path / "case.raw", tmp_path / "case.dyr")

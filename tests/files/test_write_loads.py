@@ -6,8 +6,8 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning
+from tests.devices.loads.composite import MACHINES, RAW, text
 from tests.internals import DeviceRow, LoadRow, power_flow
-from tests.network.composite import MACHINES, RAW, text
 
 FAN = "1 0.01 0.1 3 0.005 0.08 0.15 0.175 0 0 0 0 80 0 0.4 0.6 6 3 1 0.2 0.3 1.5 0.5 0"
 PARTS = "0.5 0.5 0 0.6 0.4 0 0 0 0 2 0 1 2 0"

@@ -9,9 +9,9 @@ import pytest
 from psmr import Case, read_case, write_case
 from psmr.errors import CaseError
 from tests.components import ST2CUT
+from tests.devices.library import PARAMETERS
 from tests.files.raw import raw_text
 from tests.internals import BusRow, DeviceRow, GeneratorRow, toml_text
-from tests.network.library import PARAMETERS
 
 
 @pytest.mark.parametrize(

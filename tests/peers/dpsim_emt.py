@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from tests.network.test_dynamic_abc import NINE, made
+from tests.network.dynamic.test_dynamic_abc import NINE, made
 
 Reals = NDArray[np.float64]
 W, AFTER, SETTLED, BEFORE = 2 * np.pi * 60.0, 0.2, 2.0, 0.1

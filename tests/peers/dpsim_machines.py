@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import psmr
-from tests.network.phase_equations import NINE, made
+from tests.network.dynamic.phase_equations import NINE, made
 from tests.peers.dpsim_emt import AFTER, AT, BEFORE, FAULT, STEPS, TOLERANCES, WATCHED, Reals, W, ours
 
 MACHINE = {

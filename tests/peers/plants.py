@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from psmr import Case, Component, build
+from tests.devices.library import PARAMETERS
 from tests.internals import (
     PREFIXES,
     ROLES,
@@ -14,7 +15,6 @@ from tests.internals import (
     System,
     role_parameters,
 )
-from tests.network.library import PARAMETERS
 
 BASE = 100.0
 FAR = {"_max": 99.0, "_min": -99.0}

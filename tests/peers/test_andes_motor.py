@@ -12,8 +12,8 @@ import pytest
 
 from psmr import Device, assemble
 from tests.components import InductionMotor
+from tests.devices.test_jacobians import Signal
 from tests.internals import Plant, solve_plants
-from tests.network.test_jacobians import Signal
 
 andes = pytest.importorskip("andes")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.network.test_dynamic_abc import NINE, made
+from tests.network.dynamic.test_dynamic_abc import NINE, made
 from tests.peers.dpsim_emt import ours, theirs
 
 pytest.importorskip("dpsimpy")

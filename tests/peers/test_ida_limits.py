@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.integrate.test_moving_limits import capped, exact
+from tests.integrate.solve.test_moving_limits import capped, exact
 
 pytest.importorskip("sksundae")
 pytestmark = pytest.mark.peers

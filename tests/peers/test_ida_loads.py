@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import psmr
+from tests.devices.loads.composite import read, text
 from tests.internals import integrate
-from tests.network.composite import read, text
 from tests.peers.test_ida_models import FLOOR, STEPS, T_END, reference
 
 pytestmark = pytest.mark.peers

@@ -2,7 +2,7 @@
 
 psmr's trapezoidal rule at half a step has an error of a third of the difference to the whole step. IDA (BDF
 of variable order, relative tolerance 1e-10) is much more accurate. No limit is reached: what limits do has
-tests of its own (tests/network/test_responses.py).
+tests of its own (tests/devices/exciters/test_responses.py).
 """
 
 import dataclasses

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 VARIABLE_METHODS = (AUTO, *PAIRS)
 
-# From this tolerance on ESDIRK32 costs less than ESDIRK43 at equal error (tests/benchmarks/equal_error).
+# From here on ESDIRK32 costs less than ESDIRK43 at equal error (tests/programs/benchmarks/equal_error).
 LOOSE = 1e-4
 
 

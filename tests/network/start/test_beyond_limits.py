@@ -9,7 +9,7 @@ import psmr
 from psmr import build, read_case
 from psmr.errors import InitialisationError, InputError, PsmrWarning
 from tests.files.raw import raw_text
-from tests.network.test_equilibrium import with_device
+from tests.network.equilibrium.test_equilibrium import with_device
 
 ST6B = Path(__file__).parents[2] / "files" / "psse" / "data" / "ST6B"
 

@@ -5,8 +5,8 @@ import pytest
 
 import psmr
 from tests.internals import Change
+from tests.programs.verdicts.lists import system_of
 from tests.study.detectors.made import detected, found, made_points
-from tests.verdicts.lists import system_of
 
 
 @pytest.fixture(scope="module")

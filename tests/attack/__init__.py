@@ -1,1 +1,0 @@
-"""An attack on psmr with a seed and a budget: ``python -m tests.attack --seed 1 --seconds 120``."""

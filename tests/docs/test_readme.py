@@ -1,0 +1,48 @@
+"""What the README and the page of first steps promise, done."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/getting-started.md", "docs/extending.md", "docs/events.md"]
+)
+def test_the_code_runs_as_it_stands(page, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    names = {"__name__": page}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S):
+        exec(compile(code, page, "exec"), names)
+    if "run" in names and page != "docs/events.md":
+        # What the README prints of this run.
+        assert "deformed by 1.44 % (damping ratio 2.34 % -> 2.26 %)" in capsys.readouterr().out
+
+
+def test_the_readme_begins_with_the_two_commands():
+    first, second = re.search(r"```\n(.*?)\n```", (ROOT / "README.md").read_text(), flags=re.S)[1].split("\n")
+    assert first == "pip install . && psmr run cases/wscc9/fault.toml"
+    assert second == "pip install '.[test]' && pytest"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
+        assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_the_ci_script_runs_what_the_readme_says():
+    script = ROOT / ".ci" / "run"
+    text = script.read_text()
+    assert os.access(script, os.X_OK)
+    for line in (
+        "pip install -q .\n",
+        "psmr run cases/wscc9/fault.toml",
+        "pip install -q '.[test]'",
+        "ruff check",
+        "mypy",
+    ):
+        assert line in text

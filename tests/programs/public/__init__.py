@@ -1,0 +1,1 @@
+"""How many files of a folder psmr reads, solves, starts and runs: python -m tests.programs.public FOLDER."""

@@ -1,1 +1,0 @@
-"""How many files of a folder psmr reads, solves, starts and runs: python -m tests.public FOLDER."""
