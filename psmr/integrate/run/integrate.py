@@ -163,16 +163,16 @@ def _prepared(
     history = None
     if system.delays:
         history = History(
-            system.delays,
+            system,
             scheme.delay_degree,
-            scheme.step,
-            scheme.program(scheme.step).last_stage,
-            inner,
-            scheme.reads_unsolved_step,
-            same,
-            10.0 * scheme.tolerance,
             span.t,
             w,
+            within=inner,
+            same=same,
+            step=scheme.step,
+            last_stage=scheme.program(scheme.step).last_stage,
+            unsolved=scheme.reads_unsolved_step,
+            least_jump=10.0 * scheme.tolerance,
         )
         following = span.following(system.n + system.m, history.delayed)
         for block in (*engine.blocks.values(), algebraic):

@@ -113,7 +113,7 @@ class Recorder:
     def begin(self, span: Span, w: Reals) -> None:
         """Take the point in w at which a span begins."""
         for follower in self._followers:
-            follower.begin(span)
+            follower.begin(replace(span, delayed=self._history))
         if self._history is not None:
             self._history.begin()
         if self._acting is not None:

@@ -77,6 +77,11 @@ class Course:
         return np.asarray(self.rate[self.rows(t)])
 
 
+def cubic(c: Reals, x: Reals) -> Reals:
+    """Return the values of cubics at x, of (4, ...) coefficients, constant first."""
+    return np.asarray(c[0] + x * (c[1] + x * (c[2] + x * c[3])))
+
+
 class Delayed:
     """Held inputs that follow the run's own past: what they read, written anew as the run goes on.
 
@@ -116,7 +121,7 @@ class Delayed:
         for at, own in zip(self.at, self.rows, strict=True):
             k = np.maximum(np.searchsorted(own[:, 0], rows[:, -1], side="right") - 1, 0)
             c, x = own[k, 1:], rows[:, -1] - own[k, 0]
-            found = c[:, 0] + x * (c[:, 1] + x * (c[:, 2] + x * c[:, 3]))
+            found = cubic(c.T, x)
             for i in np.flatnonzero(np.isnan(c[:, 1])):  # on the line to a point within the delay
                 source = rows[i, int(c[i, 3])]
                 found[i] = c[i, 0] + x[i] / (x[i] + c[i, 2]) * (source - c[i, 0])

@@ -1,29 +1,24 @@
-"""The past of some signals: polynomials through the points of a run, from which they are read.
-
-The past of a run, from which signals are read with a delay.
+"""The past of a run, from which signals are read with a delay: while it goes, and again afterwards.
 
 Between accepted points a signal is the polynomial through the points around it: a line where the scheme is of
 order 1 or 2, a cubic above and where steps follow an error, so that reading costs the scheme none of its
 order. No polynomial crosses an instant at which the signals jumped. Before the start they are constant.
 Where a step may be longer than a delay, what is read in it is on the line from its start to the point that is
 being solved. Of schemes with two rates the past of fast signals has the fast points as well.
-
-What a run read with a delay, found again from its accepted points.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.system.delay import Delay
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.ramps import Delayed
+from psmr.integrate.solve.ramps import Delayed, cubic
 
 Reals = NDArray[np.float64]
 
@@ -31,12 +26,7 @@ Reals = NDArray[np.float64]
 def polynomials(nodes: Reals, values: Reals) -> Reals:
     """Return the (K, 4, q) coefficients, constant first, of the polynomials through points.
 
-    Parameters
-    ----------
-    nodes
-        (K, p) times of the p points of each, 1 to 4, from where the polynomial's argument is 0.
-    values
-        (K, p, q) values of q signals there.
+    Each has p points, 1 to 4, of (K, p) times from where its argument is 0, and (K, p, q) values there.
     """
     count = nodes.shape[1]
     newton = values.copy()  # divided differences
@@ -56,22 +46,13 @@ def first_node(interval: int, points: int, first: int, last: int) -> int:
 
 
 class Past:
-    """Signals at points of a run, as far back as they are read.
+    """Signals at points of a run, as far `back` in s as they are read, joined by polynomials of a `degree`.
 
-    Parameters
-    ----------
-    sources
-        (q,) positions in w of the signals.
-    t, w
-        The time of the start in s, and its point.
-    back
-        How far in s they are read.
-    points
-        How many points a polynomial has, 2 or 4.
+    `sources` has the (q,) positions in w of the signals; t and w are time in s and point of the start.
     """
 
-    def __init__(self, sources: NDArray[np.intp], t: float, w: Reals, back: float, points: int) -> None:
-        self.sources, self._back, self._points = sources, back, points
+    def __init__(self, sources: NDArray[np.intp], t: float, w: Reals, back: float, degree: int) -> None:
+        self.sources, self._back, self._points = sources, back, degree + 1
         values = w[sources]
         self.t = np.array([t - 2.0 * back, t])
         self.values = np.array([values, values])
@@ -129,6 +110,102 @@ class Past:
             self._begins = [0, *kept]
 
 
+class DelayedInputs:
+    """The held inputs of a system that read signals as they were some time ago, at times of a run.
+
+    Parameters
+    ----------
+    system
+        What reads signals with a delay.
+    degree
+        Of the polynomials between points: 1 or 3.
+    t, w
+        The time of the start in s, and its point.
+    within
+        (q,) whether the past of a delay's source has the points within a step too; none where left out.
+    same
+        Times closer than this in s are one.
+
+    Attributes
+    ----------
+    places
+        (q,) places of the inputs among the held inputs.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        degree: int,
+        t: float,
+        w: Reals,
+        within: NDArray[np.bool_] | None = None,
+        same: float = 1e-9,
+    ) -> None:
+        delays = system.delays
+        self.places = np.array([delay.input for delay in delays], dtype=np.intp) - system.n - system.m
+        self.tau = np.array([delay.tau for delay in delays])
+        sources = np.array([delay.source for delay in delays])
+        within = np.zeros(len(delays), bool) if within is None else within
+        self._same = same
+        self._pasts: list[tuple[bool, Past]] = []
+        self._groups: list[tuple[float, NDArray[np.intp], NDArray[np.intp], Past]] = []
+        for inner in np.unique(within).tolist():
+            own = np.flatnonzero(within == inner)
+            past = Past(sources[own], t, w, float(self.tau.max()) + same, degree)
+            self._pasts.append((inner, past))
+            for value in np.unique(self.tau[own]).tolist():
+                read = np.flatnonzero(self.tau[own] == value)
+                self._groups.append((value, own[read], read, past))
+        self._fresh = False
+
+    @classmethod
+    def of_run(cls, system: System, degree: int, t: Reals, points: Reals) -> DelayedInputs:
+        """Return those of a run with all its (K,) times and (K, n + m) accepted points."""
+        found = cls(system, degree, float(t[0]), points[0])
+        for own in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) == 0.0) + 1):
+            found.begin()
+            found.points(t[own], points[own], np.ones(len(own), bool))
+        return found
+
+    def begin(self) -> None:
+        """Begin a span, which no polynomial crosses."""
+        self._fresh = True
+
+    def points(self, t: Reals, points: Reals, accepted: NDArray[np.bool_]) -> None:
+        """Take (K,) times in s and (K, n + m) points; those not `accepted` are within a step."""
+        fresh, self._fresh = self._fresh, False
+        for inner, past in self._pasts:
+            own = slice(None) if inner or accepted.all() else accepted
+            past.add(t[own], points[own], fresh)
+
+    def rows(
+        self, t: float, end: float
+    ) -> Iterator[tuple[float, NDArray[np.intp], NDArray[np.intp], Past, Reals, Reals]]:
+        """Yield what inputs of one delay read from t in s on, ahead of a jump at `end` in s.
+
+        The delay in s, which inputs, their signals in a past and that, (K,) times in s and the (K, 4, q)
+        coefficients from there on.
+        """
+        for tau, inputs, own, past in self._groups:
+            times, coefficients = past.between(own, t - tau, end - tau, self._same)
+            yield tau, inputs, own, past, times + tau, coefficients
+
+    def values(self, t: Reals, begin: float) -> tuple[Reals, Reals]:
+        """Return (K, q) values and rates in 1/s at (K,) ascending times in s.
+
+        They are those within the span that began at `begin` in s: at its end ahead of a jump.
+        """
+        found, rates = np.zeros((2, len(t), len(self.places)))
+        if not len(t):
+            return found, rates
+        for _, inputs, _, _, times, c in self.rows(max(begin, t[0] - 4.0 * self._same), float(t[-1])):
+            row = np.maximum(np.searchsorted(times, t + self._same, side="right") - 1, 0)
+            x, c = (t - times[row])[:, None], np.moveaxis(c[row], 1, 0)
+            found[:, inputs] = cubic(c, x)
+            rates[:, inputs] = c[1] + x * (2.0 * c[2] + 3.0 * x * c[3])
+        return found, rates
+
+
 # A jump travels: what reads it jumps a delay later, and what reads that. A step ends at each, of so many that
 # are ahead at a time, the largest. A corner travels as well and costs a method of order 3 or 4 with fixed
 # steps its order: a step ends where it is read, and where what reads that is, so often; steps that follow an
@@ -147,29 +224,21 @@ class Jump(NamedTuple):
     corners: int
 
 
-class History:
-    """The signals that a run reads with a delay, and the inputs that read them.
+class History(DelayedInputs):
+    """The past of a run as it goes on, from which compiled code reads.
 
     Parameters
     ----------
-    delays
-        What is read with a delay.
-    degree
-        Of the polynomials: 1 or 3.
+    system, degree, t, w, within, same
+        As of `DelayedInputs`.
     step
         Step in s of a scheme with fixed steps, NaN of one that chooses them.
     last_stage
         Time of the last stage of a step, 1 at the step's end; ESDIRK43 has one at 1.04.
-    within
-        (q,) whether the past of a delay's source has the points within a step too.
     unsolved
         Whether a step may be longer than a delay.
-    same
-        Times closer than this in s are one.
     least_jump
         Smaller changes of a signal at an instant, relative to max(1, |value|), are of its solution alone.
-    t, w
-        The time of the start in s, and its point.
 
     Attributes
     ----------
@@ -181,54 +250,33 @@ class History:
 
     def __init__(
         self,
-        delays: Sequence[Delay],
+        system: System,
         degree: int,
-        step: float,
-        last_stage: float,
-        within: NDArray[np.bool_],
-        unsolved: bool,
-        same: float,
-        least_jump: float,
         t: float,
         w: Reals,
+        within: NDArray[np.bool_],
+        same: float,
+        step: float,
+        last_stage: float,
+        unsolved: bool,
+        least_jump: float,
     ) -> None:
-        tau = np.array([delay.tau for delay in delays])
-        sources = np.array([delay.source for delay in delays])
+        super().__init__(system, degree, t, w, within, same)
         self._corners = degree > 1 and not math.isnan(step)
-        least, longest = float(tau.min()), float(tau.max())
+        least = float(self.tau.min())
         whole = 1 if math.isnan(step) else math.floor(least / step - (last_stage - 1.0) + TUNED.rounding)
         # A cubic has a point on either side of its interval: the last step that reads has to leave it behind.
         self.steps = max(1, whole - (degree - 1) // 2)
-        self.delayed = Delayed(np.array([delay.input for delay in delays], dtype=np.uint32))
-        self._unsolved = unsolved
-        self._same, self._least_jump = same, least_jump
-        self._pasts: list[tuple[bool, Past]] = []
-        self._groups: list[tuple[float, NDArray[np.intp], NDArray[np.intp], Past]] = []
-        for inner in np.unique(within).tolist():
-            own = np.flatnonzero(within == inner)
-            past = Past(sources[own], t, w, longest + same, degree + 1)
-            self._pasts.append((inner, past))
-            for value in np.unique(tau[own]).tolist():
-                read = np.flatnonzero(tau[own] == value)
-                self._groups.append((value, own[read], read, past))
+        self.delayed = Delayed(np.array([delay.input for delay in system.delays], dtype=np.uint32))
+        self._unsolved, self._least_jump = unsolved, least_jump
         self._jumps: list[Jump] = []
         self._corner = 0
-        self._fresh = False
-
-    def begin(self) -> None:
-        """Begin a span, which no polynomial crosses."""
-        self._fresh = True
 
     def points(self, t: Reals, points: Reals, accepted: NDArray[np.bool_]) -> None:
-        """Take (K,) times in s and (K, n + m) points; those not `accepted` are within a step."""
-        fresh, self._fresh = self._fresh, False
-        if fresh:
+        """See `DelayedInputs`; the first point of a span may be a jump, which is read a delay later."""
+        if self._fresh:
             self._note_jump(float(t[0]), points[0])
-        for inner, past in self._pasts:
-            if inner or accepted.all():
-                past.add(t, points, fresh)
-            else:
-                past.add(t[accepted], points[accepted], fresh)
+        super().points(t, points, accepted)
 
     def _note_jump(self, t: float, point: Reals) -> None:
         """Let a step end where the jumps of signals at t in s, and the corners there, are read."""
@@ -257,8 +305,7 @@ class History:
         """Write what is read at the time in w, behind a jump there."""
         self.extend(float(w[-1]), math.inf)
         rows = self.delayed.rows[:, 0]
-        x = w[-1] - rows[:, 0]
-        w[self.delayed.at] = rows[:, 1] + x * (rows[:, 2] + x * (rows[:, 3] + x * rows[:, 4]))
+        w[self.delayed.at] = cubic(rows[:, 1:].T, w[-1] - rows[:, 0])
 
     def extend(self, t: float, end: float) -> bool:
         """Write what is read from t in s on, as far as it is known, ahead of a jump at `end` in s.
@@ -268,9 +315,8 @@ class History:
         wide = False
         for _, past in self._pasts:
             past.forget(t)
-        for tau, inputs, own, past in self._groups:
-            times, coefficients = past.between(own, t - tau, end - tau, self._same)
-            times, newest = times + tau, float(past.t[-1])
+        for tau, inputs, own, past, times, coefficients in self.rows(t, end):
+            newest = float(past.t[-1])
             if self._unsolved and newest + tau < end - self._same:
                 times = np.append(times, newest + tau)
                 coefficients = np.concatenate([coefficients, _to_unsolved(past, tau, own)])
@@ -283,84 +329,3 @@ def _to_unsolved(past: Past, tau: float, own: NDArray[np.intp]) -> Reals:
     row = np.full((1, 4, len(own)), np.nan)
     row[0, 0], row[0, 2], row[0, 3] = past.values[-1, own], tau, past.sources[own]
     return row
-
-
-# Times closer than this in s are one.
-SAME = 1e-9
-
-
-class LateInputs:
-    """Held inputs that read signals as they were some time ago, at times of a run.
-
-    Signals of which a scheme reads points within its steps are on the lines between the accepted ones here.
-
-    Parameters
-    ----------
-    system
-        What reads signals with a delay.
-    degree
-        Of the polynomials on which the run reads its past: 1 or 3.
-
-    Attributes
-    ----------
-    places
-        (q,) places of the inputs among the held inputs.
-    """
-
-    def __init__(self, system: System, degree: int) -> None:
-        delays = system.delays
-        self.places = np.array([delay.input for delay in delays], dtype=np.intp) - system.n - system.m
-        self._sources = np.array([delay.source for delay in delays])
-        self._tau = np.array([delay.tau for delay in delays])
-        self._degree = degree
-        self._past: Past | None = None
-        self._fresh = False
-
-    @classmethod
-    def of_run(cls, system: System, degree: int, t: Reals, points: Reals) -> LateInputs | None:
-        """Return those of a run with all its (K,) times and (K, n + m) points; None where there are none."""
-        if not system.delays:
-            return None
-        found = cls(system, degree)
-        for own in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) == 0.0) + 1):
-            found.begin()
-            found.add(t[own], points[own])
-        return found
-
-    def begin(self) -> None:
-        """Let no polynomial cross the time of the next point."""
-        self._fresh = True
-
-    def add(self, t: Reals, points: Reals) -> None:
-        """Take (K,) times in s and (K, n + m) accepted points."""
-        if not len(t):
-            return
-        if self._past is None:
-            longest = float(self._tau.max())
-            self._past = Past(self._sources, float(t[0]), points[0], longest + SAME, self._degree + 1)
-            self._fresh = True
-        self._past.add(t, points, self._fresh)
-        self._fresh = False
-
-    def forget(self, t: float) -> None:
-        """Drop what nothing reads any more from t in s on."""
-        if self._past is not None:
-            self._past.forget(t)
-
-    def values(self, t: Reals, begin: float) -> tuple[Reals, Reals]:
-        """Return (K, q) values and rates in 1/s at (K,) ascending times in s.
-
-        They are those within the span that began at `begin` in s: at its end ahead of a jump.
-        """
-        found, rates = np.zeros((2, len(t), len(self.places)))
-        if self._past is None or not len(t):
-            return found, rates
-        first = max(begin, float(t[0]) - 4.0 * SAME)
-        for tau in np.unique(self._tau).tolist():
-            own = np.flatnonzero(self._tau == tau)
-            times, c = self._past.between(own, first - tau, float(t[-1]) - tau, SAME)
-            row = np.maximum(np.searchsorted(times + tau, t + SAME, side="right") - 1, 0)
-            x, c = (t - tau - times[row])[:, None], c[row]
-            found[:, own] = c[:, 0] + x * (c[:, 1] + x * (c[:, 2] + x * c[:, 3]))
-            rates[:, own] = c[:, 1] + x * (2.0 * c[:, 2] + 3.0 * x * c[:, 3])
-        return found, rates

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.integrate.solve.ramps import Course, Delayed, Following, Place
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.past import LateInputs
+from psmr.integrate.timeline.past import DelayedInputs
 from psmr.integrate.timeline.service import OutOfService, Service
 
 Reals = NDArray[np.float64]
@@ -37,8 +37,8 @@ class Span:
         What began it; none for the start of a run, and where the solution jumped or a past jump is read.
     first, last
         Rows of the run: from `first` on, before `last`.
-    late
-        What reads signals with a delay, of which `inputs` has the start; None where nothing does.
+    delayed
+        What reads signals with a delay, as followers of a run get it; None where nothing does.
     """
 
     t: float
@@ -50,7 +50,7 @@ class Span:
     changes: tuple[Change, ...] = ()
     first: int = 0
     last: int = 0
-    late: LateInputs | None = None
+    delayed: DelayedInputs | None = None
 
     @property
     def rows(self) -> slice:
@@ -72,8 +72,8 @@ class Span:
         found = np.tile(self.inputs, (len(t), 1))
         for place, course in self.input_courses.items():
             found[:, place] = course.at(t)
-        if self.late is not None:
-            found[:, self.late.places] = self.late.values(t, self.t)[0]
+        if self.delayed is not None:
+            found[:, self.delayed.places] = self.delayed.values(t, self.t)[0]
         return found
 
     def rates(self, t: float) -> Reals:
@@ -81,8 +81,8 @@ class Span:
         found = np.zeros(self.inputs.size)
         for place, course in self.input_courses.items():
             found[place] = course.rate_at(t)
-        if self.late is not None:
-            found[self.late.places] = self.late.values(np.array([t]), self.t)[1][0]
+        if self.delayed is not None:
+            found[self.delayed.places] = self.delayed.values(np.array([t]), self.t)[1][0]
         return found
 
     def parameters_at(self, t: float) -> tuple[Reals, ...]:

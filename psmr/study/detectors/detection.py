@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.past import LateInputs
 from psmr.integrate.timeline.span import Span
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
@@ -91,8 +90,6 @@ class Detection:
         What ends the run.
     islanding
         Whether the run ends where a device that acts by itself leaves buses without a source.
-    late
-        What reads signals with a delay, which takes the points; None where nothing asks for it.
 
     Attributes
     ----------
@@ -108,10 +105,8 @@ class Detection:
         detectors: Iterable[Detector] = (),
         monitors: Iterable[Monitor] = (),
         islanding: bool = False,
-        late: LateInputs | None = None,
     ) -> None:
         self.system, self.islanding = system, islanding
-        self._late = late
         self.span: Span
         self.stop: Stop | None = None
         self._detectors, self._measurement = tuple(detectors), Measurement(system)
@@ -126,9 +121,6 @@ class Detection:
     def begin(self, span: Span) -> None:
         """See `Follower`."""
         self.span = span
-        if self._late is not None:
-            self.span = replace(span, late=self._late)
-            self._late.begin()
         self._connections = connections_in(self.system, self.span)
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
             detector.begin(self.span, self._connections)
@@ -141,9 +133,6 @@ class Detection:
 
     def points(self, t: Reals, points: Reals) -> int | None:
         """See `Follower`."""
-        if self._late is not None:
-            self._late.forget(float(t[0]))
-            self._late.add(t, points)
         return self.take(t, points[:, : self.system.n], points[:, self.system.n :])
 
     def take(self, t: Reals, x: Reals, y: Reals) -> int | None:

@@ -48,7 +48,7 @@ def frequencies(
             continue
         if systems is None or span not in systems:
             now = system_in(system, span, x[rows[0]], y[rows[0]])
-            if span.late is not None:  # it is among the held inputs, with the rates of the past
+            if span.delayed is not None:  # what is read late is among the held inputs, with its rates
                 now = replace(now, delays=())
             if systems is not None:
                 systems[span] = now
@@ -69,7 +69,7 @@ def frequencies(
             np.array([now.index(f"{bus}.v_{part}") for bus in alive], dtype=np.intp) for part in ("re", "im")
         )
         courses = _courses_in(system, span, now)
-        moves = span.moves or span.late is not None or _reads_time(now)
+        moves = span.moves or span.delayed is not None or _reads_time(now)
         for row in rows:
             u, rates = now.u0.copy(), np.zeros(now.k)
             u[own] = span.held(t[row : row + 1])[0, held]

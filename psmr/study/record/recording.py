@@ -16,7 +16,6 @@ from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, of_voltage, quantity
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import DENSE
-from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.dense_output import AlgebraicPoints, warn_of
 from psmr.study.record.modes_over_period import AROUND
@@ -42,8 +41,6 @@ class Recording:
         The system at the start of the run.
     record
         What is kept.
-    detection
-        What follows the run before it, and knows its spans.
     samples
         Among what it follows by, for the estimate of the error.
     scheme
@@ -60,9 +57,7 @@ class Recording:
 
     ends = False
 
-    def __init__(
-        self, system: System, record: Record, detection: Detection, samples: Samples, scheme: Scheme
-    ) -> None:
+    def __init__(self, system: System, record: Record, samples: Samples, scheme: Scheme) -> None:
         self.system, self.record, self._samples = system, record, samples
         self.writers: list[Writer] = []
         self._signals = Signals.of(system)
@@ -84,7 +79,6 @@ class Recording:
         self._every = scheme.follows_error and any(name not in states for name in self._columns.names)
         self._solves = self._every or (scheme.leaves_tolerance and self._columns.of_devices)
         self._left: list[float] = []
-        self._detection = detection
         self._spans: list[Span] = []
         self._periods: list[list[tuple[Reals, Reals]]] = []
         self._hertz = nominal_frequency(system) if system.n <= DENSE else None
@@ -97,8 +91,7 @@ class Recording:
     def begin(self, span: Span) -> None:
         """See `Follower`."""
         self._flush()
-        span = self._detection.span  # with the past of what reads it
-        self._spans.append(replace(span, first=self._table.count, late=None))
+        self._spans.append(replace(span, first=self._table.count, delayed=None))
         self._periods.append([])
         self._unequal = self._hertz is not None and unequal_phases(self.system, span.parameters)
         self._columns.begin(span)

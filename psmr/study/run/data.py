@@ -14,7 +14,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.past import LateInputs
+from psmr.integrate.timeline.past import DelayedInputs
 from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -171,8 +171,8 @@ class RunData:
         if self.system is None or not self.system.delays or self.kept is not None:
             return self.timeline
         points = np.hstack([self.x, self.y])
-        late = LateInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
-        return tuple(replace(span, late=late) for span in self.timeline)
+        delayed = DelayedInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
+        return tuple(replace(span, delayed=delayed) for span in self.timeline)
 
     @property
     def unmet(self) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Follower
 from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.past import LateInputs
 from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
     events_outside,
@@ -250,11 +249,10 @@ def set_up(
     detectors = Detectors.of(system, criteria, end)
     samples = Samples(system)
     while_it_goes = () if wanted is None else (*detectors.all, samples)
-    late = LateInputs(system, scheme.delay_degree) if system.delays and wanted is not None else None
-    detection = Detection(system, while_it_goes, monitors, islanding and bool(actions), late)
+    detection = Detection(system, while_it_goes, monitors, islanding and bool(actions))
     recording = None
     if wanted is not None:
-        recording = Recording(system, wanted, detection, samples, scheme)
+        recording = Recording(system, wanted, samples, scheme)
     return Setup(
         system=system,
         scheme=scheme,
