@@ -11,12 +11,12 @@ from .dae.system.eigenvalues import modes as modes
 from .dae.system.state_space import StateSpace as StateSpace
 from .devices.machines.round_rotor import winding_data as winding_data
 from .figures.run.oneline import one_line as one_line
+from .files.case_file import read_case as read_case
+from .files.case_file import write_case as write_case
 from .files.case_from_tables import make_case as make_case
 from .files.pandapower import from_pandapower as from_pandapower
-from .files.read import read_case as read_case
 from .files.shipped import case as case
 from .files.shipped import case_path as case_path
-from .files.write import write_case as write_case
 from .integrate.schemes.multirate import Multirate as Multirate
 from .integrate.schemes.single_rate import SingleRate as SingleRate
 from .integrate.schemes.variable_step import VariableStep as VariableStep
@@ -25,7 +25,7 @@ from .network.case.region import Region as Region
 from .network.impedance import ImpedanceScan as ImpedanceScan
 from .network.impedance import impedance_scan as impedance_scan
 from .network.start.initialise import build as build
-from .network.synthetic.dynamics import add_dynamics as add_dynamics
+from .network.typical_plants import add_dynamics as add_dynamics
 from .papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold as SlowManifold
 from .papers.kuznetsov_krasnikov.arc_length import Adaptive as Adaptive
 from .papers.kuznetsov_krasnikov.arc_length import ArcLength as ArcLength

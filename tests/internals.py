@@ -71,25 +71,22 @@ psmr.figures.svg.frame: width_of Plane
 psmr.figures.svg.writer: svg
 psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: draw_on to_matplotlib
-psmr.files.joined: join
+psmr.files.case_file: CaseFile write_case
+psmr.files.load_flow_rules: join
 psmr.files.powsybl: from_powsybl
 psmr.files.psse.conventions: circuit_number proper_filter
-psmr.files.psse.dyr_loads: LoadRecords
+psmr.files.psse.dyr_loads: LoadRecords StaticVarRecords
 psmr.files.psse.dyr_relays: RelayRecords
-psmr.files.psse.dyr_static_var: StaticVarRecords
-psmr.files.psse.entries: entries unwrapped
-psmr.files.psse.load_layout: KINDS RECORDS
-psmr.files.psse.raw_layout: sections
+psmr.files.psse.entries: entries unwrapped ALIASES MODELS component_for names_of parameters LOAD_KINDS>KINDS
+    LOAD_RECORDS>RECORDS
 psmr.files.psse.rawx: SECTIONS
-psmr.files.psse.record: ALIASES MODELS component_for names_of parameters split PsseRecord
+psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections
-psmr.files.read: CaseFile
 psmr.files.text: text_module
 psmr.files.toml.document: read_document
 psmr.files.toml.fields: specification
 psmr.files.toml.lines: Lines
 psmr.files.toml.write_case: toml_pairs toml_text
-psmr.files.write: write_case
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
@@ -133,26 +130,22 @@ psmr.integrate.timeline.span: first_span span_after spans_by_changes
 psmr.network.case.checks: connected_parts monitored_branches
 psmr.network.case.rows: admittance
 psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow
+psmr.network.chain: chain
 psmr.network.dynamic.dynamic_system: with_dynamics
 psmr.network.dynamic.region: region_devices
-psmr.network.equilibrium.equilibrium: Plant Terminal solve_plants
 psmr.network.powerflow.adjustment: adjusted shunt_positions
-psmr.network.powerflow.load_power: LoadPower
-psmr.network.powerflow.power_balance: Balance jacobian>power_flow_jacobian
+psmr.network.powerflow.power_balance: LoadPower Balance jacobian>power_flow_jacobian
 psmr.network.powerflow.powerflow: PowerFlow power_flow
 psmr.network.powerflow.reactive_limits: limit_residual
-psmr.network.powerflow.stored_solution: keeps_limits
-psmr.network.sequence.networks: Place sequence_networks
-psmr.network.sequence.two_port: Sections
-psmr.network.start.conversion: LoadShares convert_loads load_shares
+psmr.network.powerflow.voltages: keeps_limits
+psmr.network.sequence.networks: Place sequence_networks Sections
+psmr.network.start.conversion: LoadShares convert_loads load_shares net_generators
+psmr.network.start.equilibrium: Plant Terminal solve_plants
 psmr.network.start.initialise: check_residual polish
-psmr.network.start.netting: net_generators
 psmr.network.start.wiring: plant_devices
-psmr.network.synthetic.chain: chain
-psmr.network.synthetic.dynamics: TypicalPlant
-psmr.network.synthetic.typical: typical_module
-psmr.network.topology.dead_parts: DeadParts
+psmr.network.topology.islands: DeadParts
 psmr.network.topology.network: find_branch find_bus voltage_places
+psmr.network.typical_plants: TypicalPlant typical_module
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
 psmr.papers.shi_rojas.smes: BASES NODES amplification>smes_amplification

@@ -166,7 +166,7 @@ def test_tests_import_public_names_and_what_is_listed():
     ("text", "found"),
     [
         ("import psmr.dae.system.system", ["psmr.dae.system.system"]),
-        ("def f():\n    from psmr.files.read import read_case", ["psmr.files.read"]),
+        ("def f():\n    from psmr.files.case_file import read_case", ["psmr.files.case_file"]),
         ("from psmr import read_case\nfrom psmr.errors import CaseError\nimport partitioning", []),
     ],
 )

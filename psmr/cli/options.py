@@ -11,7 +11,7 @@ from psmr.base.files import require_replaceable, require_suffix
 from psmr.base.numbers import real_in, whole_in
 
 if TYPE_CHECKING:
-    from psmr.files.read import CaseFile
+    from psmr.files.case_file import CaseFile
 
 
 def case_options(
@@ -252,7 +252,7 @@ def add_command(
 
 def case_file(arguments: argparse.Namespace) -> CaseFile:
     """Return the case file that a command names, with the options on how to read it."""
-    from psmr.files.read import CaseFile
+    from psmr.files.case_file import CaseFile
 
     # Converting a case solves no power flow of it.
     return CaseFile(

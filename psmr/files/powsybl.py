@@ -26,8 +26,7 @@ from typing import Any
 import pandas as pd
 
 from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.held_voltages import agreed, energised, of_one_plant
-from psmr.files.joined import Joint, join
+from psmr.files.load_flow_rules import Joint, agreed, energised, join, of_one_plant
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 

@@ -82,7 +82,7 @@ def case(name: str) -> Case:
     InputError
         For a name that none has, with the nearest.
     """
-    from psmr.files.read import read_case
+    from psmr.files.case_file import read_case
 
     return read_case(case_path(name))
 

@@ -1,9 +1,17 @@
-"""The text of a data file, and the lines that a message names."""
+"""The text of a data file, and the lines that a message names.
+
+The rows of a CSV file whose first line names its columns.
+
+What programs that write files leave of a number by rounding.
+"""
 
 from __future__ import annotations
 
 import codecs
+import csv
 import functools
+import io
+import math
 import re
 import stat
 import sys
@@ -12,7 +20,7 @@ import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, InputError, PsmrWarning
 from psmr.base.files import abridged, unreadable
 
 _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
@@ -165,3 +173,41 @@ def longest_number(text: str) -> str:
     """Return the place, ``":LINE"``, of the first number of more digits than Python reads, 4,300."""
     found = re.search(r"[0-9](?:_?[0-9]){4300}", text)
     return f":{text.count(chr(10), 0, found.start()) + 1}" if found else ""
+
+
+def csv_rows(file: Path, error: type[InputError]) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the names of columns, and the line and cells of each row that has something in it.
+
+    Raises
+    ------
+    InputError
+        Of the given type: for a file that cannot be read, is no CSV, or has other marks between its cells.
+    """
+    try:
+        require_file(file)
+        reader = csv.reader(io.StringIO(read_utf8(file), newline=""))
+        head = [cell.strip() for cell in next(reader, [])]
+        rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except CaseError as wrong:
+        raise error(str(wrong)) from wrong
+    except csv.Error as wrong:  # a cell of more than 131,072 characters: a quotation mark that is not closed
+        raise error(f"{file}:{reader.line_num}: is no CSV: {wrong}; is a quote not closed?") from wrong
+    apart = next((mark for mark in (";", "\t") if mark in head[0]), None) if len(head) == 1 else None
+    if apart is not None:
+        raise error(
+            f"{file}:1: cells are separated by {'semicolons' if apart == ';' else 'tabs'}; separate them by "
+            "commas, and write numbers with a decimal point"
+        )
+    return head, rows
+
+
+ROUNDING = 1e-6
+"""How far two numbers may be apart, relatively and absolutely, and be one: solvers and texts round there."""
+
+
+def in_order(low: float, high: float) -> tuple[float, float] | None:
+    """Return two limits, both the first where the second is below it by rounding; None for a wrong order."""
+    if low <= high:
+        return low, high
+    near = abs(low) < math.inf and low - high <= ROUNDING * max(1.0, abs(low))
+    return (low, low) if near else None

@@ -26,8 +26,8 @@ from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.network.signals.state_space import matching
+from psmr.network.topology.islands import plants
 from psmr.network.topology.network import find_bus
-from psmr.network.topology.plants import plants
 
 if TYPE_CHECKING:
     import pandas as pd

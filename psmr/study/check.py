@@ -14,9 +14,9 @@ from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
-from psmr.network.equilibrium.limits import ADJUST, CHOICES
-from psmr.network.powerflow.starting_voltages import STARTS
+from psmr.network.powerflow.voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
+from psmr.network.start.limits import ADJUST, CHOICES
 from psmr.network.start.report import ERROR, Finding, Modes, Report, ordered
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.verdict import mode_text

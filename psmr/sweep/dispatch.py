@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from psmr.base.errors import PsmrError, SimulationError, StudyError
 from psmr.network.case.case import Case
-from psmr.network.case.frames import devices_of
+from psmr.network.case.edit import devices_of
 from psmr.sweep.point_runner import Batch, PointRunner
 from psmr.sweep.store import Store
 

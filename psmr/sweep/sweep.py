@@ -11,7 +11,7 @@ from typing import Any
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, StudyError, nearest, placed, shown
 from psmr.base.keywords import explains_keywords
-from psmr.files.read import CaseFile
+from psmr.files.case_file import CaseFile
 from psmr.study.file.study import Study
 from psmr.sweep.axes import Axis, CaseAxis
 from psmr.sweep.axes.axis import EVENT

@@ -10,8 +10,8 @@ from typing import Any
 from psmr.dae.system.system import System
 from psmr.figures.chart import FAINT, FAST, INK, SLOW, Point
 from psmr.figures.run.oneline import layout, outward, spacing
+from psmr.network.topology.islands import plants
 from psmr.network.topology.network import at_buses, branches, is_load
-from psmr.network.topology.plants import plants
 
 LABELLED = 80
 """Buses up to which names are written."""

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import InputError, SchemeError, StudyError, shown
 from psmr.dae.system.system import System
-from psmr.files.read import CaseFile
+from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import parsed_toml
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.lines import Lines
 from psmr.files.toml.write_case import toml_pairs
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.network.topology.islands import find_plant, plants
 from psmr.network.topology.network import at_buses, branches, buses, find_branch, find_bus, is_load
-from psmr.network.topology.plants import find_plant, plants
 from psmr.pencil.operator.step_operator import step_operator
 from psmr.study.file.read_study import is_study, study_of
 from psmr.study.file.study import FORMAT, VERSION, Study, load_system

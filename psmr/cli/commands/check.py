@@ -23,7 +23,7 @@ from psmr.cli.options import (
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
-    from psmr.files.read import CaseFile
+    from psmr.files.case_file import CaseFile
     from psmr.network.case.case import Case
     from psmr.study.file.study import Study
 

@@ -36,7 +36,7 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Write a case in another format."""
-    from psmr.files.write import write_case
+    from psmr.files.case_file import write_case
 
     source, target = arguments.case, arguments.target
     beside = [os.path.splitext(target)[0] + ".dyr"] if target.lower().endswith(".raw") else []
@@ -50,7 +50,7 @@ def command(arguments: argparse.Namespace) -> None:
         raise InputError(f"--{next(iter(drawn))} says what --add-dynamics draws; give that, too")
     case = case_file(arguments).read()
     if arguments.add_dynamics:
-        from psmr.network.synthetic.dynamics import add_dynamics
+        from psmr.network.typical_plants import add_dynamics
 
         case = add_dynamics(case, **drawn)
     files = [str(path) for path in write_case(case, target)]

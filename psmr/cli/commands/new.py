@@ -79,7 +79,7 @@ def _component(name: str) -> tuple[dict[Path, str], Path]:
 
 def _study(arguments: argparse.Namespace) -> tuple[dict[Path, str], Path]:
     """Return the files of a new study: itself, and a case where none was given."""
-    from psmr.files.read import read_case
+    from psmr.files.case_file import read_case
     from psmr.files.shipped import case_path
     from psmr.files.toml.write_case import toml_pairs
 

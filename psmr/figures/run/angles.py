@@ -9,7 +9,7 @@ import numpy as np
 from psmr.figures.chart import FAINT, RED, TOP, Drawing, Words, across
 from psmr.figures.run.lines import line_marks
 from psmr.figures.run.plots import PAGE_PANEL, page_drawing
-from psmr.network.topology.plants import centre_of_inertia, sources_of
+from psmr.network.topology.islands import centre_of_inertia, sources_of
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.detector import connections_in
 from psmr.study.record.recorded import Recorded

@@ -37,8 +37,8 @@ from psmr.figures.chart import (
     unbroken,
 )
 from psmr.figures.with_matplotlib import to_matplotlib
+from psmr.network.topology.islands import plants as plants_of
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, is_load
-from psmr.network.topology.plants import plants as plants_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -27,13 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
-from psmr.files.held_voltages import agreed, energised
+from psmr.files.load_flow_rules import agreed, energised
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
-from psmr.files.psse.dyr import Unit
-from psmr.files.psse.dyr_loads import LoadUnit
-from psmr.files.psse.with_dynamics import Key, with_dynamics
-from psmr.files.rounding import in_order
-from psmr.files.text import WINDOWS, read_text
+from psmr.files.psse.dyr import Key, with_dynamics
+from psmr.files.psse.entries import LoadUnit, Unit
+from psmr.files.text import WINDOWS, in_order, read_text
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.tables import (

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from psmr.base.errors import PsmrWarning
-from psmr.files.held_voltages import holders
+from psmr.files.load_flow_rules import holders
 from psmr.network.case.case import Case
 from psmr.network.case.tables import GeneratorRow, TransformerRow
 from psmr.network.powerflow.powerflow import power_flow

@@ -3,14 +3,16 @@
 A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash. It belongs to the generator of
 this bus and identifier; records of generators out of service are passed over. Source: Siemens PTI, PSS/E
 Program Operation Manual, dynamics data input.
+
+The rows of a network with what the records of a DYR file say of them.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
@@ -18,27 +20,25 @@ from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
+from psmr.files.load_flow_rules import Rows
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant
-from psmr.files.psse.entries import Entry, entries, unwrapped
-from psmr.files.psse.record import ALIASES, LIBRARY, PsseRecord, Records, name_part, parameters
+from psmr.files.psse.dyr_loads import LoadRecords, StaticVarRecords
+from psmr.files.psse.dyr_relays import RelayRecords
+from psmr.files.psse.entries import (
+    ALIASES,
+    LIBRARY,
+    Entry,
+    LoadUnit,
+    Records,
+    Unit,
+    entries,
+    parameters,
+    unwrapped,
+)
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
+from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
-
-    `row` is None for a generator out of service, `zx` NaN where the network's file gives no impedance.
-    """
-
-    row: GeneratorRow | None
-    mbase: float
-    zr: float
-    zx: float
-    stepped: bool
-    where: str
-
 
 _LEAVE = "leave it out with a warning (--skip-unknown-models)"
 
@@ -333,3 +333,50 @@ def _values(
             skip(what, f"take it out, or {_LEAVE}")
             return None
     return values
+
+
+Key = tuple[int, str]
+
+
+def with_dynamics(
+    rows: Rows,
+    path: str | Path,
+    units: Mapping[Key, Unit],
+    loads: Sequence[LoadUnit],
+    switched: Mapping[Key, str],
+    frequency_hz: float,
+    mistakes: Mistakes,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
+    own: UserComponents = NONE,
+) -> Rows:
+    """Return the rows of a case with the devices, load characteristics and relays of a DYR file.
+
+    Parameters
+    ----------
+    rows
+        Rows by the names of the case's tables, every bus still by itself.
+    path
+        The DYR file.
+    units, loads, switched
+        Generators and names of switched shunts by bus and identifier, and what load records need of loads.
+    frequency_hz
+        Nominal frequency.
+    mistakes, skip_unknown_models, net_unmodelled
+        See `psmr.files.psse.dyr.read_dyr`.
+    own
+        Components of the user's own.
+    """
+    of_loads = LoadRecords(loads, mistakes, frequency_hz)
+    branches, buses = [*rows["lines"], *rows["transformers"]], [row.number for row in rows["buses"]]
+    relays = RelayRecords(loads, units, branches, buses, frequency_hz)
+    systems = StaticVarRecords(switched)
+    others = dict.fromkeys(of_loads.models(), of_loads.take) | relays.takers() | systems.takers()
+    kinds = own.kinds.values()
+    generators = list(read_dyr(path, units, mistakes, skip_unknown_models, net_unmodelled, others, kinds))
+    return rows | {
+        "generators": generators,
+        "loads": of_loads.applied(rows["loads"]),
+        "relays": relays.settled(mistakes) + of_loads.relays,
+        "shunts": systems.applied(rows["shunts"]),
+    }

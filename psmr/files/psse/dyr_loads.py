@@ -3,45 +3,46 @@
 The first number of a record is that of the bus, owner, zone or area, and 0 for all; the identifier is that of
 the load, ``*`` for any. Where several records are for one load, that of the bus goes before that of the
 owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program Operation Manual and Model Library,
-load models; `psmr.files.psse.load_layout` for the values.
+load models; `psmr.files.psse.entries` for the values.
+
+Records of static var systems on switched shunts in a PSS/E DYR file: SVSMO1T2 and SVSMO1T3.
+
+======== ============================== ===============================================================
+record   head                           values
+======== ============================== ===============================================================
+SVSMO1T2 bus, model                     regulated bus, flag of the mechanically switched shunts, flag
+                                        of the slope, bus and identifier of eight mechanically switched
+                                        shunts, then those of `VALUES`
+SVSMO1T3 bus, model, identifier         the same
+======== ============================== ===============================================================
+
+Susceptances are per unit on the system base, thresholds of susceptance in Mvar. Source: for the order of the
+values the public test data of InterPSS with a record that PSS/E 36 ran, for what they are the help of
+PowerWorld.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.devices.catalogue import defaults
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection import NO_VOLTAGE
-from psmr.files.psse.load_layout import COMPONENTS, KINDS, RECORDS, SCOPES
+from psmr.devices.static_var.svsmo1 import SVSMO1
+from psmr.files.psse.entries import LOAD_COMPONENTS, LOAD_KINDS, LOAD_RECORDS, SCOPES, Entry, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
-from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow
+from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow, ShuntRow
 
 if TYPE_CHECKING:
     from psmr.files.psse.entries import Entry
 
+
 THREE_PHASE = 3
 """Code of a three-phase motor in a composite load."""
-
-
-@dataclass(frozen=True)
-class LoadUnit:
-    """What load records need of a load of the RAW file: to whom it belongs, and the names of its rows."""
-
-    bus: int
-    ident: str
-    area: int
-    zone: int
-    owner: int
-    rows: tuple[str, ...]
-
-    def belongs(self, scope: str, number: int) -> bool:
-        """Return whether a record with this ending and number is for it."""
-        mine = {"BL": self.bus, "OW": self.owner, "ZN": self.zone, "AR": self.area}
-        return scope == "AL" or mine[scope] == number
 
 
 class LoadRecords:
@@ -61,7 +62,7 @@ class LoadRecords:
     @staticmethod
     def models() -> tuple[str, ...]:
         """Return the names of all load models with a record here."""
-        return tuple(KINDS)
+        return tuple(LOAD_KINDS)
 
     def take(self, entry: Entry) -> None:
         """Keep a record for the loads that it is for.
@@ -77,7 +78,7 @@ class LoadRecords:
             Where it is for no load of the RAW file; it is left out.
         """
         head = entry.head()
-        scope = KINDS[entry.model][1]
+        scope = LOAD_KINDS[entry.model][1]
         number, ident = head.whole("bus"), name_part(head.text("id", "1"))
         of = [unit for unit in self.units if unit.belongs(scope, number)]
         mine = [unit for unit in of if "*" in head.text("id", "1") or unit.ident == ident]
@@ -98,7 +99,7 @@ class LoadRecords:
         """Return the loads with what the records make of them."""
         becomes: dict[str, Callable[[LoadRow], LoadRow]] = {}
         for unit, (_, entry) in self._found.items():
-            kind = KINDS[entry.model][0]
+            kind = LOAD_KINDS[entry.model][0]
             makers = {"IEEL*": _characteristic, "CMLD*U2": _composite}
             made = self.mistakes.attempt(makers.get(kind, self._motor), entry)
             if made is not None:
@@ -111,8 +112,8 @@ class LoadRecords:
 
     def _motor(self, entry: Entry) -> Callable[[LoadRow], LoadRow]:
         """Return what makes a load the motor in a record; its relay is kept."""
-        kind = KINDS[entry.model][0]
-        values = numbers(entry, RECORDS[kind].split())
+        kind = LOAD_KINDS[entry.model][0]
+        values = numbers(entry, LOAD_RECORDS[kind].split())
         low, wait, breaker = (values.pop(name) for name in ("VI", "TI", "TB"))
         base, times = values.pop("MBASE"), values.pop("PMULT")
         saturation = [values.pop(name) for name in ("E1", "SE1", "E2", "SE2")]
@@ -134,7 +135,7 @@ class LoadRecords:
         def made(row: LoadRow) -> LoadRow:
             _constant_power(entry, row)
             own = values | {"s_n": base or times * row.p_mw, "cages": 2.0 if double else 1.0}
-            device = DeviceRow(row.name, "motor", COMPONENTS[kind][0], own, where=entry.where)
+            device = DeviceRow(row.name, "motor", LOAD_COMPONENTS[kind][0], own, where=entry.where)
             if low > 0:
                 cycles = {"pickup": wait / self.frequency_hz, "breaker": breaker / self.frequency_hz}
                 trip = DeviceRow(
@@ -161,8 +162,8 @@ def _constant_power(entry: Entry, row: LoadRow) -> None:
 
 def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load one of the characteristic in a record."""
-    values = numbers(entry, RECORDS["IEEL*"].split())
-    steady, following = COMPONENTS["IEEL*"]
+    values = numbers(entry, LOAD_RECORDS["IEEL*"].split())
+    steady, following = LOAD_COMPONENTS["IEEL*"]
     component = following if values["a_7"] or values["a_8"] else steady
     if component == steady:
         values = {k: v for k, v in values.items() if k not in ("a_7", "a_8")}
@@ -182,7 +183,7 @@ def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
 
 def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load the composite load in a record."""
-    values = numbers(entry, RECORDS["CMLD*U2"].split())
+    values = numbers(entry, LOAD_RECORDS["CMLD*U2"].split())
     for k in LETTERS:
         if (kind := values.pop(f"mtyp_{k}")) != THREE_PHASE and values[f"fm_{k}"] > 0:
             raise CaseError(
@@ -198,7 +199,7 @@ def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
 
     def made(row: LoadRow) -> LoadRow:
         _constant_power(entry, row)
-        device = DeviceRow(row.name, "composite", COMPONENTS["CMLD*U2"][0], values, where=entry.where)
+        device = DeviceRow(row.name, "composite", LOAD_COMPONENTS["CMLD*U2"][0], values, where=entry.where)
         return replace(row, p_zip=(), q_zip=(), v_0=None, composite=device)
 
     return made
@@ -239,3 +240,136 @@ def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
         for name, (line, word) in zip(names, words, strict=True)
         if not name.startswith("-")
     }
+
+
+SHUNTS = tuple(f"{name}{k}" for k in range(1, 9) for name in ("MSSBUS", "MSSID"))
+"""Bus and identifier of each mechanically switched shunt that the system could switch."""
+
+VALUES = (
+    "uvsb_max",
+    "uv1",
+    "uv2",
+    "uvt",
+    "ov1",
+    "ov2",
+    "uv_tm1",
+    "uv_tm2",
+    "ov_tm1",
+    "ov_tm2",
+    "x_c1",
+    "x_c2",
+    "x_c3",
+    "v_up",
+    "v_low",
+    "t_c1",
+    "t_b1",
+    "t_c2",
+    "t_b2",
+    "k_pv",
+    "k_iv",
+    "ve_max",
+    "ve_min",
+    "t_2",
+    "b_shrt",
+    "b_max",
+    "b_min",
+    "t_shrt",
+    "k_ps",
+    "k_is",
+    "vr_max",
+    "vr_min",
+    "vdbd1",
+    "vdbd2",
+    "t_dbd",
+    "pll_delay",
+    "eps",
+    "-Blcs",
+    "b_scs",
+    "-Blis",
+    "b_sis",
+    "-Tmssbrk",
+    "-Tdelay1",
+    "-Tdelay2",
+    "-Tout",
+    "v_ref_min",
+    "v_ref_max",
+)
+"""Parameters of SVSMO1 in the order of the values; those of mechanically switched shunts begin with -."""
+
+LAYOUT = ("IBUS", "FLAG1", "slope_flag", *SHUNTS, *VALUES)
+
+STATIC_VAR_RECORDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
+    ("SVSMO1T2", "SVSMO1T3"), (SVSMO1.__name__,)
+)
+"""Model to the components that it becomes."""
+
+Key = tuple[int, str]
+
+
+class StaticVarRecords:
+    """The records of static var systems in a DYR file, and what they make of the shunts.
+
+    Parameters
+    ----------
+    shunts
+        Name of each switched shunt of the RAW file by its bus and identifier.
+    """
+
+    def __init__(self, shunts: Mapping[Key, str]) -> None:
+        self.shunts = shunts
+        self.found: dict[str, DeviceRow] = {}
+
+    def takers(self) -> dict[str, Callable[[Entry], None]]:
+        """Return what takes the records of each model."""
+        return dict.fromkeys(STATIC_VAR_RECORDS, self._svsmo1)
+
+    def applied(self, rows: Sequence[ShuntRow]) -> list[ShuntRow]:
+        """Return the shunts with their static var systems."""
+        return [
+            replace(row, static_var_system=self.found[row.name]) if row.name in self.found else row
+            for row in rows
+        ]
+
+    def _svsmo1(self, entry: Entry) -> None:
+        identified = entry.model == "SVSMO1T3"
+        layout = ("I", *(("ID",) if identified else ()), *LAYOUT)
+        words = [entry.words[0], *entry.words[2:]]
+        if len(words) != len(layout):
+            raise CaseError(
+                f"{entry.where}: {entry.model}: has {len(words) - 1} values; must have {len(layout) - 1}:"
+                f" {' '.join(layout[1:])}; does the record end with a slash?"
+            )
+        texts = [word for _, word in words]
+        record = PsseRecord(entry.path, words[0][0], entry.model, layout, texts)
+        name = self._shunt(record, identified)
+        if name is None:
+            return
+        if record.one_of("FLAG1", (0, 1)) == 1:
+            what = "the shunts that it switches stand still during a simulation"
+            warnings.warn(f"{entry.where}: {entry.model}: FLAG1 = 1: {what}", PsmrWarning, stacklevel=4)
+        values = {value: record.real(value) for value in VALUES if value[0] != "-"}
+        regulated = record.whole("IBUS", 0)
+        values["bus"] = 0.0 if regulated == record.bus("I") else float(regulated)
+        values["slope_flag"] = float(record.one_of("slope_flag", (0, 1)))
+        self.found[name] = DeviceRow(name, SVSMO1.role, SVSMO1.__name__, values, where=entry.where)
+
+    def _shunt(self, record: PsseRecord, identified: bool) -> str | None:
+        """Return the shunt that a record belongs to, by name; None, with a warning, without one."""
+        bus = record.bus("I")
+        there = {ident: name for (at, ident), name in self.shunts.items() if at == bus}
+        ident = name_part(record.text("ID")) if identified else next(iter(there), "1")
+        if ident in there:
+            return there[ident]
+        known = ", ".join(map(repr, there)) or "none"
+        what = f"there is no switched shunt {ident!r} at bus {bus} in the RAW file (at this bus: {known})"
+        warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=5)
+        return None
+
+
+def static_var_record(row: ShuntRow, device: DeviceRow) -> str:
+    """Return the record of a shunt's static var system, without mechanically switched shunts."""
+    values = defaults(device.component) | dict(device.parameters)
+    shunts = " ".join(f"0 '{k}'" for k in range(1, 9))
+    numbers = " ".join(repr(values.get(name, 0.0)) for name in VALUES)
+    regulated = int(values["bus"]) or row.bus
+    return f"{row.bus} 'SVSMO1T2' {regulated} 0 {int(values['slope_flag'])} {shunts} {numbers} /\n"

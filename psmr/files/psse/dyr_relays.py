@@ -56,14 +56,13 @@ from psmr.devices.protection import STAGES
 from psmr.devices.protection.distance import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.files.psse.conventions import circuit_number
-from psmr.files.psse.dyr_loads import LoadUnit, leave_out, no_load, numbers
-from psmr.files.psse.load_layout import SCOPES
+from psmr.files.psse.dyr_loads import leave_out, no_load, numbers
+from psmr.files.psse.entries import SCOPES, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
 
 if TYPE_CHECKING:
-    from psmr.files.psse.dyr import Unit
-    from psmr.files.psse.entries import Entry
+    from psmr.files.psse.entries import Entry, Unit
 
 
 TRANSFERS = tuple(f"{name}{k}" for k in (1, 2, 3) for name in ("IBUS", "JBUS", "CKT"))

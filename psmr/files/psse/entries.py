@@ -1,14 +1,149 @@
-"""The records of a PSS/E DYR file: words up to a slash, over lines; user-written ones are unwrapped."""
+"""The records of a PSS/E DYR file: words up to a slash, over lines; which model each is, and for whom.
+
+The records of a PSS/E DYR file: words up to a slash, over lines; user-written ones are unwrapped.
+
+Components declare their records (`psmr.dae.declare.component.Component.records`): the model's name, then the
+names of the parameters in the order of the values. ``name=value`` is a value that must be as given, for the
+component has no such option; ``-name`` one that changes nothing in psmr. Source: Siemens PTI, PSS/E Model
+Library, the data sheets of the models.
+
+The load records of a PSS/E DYR file: which values they have, and how their names say whom they are for.
+
+A load model's name says whom it is for: ``BL`` one load of a bus, ``OW``, ``ZN`` and ``AR`` the loads of an
+owner, a zone, an area, ``AL`` all loads. Source: Siemens PTI, PSS/E Model Library, load models; for the
+order of CMLDBLU2 the tools that write its records, TDcoSim (Argonne National Laboratory,
+composite_load_model_rating.json) and the export of the WECC's load model workbook, which agree, and records
+of InterPSS' test cases.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, PsmrWarning, nearest
-from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
-from psmr.files.psse.record import LIBRARY, MODELS, PsseRecord, component_for, fields_of
+from psmr.dae.declare.component import Component
+from psmr.devices.catalogue import ROLES, components, records_of, role_parameters
+from psmr.files.psse.record import PsseRecord, fields_of
+from psmr.network.case.tables import GeneratorRow
+
+SCOPES = ("BL", "OW", "ZN", "AR", "AL")
+"""Parts of the names, in the order in which they go before each other."""
+
+_PARTS = "a_1 a_2 a_3 a_4 a_5 a_6 a_7 a_8 n_1 n_2 n_3 n_4 n_5 n_6"
+
+_CAGES = "circuit r_s x_s x_m r_1 x_1 r_2 x_2 E1 SE1 E2 SE2 MBASE PMULT h VI TI TB"
+
+_MOTOR = "mtyp lf ra ls lp lpp tpo tppo h etrq vtr1 ttr1 ftr1 vrc1 trc1 vtr2 ttr2 ftr2 vrc2 trc2"
+
+_COMPOSITE = (
+    "mva b_ss r_fdr x_fdr f_b x_xf tfixhs tfixls ltc t_min t_max step v_min v_max t_d t_c r_cmp x_cmp"
+    " fm_a fm_b fm_c fm_d f_el pf_el v_d1 v_d2 pf_s p1e p1c p2e p2c p_frq q1e q1c q2e q2c q_frq "
+    + " ".join(f"{name}_{k}" for k in "abc" for name in _MOTOR.split())
+    + " t_stall t_rst t_v t_f lf_d pf_d v_stall r_stall x_stall lf_adj kp1 np1 kq1 nq1 kp2 np2 kq2 nq2 v_brk"
+    " f_rst v_rst kpf kqf vc1off vc2off vc1on vc2on t_th th1t th2t f_uvr uvtr1 ttr1_d uvtr2 ttr2_d frcel"
+)
+
+LOAD_RECORDS: Mapping[str, str] = {
+    "IEEL*": _PARTS,
+    "CIM5*": f"{_CAGES} d -Tnom",
+    "CIM6*": f"{_CAGES} a b d e c_0 -Tnom",
+    "CIMW*": f"{_CAGES} a b d e",
+    "CMLD*U2": _COMPOSITE,
+}
+"""Model with a star for whom it is for, to the names of its values after number, name and identifier."""
+
+LOAD_COMPONENTS: Mapping[str, tuple[str, ...]] = {
+    "IEEL*": ("LoadCharacteristic", "FrequencyCharacteristic"),
+    "CIM5*": ("CIM5",),
+    "CIM6*": ("CIM6",),
+    "CIMW*": ("CIMW",),
+    "CMLD*U2": ("CMLD",),
+}
+"""Model with a star to the component that it becomes; IEEL to the second one where it reads the frequency."""
+
+LOAD_KINDS: Mapping[str, tuple[str, str]] = {
+    model.replace("*", scope): (model, scope) for model in LOAD_RECORDS for scope in SCOPES
+}
+"""Name of a model to its name with a star, and whom it is for."""
+
+USER_WRITTEN = "USRLOD"
+"""Name under which PSS/E has a load model as a user-written one: its own comes after the identifier."""
+
+
+class Records:
+    """The records of some components: which component a model is, and which parameters its values are."""
+
+    def __init__(self, kinds: Iterable[type[Component]], own: Iterable[type[Component]] = ()) -> None:
+        self.kinds: dict[str, type[Component]] = {}
+        self.layouts: dict[str, list[list[str]]] = {}
+        self.own: frozenset[str] = frozenset()
+        for kind in kinds:
+            self._add(kind, records_of(kind))
+        self.own = frozenset(model for kind in own for model in self._add(kind, _own_records(kind)))
+
+    def _add(self, kind: type[Component], records: tuple[str, ...]) -> set[str]:
+        split = [record.split() for record in records]
+        for model, *_ in split:
+            self.kinds[model], self.layouts[model] = kind, []
+        for model, *names in split:
+            self.layouts[model].append(names)
+        return {model for model, *_ in split}
+
+    def with_own(self, own: Iterable[type[Component]]) -> Records:
+        """Return these and those of the user's own components, which come first."""
+        plants = [kind for kind in own if kind.role in ROLES]
+        return Records(components(), plants) if plants else self
+
+    def names_of(self, model: str, count: int) -> list[str]:
+        """Return the names of the `count` values of a model's record, the first layout where none fits."""
+        layouts = self.layouts[model]
+        return next((names for names in layouts if len(names) == count), layouts[0])
+
+    def component_for(self, model: str) -> tuple[str, type[Component]] | None:
+        """Return (role, component) of a model, or None where there is none."""
+        kind = self.kinds.get(model)
+        return None if kind is None else (kind.role, kind)
+
+
+def _own_records(kind: type[Component]) -> tuple[str, ...]:
+    """Return the records of a component of the user's own: its name, its parameters, unless it says else."""
+    names = [name for name in role_parameters(kind) if name != "s_n"]
+    return records_of(kind) or (" ".join([kind.__name__.upper(), *names]),)
+
+
+LIBRARY = Records(components())
+names_of, component_for = LIBRARY.names_of, LIBRARY.component_for
+
+MODELS: Mapping[str, str] = {model: " ".join(layouts[0]) for model, layouts in LIBRARY.layouts.items()}
+"""Model to the names of its values, in their order, after bus, name and machine identifier."""
+
+ALIASES = {"IEEEG1CC": "IEEEG1"}
+"""Names that psmr gives to what a record with other values is; files have the name after it."""
+
+
+def parameters(
+    component: type[Component], values: Mapping[str, float], mbase: float, zr: float, zx: float
+) -> dict[str, float]:
+    """Return the component's parameters: those of the record, and the machine's base and impedance.
+
+    The impedance that the network file gives a generator is, per unit on its base, the stator resistance and,
+    for the classical machine, the transient reactance.
+    """
+    found = dict(values)
+    if "ta_tb" in found:
+        found["t_a"] = found.pop("ta_tb") * found["t_b"]
+    if "x_comp" in found:
+        found |= {"r_c": 0.0, "x_c": -found.pop("x_comp")}
+    for name in [name for name in found if name.endswith("_deg")]:
+        found[name.removesuffix("_deg")] = math.radians(found.pop(name))
+    declared = role_parameters(component)
+    found |= component.from_record(found)
+    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx, "r_e": zr, "x_e": zx}
+    return {name: value for name, value in outside.items() if name in declared} | found
+
 
 OF_PLANT = "USRMDL"
 """Name under which PSS/E has a model of a plant as a user-written one: its own comes after the identifier."""
@@ -77,6 +212,38 @@ _LOADS = ("USRLOD", "USRBUS")
 
 
 @dataclass(frozen=True)
+class Unit:
+    """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
+
+    `row` is None for a generator out of service, `zx` NaN where the network's file gives no impedance.
+    """
+
+    row: GeneratorRow | None
+    mbase: float
+    zr: float
+    zx: float
+    stepped: bool
+    where: str
+
+
+@dataclass(frozen=True)
+class LoadUnit:
+    """What load records need of a load of the RAW file: to whom it belongs, and the names of its rows."""
+
+    bus: int
+    ident: str
+    area: int
+    zone: int
+    owner: int
+    rows: tuple[str, ...]
+
+    def belongs(self, scope: str, number: int) -> bool:
+        """Return whether a record with this ending and number is for it."""
+        mine = {"BL": self.bus, "OW": self.owner, "ZN": self.zone, "AR": self.area}
+        return scope == "AL" or mine[scope] == number
+
+
+@dataclass(frozen=True)
 class Entry:
     """A record: where it begins, and its words with the line of each."""
 
@@ -125,7 +292,7 @@ class Entry:
                 f' TOML file (type = "{kind}"), or skip it with a warning (--skip-unknown-models)'
             )
         near = BESIDE.get(self.model)
-        hint = f": it {near}" if near else nearest(self.model, (*filter(component_for, MODELS), *KINDS))
+        hint = f": it {near}" if near else nearest(self.model, (*filter(component_for, MODELS), *LOAD_KINDS))
         raise CaseError(
             f"{self.where}: psmr has no model {self.name}{also}{hint}; take it out, or skip unknown models"
             " with a warning (--skip-unknown-models)"
@@ -157,7 +324,7 @@ def unwrapped(entry: Entry) -> Entry:
     given = entry.words[3][1].upper()
     name = UNDER_OTHER_NAMES.get(given, given)
     of_load = entry.model == USER_WRITTEN
-    if not (name in KINDS if of_load else component_for(name)):
+    if not (name in LOAD_KINDS if of_load else component_for(name)):
         return entry
     words = [word for _, word in entry.words[4:first]]
     names = [f"count {k}" for k in range(1, counts + 1)]
@@ -181,7 +348,7 @@ def _begins_another(words: list[tuple[int, str]], others: Container[str]) -> boo
     if len(words) <= _AFTER_NAMES or not words[-2][1].isdecimal():
         return False
     name = words[-1][1].upper()
-    return name in others or name in KINDS or name in COUNTS or component_for(name) is not None
+    return name in others or name in LOAD_KINDS or name in COUNTS or component_for(name) is not None
 
 
 def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterator[Entry]:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes
-from psmr.files.psse.raw_layout import CASE, fields
-from psmr.files.psse.record import PsseRecord
+from psmr.files.psse.record import CASE, PsseRecord, fields
 from psmr.files.text import read_text
 
 VERSION = 33

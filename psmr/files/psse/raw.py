@@ -12,6 +12,10 @@ field that is left out has the default written there. What the case does otherwi
   type 1 are left out, as PSS/E does;
 - an island that no generator in service feeds is left out, another one without a swing gets one, each with a
   warning.
+
+Loads of a PSS/E RAW file.
+
+Machines in service at buses of type 1, which PSS/E passes over and other programs count.
 """
 
 from __future__ import annotations
@@ -22,18 +26,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning
-from psmr.files.held_voltages import agreed, energised, of_one_plant, reachable
-from psmr.files.joined import Rows, join
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning, few
+from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_plant, reachable
 from psmr.files.psse.conventions import Places, last_of_each, suffix
 from psmr.files.psse.converters import Converters
-from psmr.files.psse.dyr import Unit
-from psmr.files.psse.load_bus_machines import listed, with_load_bus_machines
-from psmr.files.psse.loads import Loads
+from psmr.files.psse.dyr import Key, with_dynamics
+from psmr.files.psse.entries import LoadUnit, Unit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Lines, Transformers, corrections
-from psmr.files.psse.with_dynamics import Key, with_dynamics
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
@@ -42,10 +43,139 @@ from psmr.network.case.tables import (
     TORQUE,
     BusRow,
     GeneratorRow,
+    LoadRow,
     RelayRow,
     ShuntRow,
 )
-from psmr.network.powerflow.stored_solution import held_as_solved
+from psmr.network.powerflow.voltages import balances, held_as_solved
+
+Parts = tuple[float, float, float]
+
+_POWER = (0.0, 0.0, 1.0)
+
+
+class Loads:
+    """Collects the rows of loads, and to whom they belong.
+
+    Parameters
+    ----------
+    places
+        The buses, and the identifiers taken.
+
+    Attributes
+    ----------
+    rows, units
+        The loads; what load records of a DYR file need of each.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.rows: list[LoadRow] = []
+        self.units: list[LoadUnit] = []
+
+    def at_bus(self, record: PsseRecord) -> None:
+        """Add the load that the record of a bus has (version 23)."""
+        powers = [record.real(name, 0.0) for name in ("PL", "QL")]
+        if not any(powers):
+            return
+        number = record.whole("I")
+        self.rows.append(_row(record, f"load{number}", (powers[0], powers[1]), (_POWER, _POWER)))
+        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
+        self.units.append(LoadUnit(number, "1", area, zone, owner, (f"load{number}",)))
+
+    def add(self, record: PsseRecord) -> None:
+        """Add the rows of a load: one, or one for each kind where its parts have opposite signs."""
+        ident = name_part(record.text("ID", "1"))
+        status = record.one_of("STATUS", (0, 1), 1)
+        bus = self._places.at(record, status=status)
+        powers = {name: record.real(name, 0.0) for name in ("PL", "QL", "IP", "IQ", "YP", "YQ")}
+        if bus is None or not status:
+            return
+        for power, own in (("PL", "DGENP"), ("QL", "DGENQ")):
+            powers[power] -= record.real(own, 0.0) if record.one_of("DGENM", (0, 1), 0) else 0.0
+        # Constant impedance, current, power. YQ is a susceptance: positive for a capacitor.
+        p = (powers["YP"], powers["IP"], powers["PL"])
+        q = (-powers["YQ"], powers["IQ"], powers["QL"])
+        number = record.whole("I")
+        name = f"load{number}{suffix(ident)}"
+        first = len(self.rows)
+        if _one_sign(p) and _one_sign(q):
+            self.rows.append(_row(record, name, (sum(p), sum(q)), (_parts(p), _parts(q))))
+        else:
+            # Fractions of opposite sign are no fractions: a row for each kind.
+            for i, kind in enumerate("zip"):
+                if p[i] or q[i]:
+                    whole = (float(i == 0), float(i == 1), float(i == 2))
+                    self.rows.append(_row(record, f"{name}-{kind}", (p[i], q[i]), (whole, whole)))
+        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
+        rows = tuple(row.name for row in self.rows[first:])
+        self.units.append(LoadUnit(number, ident, area, zone, owner, rows))
+
+
+def _row(record: PsseRecord, name: str, power: tuple[float, float], parts: tuple[Parts, Parts]) -> LoadRow:
+    """Return a load whose powers belong to 1 pu, or to any voltage where they are constant."""
+    v_0 = None if parts[0][2] == parts[1][2] == 1 else 1.0
+    return LoadRow(record.whole("I"), *power, *parts, v_0=v_0, name=name, where=record.where)
+
+
+def _one_sign(parts: tuple[float, ...]) -> bool:
+    return all(part >= 0 for part in parts) or all(part <= 0 for part in parts)
+
+
+def _parts(powers: Parts) -> Parts:
+    """Return the fractions of a load's power; all of it constant power where there is none."""
+    total = sum(powers)
+    if total == 0:
+        return (0.0, 0.0, 1.0)
+    z, i, p = (part / total for part in powers)
+    return (z, i, p)
+
+
+SHOWN = 8
+"""Most names in a list."""
+
+
+def with_load_bus_machines(case: Case, machines: Sequence[GeneratorRow]) -> Case:
+    """Return the case, with machines at buses of type 1 where its stored solution is one with them alone.
+
+    MATPOWER and PowSyBl write generators of given power to such buses; PSS/E's solutions are without them.
+
+    Warns
+    -----
+    PsmrWarning
+        With the machines, what becomes of them, and what to do for the other.
+    """
+    if not machines:
+        return case
+    at = {name: bus.number for bus in case.buses for name in (*bus.aliases, str(bus.number))}
+    there = [replace(row, bus=at[str(row.bus)]) for row in machines if str(row.bus) in at]
+    counted = replace(case, generators=(*case.generators, *there))
+    counts = bool(there) and not balances(case) and balances(counted)
+    total = sum(row.p_mw for row in machines)
+    done = (
+        f"{total:g} MW counted: the voltages of the file are a solution with them alone. PSS/E needs IDE = 2"
+        " for them, with QT = QB = QG"
+        if counts
+        else f"{total:g} MW left out. Programs that write such machines as generators of given P and Q"
+        " (MATPOWER, PowSyBl) mean them to count: then give their buses IDE = 2, with QT = QB = QG"
+    )
+    warnings.warn(
+        f"{machines[0].where}: {listed(machines)} in service at buses of type 1 (IDE = 1), which PSS/E passes"
+        f" over; {done}",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    return counted if counts else case
+
+
+def listed(machines: Sequence[GeneratorRow]) -> str:
+    """Return how many machines there are, and the first by name, power and line."""
+    found = [
+        f"{row.name} {row.p_mw:g} MW, {row.q_mvar:g} Mvar, line {row.where.rpartition(':')[2].split()[0]}"
+        for row in machines
+    ]
+    return f"{len(found)} machine{'s' if len(found) > 1 else ''} ({few(found, SHOWN, '; ')})"
+
 
 _CONTROLS = {1: "pq", 2: "pv", 3: "slack"}
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from psmr.base.errors import CaseError, PsmrWarning, shown
 from psmr.files.psse.conventions import THRSHZ
-from psmr.files.psse.raw_layout import CASE, fields
-from psmr.files.psse.record import PsseRecord
+from psmr.files.psse.record import CASE, PsseRecord, fields
 from psmr.files.text import TOO_DEEP, TOO_LONG, deepest_bracket, longest_number, read_utf8
 
 VERSIONS = (35, 36)

@@ -2,18 +2,26 @@
 
 A field that is left out has the standard's default.
 
-The records of a PSS/E DYR file: which values a model's record has, and which parameters they are.
-
-Components declare their records (`psmr.dae.declare.component.Component.records`): the model's name, then the
-names of the parameters in the order of the values. ``name=value`` is a value that must be as given, for the
-component has no such option; ``-name`` one that changes nothing in psmr. Source: Siemens PTI, PSS/E Model
-Library, the data sheets of the models.
-
 The fields of PSS/E's free format, which is list-directed input of Fortran.
 
 Fields are separated by commas or blanks, texts are in single or double quotes, two commas in a row leave a
 field out, ``3*0.5`` is a field three times, ``3*`` leaves three out, and a slash ends the record. Source:
 ISO/IEC 1539-1:2018, Fortran, 13.10.3.
+
+Which sections a PSS/E RAW file has, in which order, and the fields of their records, by version.
+
+Version 23 has loads and shunts in the bus record and transformers among the branches; 24 to 27 have loads of
+their own; 29 and 30 have shunts
+in the bus record and switched shunts before the impedance correction; 31 to 33 have fixed shunts of their own
+and three ratings to a branch; from 34 on there are system-wide data, switching devices, twelve ratings and
+names on branches; 35 and 36 number the nodes of substations; 36 has voltage droop controls, ratings of
+switching devices in sets of their own, types of loads, and interfaces. Fields after those that psmr reads are
+left out here. Areas, zones, transfers, owners, groups of line sections, ratings, types of loads, interfaces
+and substations say nothing about the equations of the network and are passed over; so is the system-wide
+data, which sets the solver of the program that wrote it. Voltage droop controls move the voltages that
+generators hold in a power flow, and a solved file has stored those. Source: Siemens PTI, PSS/E Program
+Operation Manual; for 23 to 31 also MATPOWER's psse_parse, for 24 to 27 that alone, for 36 the titles of
+columns that PSS/E itself writes into a file.
 """
 
 from __future__ import annotations
@@ -21,12 +29,10 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from psmr.base.errors import CaseError, PsmrWarning, shown
-from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import ROLES, components, records_of, role_parameters
-from psmr.files.rounding import in_order
+from psmr.files.text import in_order
 
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[EeDd][+-]?[0-9]+)?")
 _THREE_DIGITS = re.compile(r"([+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+))([+-][0-9]{3})")
@@ -180,78 +186,6 @@ class PsseRecord:
         return value
 
 
-class Records:
-    """The records of some components: which component a model is, and which parameters its values are."""
-
-    def __init__(self, kinds: Iterable[type[Component]], own: Iterable[type[Component]] = ()) -> None:
-        self.kinds: dict[str, type[Component]] = {}
-        self.layouts: dict[str, list[list[str]]] = {}
-        self.own: frozenset[str] = frozenset()
-        for kind in kinds:
-            self._add(kind, records_of(kind))
-        self.own = frozenset(model for kind in own for model in self._add(kind, _own_records(kind)))
-
-    def _add(self, kind: type[Component], records: tuple[str, ...]) -> set[str]:
-        split = [record.split() for record in records]
-        for model, *_ in split:
-            self.kinds[model], self.layouts[model] = kind, []
-        for model, *names in split:
-            self.layouts[model].append(names)
-        return {model for model, *_ in split}
-
-    def with_own(self, own: Iterable[type[Component]]) -> Records:
-        """Return these and those of the user's own components, which come first."""
-        plants = [kind for kind in own if kind.role in ROLES]
-        return Records(components(), plants) if plants else self
-
-    def names_of(self, model: str, count: int) -> list[str]:
-        """Return the names of the `count` values of a model's record, the first layout where none fits."""
-        layouts = self.layouts[model]
-        return next((names for names in layouts if len(names) == count), layouts[0])
-
-    def component_for(self, model: str) -> tuple[str, type[Component]] | None:
-        """Return (role, component) of a model, or None where there is none."""
-        kind = self.kinds.get(model)
-        return None if kind is None else (kind.role, kind)
-
-
-def _own_records(kind: type[Component]) -> tuple[str, ...]:
-    """Return the records of a component of the user's own: its name, its parameters, unless it says else."""
-    names = [name for name in role_parameters(kind) if name != "s_n"]
-    return records_of(kind) or (" ".join([kind.__name__.upper(), *names]),)
-
-
-LIBRARY = Records(components())
-names_of, component_for = LIBRARY.names_of, LIBRARY.component_for
-
-MODELS: Mapping[str, str] = {model: " ".join(layouts[0]) for model, layouts in LIBRARY.layouts.items()}
-"""Model to the names of its values, in their order, after bus, name and machine identifier."""
-
-ALIASES = {"IEEEG1CC": "IEEEG1"}
-"""Names that psmr gives to what a record with other values is; files have the name after it."""
-
-
-def parameters(
-    component: type[Component], values: Mapping[str, float], mbase: float, zr: float, zx: float
-) -> dict[str, float]:
-    """Return the component's parameters: those of the record, and the machine's base and impedance.
-
-    The impedance that the network file gives a generator is, per unit on its base, the stator resistance and,
-    for the classical machine, the transient reactance.
-    """
-    found = dict(values)
-    if "ta_tb" in found:
-        found["t_a"] = found.pop("ta_tb") * found["t_b"]
-    if "x_comp" in found:
-        found |= {"r_c": 0.0, "x_c": -found.pop("x_comp")}
-    for name in [name for name in found if name.endswith("_deg")]:
-        found[name.removesuffix("_deg")] = math.radians(found.pop(name))
-    declared = role_parameters(component)
-    found |= component.from_record(found)
-    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx, "r_e": zr, "x_e": zx}
-    return {name: value for name, value in outside.items() if name in declared} | found
-
-
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<plain>[^,\s'"/*]+)(?![^,\s/])
@@ -315,3 +249,142 @@ def _count(times: str, place: str) -> int:
     if len(times) > len(str(_MOST)) or int(times) > _MOST:
         raise CaseError(f"{place}: {shown(times)}*: a field can be repeated at most {_MOST} times")
     return int(times)
+
+
+VERSIONS = (23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36)
+
+LAST_ADJUSTED = 27
+"""Last version with transformers among the branches and their adjustment in a section of its own."""
+
+_EARLY = ("impedance correction", "multi-terminal dc", "multi-section line", "zone")
+_REST = (
+    "transformer",
+    "area",
+    "two-terminal dc",
+    "vsc dc",
+    *_EARLY,
+    "inter-area transfer",
+    "owner",
+    "facts",
+    "switched shunt",
+)
+_FIRST = ("bus", "load", "fixed shunt")
+CASE = "IC SBASE REV XFRRAT NXFRAT BASFRQ"
+
+LINES = {"two-terminal dc": 3, "vsc dc": 3}
+"""Sections whose records have as many lines."""
+
+COUNTED = ("transformer", "multi-terminal dc")
+"""Sections whose records say in their first line how many lines they have."""
+
+
+def sections(version: int) -> tuple[str, ...]:
+    """Return the names of a version's sections in their order."""
+    if version <= LAST_ADJUSTED:
+        return (
+            "bus",
+            *(("load",) if version > 23 else ()),
+            "generator",
+            "branch",
+            "transformer adjustment",
+            "area",
+            "two-terminal dc",
+            "switched shunt",
+            *_EARLY,
+            "inter-area transfer",
+            "owner",
+            "facts",
+        )
+    if version <= 30:
+        return (
+            "bus",
+            "load",
+            "generator",
+            "branch",
+            "transformer",
+            "area",
+            "two-terminal dc",
+            "vsc dc",
+            "switched shunt",
+            *_EARLY,
+            "inter-area transfer",
+            "owner",
+            "facts",
+        )
+    machines = ("gne", "induction machine")
+    if version < 34:
+        return (*_FIRST, "generator", "branch", *_REST, *(() if version == 31 else machines))
+    if version < 36:
+        between: tuple[str, ...] = ("generator",)
+        after: tuple[str, ...] = ()
+    else:
+        between = ("voltage droop control", "generator", "switching device rating set")
+        after = ("load type", "interface", "interface element")
+    first = ("system-wide", *_FIRST, *between, "branch", "switching device")
+    return (*first, *_REST, *machines, *after, "substation")
+
+
+def fields(version: int) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the fields of each section; a transformer's lines are `transformer 1` to `3`."""
+    new, newest = version >= 34, version >= 35
+    rates = _numbered("RATE", 12) if new else "RATEA RATEB RATEC"
+    names = "NAME " if new else ""
+    owners = "O1 F1 O2 F2 O3 F3 O4 F4"
+    meter = "MET " if version > 30 else ""
+    turned = "RATIO ANGLE " if version <= LAST_ADJUSTED else ""
+    line = "I" if version < 31 else "NAME"
+    source = "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS SMAX IMAX PWF MAXQ MINQ REMOT"
+    source += " NREG RMPCT" if newest else " RMPCT"
+    converter = f"IP NB ANMX ANMN RC XC EBAS TR TAP TMX TMN STP IC {'ND ' if newest else ''}IF IT ID XCAP"
+    layout = {
+        "bus": "I NAME BASKV IDE AREA ZONE OWNER VM VA NVHI NVLO EVHI EVLO",
+        "load": "I ID STATUS AREA ZONE PL QL IP IQ YP YQ OWNER SCALE INTRPT DGENP DGENQ DGENM",
+        "fixed shunt": "I ID STATUS GL BL",
+        "generator": f"I ID PG QG QT QB VS IREG {'NREG ' if newest else ''}MBASE ZR ZX RT XT GTAP STAT RMPCT"
+        f" PT PB {'BASLOD ' if newest else ''}{owners} WMOD WPF",
+        "branch": f"I J CKT R X B {names}{rates} {turned}GI BI GJ BJ ST {meter}LEN",
+        "switching device": f"I J CKT X {rates if version < 36 else 'RSETNAM'} STAT NSTAT MET STYPE NAME",
+        "transformer": f"I J K CKT CW CZ CM MAG1 MAG2 NMETR NAME STAT {owners} VECGRP ZCOD",
+        "transformer 1": "R1-2 X1-2 SBASE1-2 R2-3 X2-3 SBASE2-3 R3-1 X3-1 SBASE3-1 VMSTAR ANSTAR",
+        "transformer 2": f"WINDV NOMV ANG {rates} COD CONT {'NODE ' if newest else ''}RMA RMI VMA VMI NTP TAB"
+        " CR CX CNXA",
+        "switched shunt": f"I MODSW ADJM STAT VSWHI VSWLO SWREM RMPCT RMIDNT BINIT {_blocks('N', 'B')}"
+        if not newest
+        else f"I ID MODSW ADJM STAT VSWHI VSWLO SWREM NREG RMPCT RMIDNT BINIT"
+        f" {'NAME ' if version == 36 else ''}{_blocks('S', 'N', 'B')}",
+        "two-terminal dc": f"{line} MDC RDC SETVL VSCHD VCMOD RCOMP DELTI METER",
+        "two-terminal dc 1": converter,
+        "two-terminal dc 2": converter,
+        "vsc dc": "NAME MDC RDC",
+        "vsc dc 1": source,
+        "vsc dc 2": source,
+        "multi-terminal dc": f"{line} NCONV NDCBS NDCLN MDC VCONV VCMOD VCONVN",
+        "multi-terminal dc 1": "IB N ANGMX ANGMN RC XC EBAS TR TAP TPMX TPMN TSTP SETVL DCPF MARG CNVCOD",
+        "multi-terminal dc 2": "IDC IB AREA ZONE DCNAME IDC2 RGRND OWNER",
+        "multi-terminal dc 3": f"IDC JDC DCCKT {meter}RDC LDC",
+        "impedance correction": _numbered("V", 40, 0),
+        "facts": f"{'N' if version < 31 else 'NAME'} I J MODE PDES QDES VSET SHMX TRMX VTMN VTMX VSMX IMX"
+        " LINX RMPCT OWNER SET1 SET2 VSREF REMOT",
+        "gne": "NAME MODEL NTERM",
+        "induction machine": f"I ID STAT SC DC AREA ZONE OWNER {'NAME ' if version == 36 else ''}TC BC MBASE"
+        " RATEKV PCODE PSET H A B D E RA XA XM R1 X1 R2 X2 X3 E1 SE1 E2 SE2 IA1 IA2 XAMULT",
+    }
+    if version == 23:
+        layout["bus"] = "I IDE PL QL GL BL AREA VM VA NAME BASKV ZONE"
+    elif version <= 30:
+        layout["bus"] = "I NAME BASKV IDE GL BL AREA ZONE VM VA OWNER"
+    if version <= LAST_ADJUSTED:
+        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM BINIT {_blocks('N', 'B')}"
+    elif version in (29, 30, 31):
+        percent = "" if version == 29 else "RMPCT "
+        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM {percent}RMIDNT BINIT {_blocks('N', 'B')}"
+    return {section: tuple(text.split()) for section, text in layout.items()}
+
+
+def _blocks(*names: str) -> str:
+    """Return the names of the fields of the eight blocks of a switched shunt."""
+    return " ".join(f"{name}{i}" for i in range(1, 9) for name in names)
+
+
+def _numbered(name: str, count: int, first: int = 1) -> str:
+    return " ".join(f"{name}{i}" for i in range(first, first + count))

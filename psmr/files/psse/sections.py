@@ -12,9 +12,18 @@ from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.conventions import THRSHZ
 from psmr.files.psse.direct_current import MODELLED
 from psmr.files.psse.epc import read_epc
-from psmr.files.psse.raw_layout import CASE, COUNTED, LAST_ADJUSTED, LINES, VERSIONS, fields, sections
 from psmr.files.psse.rawx import read_rawx
-from psmr.files.psse.record import PsseRecord, split
+from psmr.files.psse.record import (
+    CASE,
+    COUNTED,
+    LAST_ADJUSTED,
+    LINES,
+    VERSIONS,
+    PsseRecord,
+    fields,
+    sections,
+    split,
+)
 from psmr.files.text import WINDOWS, read_text
 
 _ALIASES = {

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import PsmrWarning
-from psmr.files.joined import Joint
+from psmr.files.load_flow_rules import Joint
 from psmr.files.psse.conventions import THRSHZ, Places, circuit_number, suffix, tell_of_absent
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import (

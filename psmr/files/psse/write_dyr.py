@@ -21,8 +21,7 @@ from psmr.devices.protection.distance import ZONES
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.files.psse.dyr_loads import THREE_PHASE
 from psmr.files.psse.dyr_relays import KINDS, MHO, MONITORS
-from psmr.files.psse.load_layout import COMPONENTS, RECORDS
-from psmr.files.psse.record import ALIASES, MODELS, component_for, parameters
+from psmr.files.psse.entries import ALIASES, LOAD_COMPONENTS, LOAD_RECORDS, MODELS, component_for, parameters
 from psmr.network.case.case import Case
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow
 
@@ -258,7 +257,7 @@ def _points(record: _Record) -> Iterator[float]:
 
 Place = tuple[int, str]
 
-CHARACTERISTICS = COMPONENTS["IEEL*"]
+CHARACTERISTICS = LOAD_COMPONENTS["IEEL*"]
 
 
 def load_records(
@@ -330,7 +329,7 @@ def _load(row: LoadRow, relay: RelayRow | None, hertz: float, lost: list[str]) -
 
 
 def _valued(model: str, own: Mapping[str, Any]) -> tuple[str, list[float]]:
-    return model, [float(own.get(name.lstrip("-"), 0.0)) for name in RECORDS[model].split()]
+    return model, [float(own.get(name.lstrip("-"), 0.0)) for name in LOAD_RECORDS[model].split()]
 
 
 def _drops_a_motor(case: Case, row: RelayRow) -> bool:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.held_voltages import holders
+from psmr.files.load_flow_rules import holders
 from psmr.files.psse.conventions import MACHINES
-from psmr.files.psse.dyr_static_var import static_var_record
-from psmr.files.psse.raw_layout import sections
+from psmr.files.psse.dyr_loads import static_var_record
+from psmr.files.psse.record import sections
 from psmr.files.psse.write_dyr import branch_relay_records, dyr_text, load_records
 from psmr.network.case.case import Case
 from psmr.network.case.tables import TORQUE, BranchRow, GeneratorRow, LoadRow, Row, TransformerRow

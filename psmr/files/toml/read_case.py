@@ -96,7 +96,7 @@ from psmr.files.toml.fields import Field, Spec, specification
 from psmr.files.toml.lines import Path as TablePath
 from psmr.files.user_components import NONE, UserComponents, load_user_components
 from psmr.network.case.case import Case
-from psmr.network.case.frames import CALLED
+from psmr.network.case.edit import CALLED
 from psmr.network.case.region import Region
 from psmr.network.case.tables import (
     BusRow,

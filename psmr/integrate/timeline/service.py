@@ -32,7 +32,7 @@ class OutOfService:
 
 
 class Service(Protocol):
-    """Says which devices are in service; see `psmr.network.topology.dead_parts.DeadParts`."""
+    """Says which devices are in service; see `psmr.network.topology.islands.DeadParts`."""
 
     def after(self, parameters: Sequence[Reals], gone: frozenset[str]) -> OutOfService:
         """Return what is out of service, by parameter matrices and devices that stay out."""

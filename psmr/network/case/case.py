@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import CaseError, shown
 from psmr.network.case.checks import check_case
-from psmr.network.case.edit import edited
-from psmr.network.case.frames import CaseTables
+from psmr.network.case.edit import CaseTables, edited
 from psmr.network.case.tables import BusRow, SequenceRow, Tables
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.case.region import ALL, NONE, Region
 from psmr.network.dynamic.region import (
+    ZeroCircuit,
     can_be_dynamic,
     charges,
     dependent_ends,
@@ -52,8 +53,9 @@ from psmr.network.dynamic.region import (
     region_devices,
     require_determined,
     require_paths,
+    zero_circuit,
+    zero_name,
 )
-from psmr.network.dynamic.zero_circuit import ZeroCircuit, zero_circuit, zero_name
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
 
 

@@ -21,8 +21,8 @@ from psmr.devices.dynamic_network.poles import CLOSED, GROUNDED, POLES, THROUGH,
 from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import FAULTS
+from psmr.network.dynamic.region import zero_name
 from psmr.network.dynamic.switching import zero_elements
-from psmr.network.dynamic.zero_circuit import zero_name
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

@@ -17,11 +17,17 @@ import numpy as np
 
 from psmr.base.errors import InputError, PowerFlowError, PsmrWarning
 from psmr.network.case.case import Case
-from psmr.network.powerflow.low_voltage import low_voltage_buses
 from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, solve
 from psmr.network.powerflow.reactive_limits import shared_powers, solve_with_limits
-from psmr.network.powerflow.starting_voltages import STARTS, STORED, starting_voltages, stored_voltages
-from psmr.network.powerflow.stored_solution import StoredSolution, keeps_limits
+from psmr.network.powerflow.voltages import (
+    STARTS,
+    STORED,
+    StoredSolution,
+    keeps_limits,
+    low_voltage_buses,
+    starting_voltages,
+    stored_voltages,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

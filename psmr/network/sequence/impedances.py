@@ -3,25 +3,108 @@
 A device gives admittances between its buses and the ground in per unit on the system base. Sources: Anderson,
 Analysis of Faulted Power Systems (1973), chapters 4 to 7; Grainger and Stevenson, Power System Analysis
 (1994), sections 11.4 to 11.9; the ratios are this program's where no data are given, and are said.
+
+The zero sequence of a device: impedances between buses or to ground, and admittances at buses.
+
+What is assumed of a system whose sequence data are not complete.
 """
 
 from __future__ import annotations
 
 import cmath
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 
+from psmr.base.arrays import Complexes
+from psmr.base.errors import PsmrWarning, few
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import Line, Shunt, Transformer
-from psmr.network.sequence.two_port import Complexes
-from psmr.network.sequence.zero_sequence import NOTHING, Path, ZeroSequence, grounded
+from psmr.network.topology.islands import plants
 from psmr.network.topology.network import branches
-from psmr.network.topology.plants import plants
+
+GROUND = ""
+"""The second end of a path to ground."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A series impedance through which zero-sequence current flows.
+
+    Attributes
+    ----------
+    first, second
+        Its ends, buses or `GROUND`.
+    z
+        Impedance in pu on the system base, seen from the second end.
+    tap
+        Turns ratio at the first end.
+    """
+
+    first: str
+    second: str
+    z: complex
+    tap: float = 1.0
+
+
+@dataclass(frozen=True)
+class ZeroSequence:
+    """What a device is in the zero sequence.
+
+    Attributes
+    ----------
+    paths
+        Its impedances.
+    admittances
+        (bus, admittance to ground in pu) pairs.
+    """
+
+    paths: tuple[Path, ...] = ()
+    admittances: tuple[tuple[str, complex], ...] = ()
+
+    def admittance(self, buses: Sequence[str]) -> Complexes:
+        """Return the (k, k) admittance matrix between the buses of the device."""
+        found = np.zeros((len(buses), len(buses)), dtype=complex)
+        for path in self.paths:
+            ends = [(path.first, 1 / path.tap), (path.second, -1.0)]
+            at = [(buses.index(bus), factor) for bus, factor in ends if bus != GROUND]
+            for row, own in at:
+                for column, other in at:
+                    found[row, column] += own * other / path.z
+        for bus, y in self.admittances:
+            found[buses.index(bus), buses.index(bus)] += y
+        return found
+
+
+NOTHING = ZeroSequence()
+
+
+def grounded(bus: str, y: complex, lossless: bool = False) -> ZeroSequence:
+    """Return an admittance to ground, as a path where it is an inductance that carries current.
+
+    Parameters
+    ----------
+    bus
+        The bus at which it is.
+    y
+        The admittance in pu.
+    lossless
+        Whether a conductance is beside the inductance; otherwise both are in series.
+    """
+    if not y:
+        return NOTHING
+    if y.imag >= 0 or (y.real < 0 and not lossless):
+        return ZeroSequence((), ((bus, y),))
+    if not lossless:
+        return ZeroSequence((Path(bus, GROUND, 1 / y),))
+    beside = ((bus, complex(y.real)),) if y.real else ()
+    return ZeroSequence((Path(bus, GROUND, 1j / -y.imag),), beside)
+
 
 NEGATIVE, ZERO = 2, 0
 
@@ -260,3 +343,26 @@ def _negative_reactance(p: SimpleNamespace) -> tuple[str, float] | None:
     if hasattr(p, "x_r"):
         return "motors: x2 = xs + xm xr / (xm + xr)", p.x_s + p.x_m * p.x_r / (p.x_m + p.x_r)
     return None
+
+
+FEW = 8
+"""Devices that a message names one by one."""
+
+
+def warn_of_assumptions(system: System) -> None:
+    """Warn of each usual ratio that is taken in place of sequence data, with the devices."""
+    impedances = Impedances(system)
+    for sequence in (NEGATIVE, ZERO):
+        for _ in impedances.elements(sequence, ()):
+            pass
+    if impedances.assumed:
+        warnings.warn(assumed_words(impedances.assumed), PsmrWarning, stacklevel=2)
+
+
+def assumed_words(assumed: Mapping[str, list[str]]) -> str:
+    """Return the sentence on ratios that are taken in place of data, with the devices of each."""
+    parts = [f"{words} ({few(names, FEW)})" for words, names in assumed.items()]
+    return (
+        "unbalanced faults need sequence data that the case does not have; assumed are "
+        f"{'; '.join(parts)}; give them as [[sequence]] or in a SEQ file"
+    )

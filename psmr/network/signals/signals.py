@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
-from psmr.network.sequence.solution import PHASES, SEQUENCES
+from psmr.network.sequence.unbalance import PHASES, SEQUENCES
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
+from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import aliases, buses, nominal_frequency
-from psmr.network.topology.plants import sources_of
 
 Term = tuple[float, str]
 

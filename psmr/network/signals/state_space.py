@@ -27,9 +27,8 @@ from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import JunctionBus
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, quantity, unit_of, units_of
 from psmr.network.signals.terminals import Terminal
-from psmr.network.topology.dead_parts import islands
+from psmr.network.topology.islands import island_of, islands, leading, shares, sources_of
 from psmr.network.topology.network import buses, out_of_service, power_base
-from psmr.network.topology.plants import island_of, leading, shares, sources_of
 
 INJECTIONS = {"i_re": "pu", "i_im": "pu", "i_d": "pu", "i_q": "pu", "p": "MW", "q": "Mvar"}
 """What can be injected at a bus, with its unit."""

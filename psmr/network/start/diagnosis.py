@@ -21,10 +21,10 @@ from psmr.dae.system.system import System
 from psmr.devices.catalogue import components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import connected_parts, unlikely
-from psmr.network.equilibrium.equilibrium import Plant, attempt_plants, decide
-from psmr.network.equilibrium.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.equilibrium import Plant, attempt_plants, decide
 from psmr.network.start.initialise import allowed_residual, beyond_limits, polish
+from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
 from psmr.network.start.report import ERROR, NOTE, WARNING, Finding, Report, ordered
 from psmr.network.start.wiring import (
     bus_start,

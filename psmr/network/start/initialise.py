@@ -18,8 +18,10 @@ from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
-from psmr.network.equilibrium.equilibrium import ROUNDING, decide, solve_plants
-from psmr.network.equilibrium.limits import (
+from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.conversion import LoadShares, convert_loads
+from psmr.network.start.equilibrium import ROUNDING, decide, solve_plants
+from psmr.network.start.limits import (
     ADJUST,
     CHOICES,
     REFUSE,
@@ -28,8 +30,6 @@ from psmr.network.equilibrium.limits import (
     widened,
     within_limits,
 )
-from psmr.network.powerflow.powerflow import PowerFlow, power_flow
-from psmr.network.start.conversion import LoadShares, convert_loads
 from psmr.network.start.wiring import (
     bus_start,
     check_load,

@@ -18,7 +18,7 @@ from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.tables import LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.network.powerflow.starting_voltages import FLAT, LINEAR, STORED, UNLOADED
+from psmr.network.powerflow.voltages import FLAT, LINEAR, STORED, UNLOADED
 
 if TYPE_CHECKING:
     import pandas as pd

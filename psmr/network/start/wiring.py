@@ -35,8 +35,8 @@ from psmr.network.case.rows import (
     shunt_parameters,
 )
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow
-from psmr.network.equilibrium.equilibrium import Plant
 from psmr.network.powerflow.powerflow import PowerFlow
+from psmr.network.start.equilibrium import Plant
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:

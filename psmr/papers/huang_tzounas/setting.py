@@ -21,7 +21,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.files.read import read_case
+from psmr.files.case_file import read_case
 from psmr.files.shipped import case_path
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate

@@ -30,8 +30,8 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
-from psmr.network.topology.plants import sources_of
 from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, angles_of
 
 Places = NDArray[np.intp]

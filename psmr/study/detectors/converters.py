@@ -39,8 +39,8 @@ from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.integrate.timeline.span import Span
+from psmr.network.topology.islands import centre_of_inertia, plants, sources_of
 from psmr.network.topology.network import bus_voltages, buses, is_motor
-from psmr.network.topology.plants import centre_of_inertia, plants, sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Finding, Points, angles_of, digits_beyond
 

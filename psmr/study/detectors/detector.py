@@ -4,7 +4,7 @@ What a detector finds: extremes, what is beyond a limit, and parts left without 
 
 A part is dead where nothing is left in it that holds the voltage: no machine, no converter that forms it, no
 infinite bus. That follows from what is in service and not from points of a run: see
-`psmr.network.topology.dead_parts`.
+`psmr.network.topology.islands`.
 
 The angles and speeds of the sources of a system over time.
 """
@@ -29,9 +29,16 @@ from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND
 from psmr.devices.network import Bus
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span, spans_by_changes
-from psmr.network.topology.dead_parts import DeadParts, islands
+from psmr.network.topology.islands import (
+    DeadParts,
+    Source,
+    by_island,
+    centre_of_inertia,
+    islands,
+    leading,
+    sources_of,
+)
 from psmr.network.topology.network import bus_voltages, buses, nominal_frequency, out_of_service
-from psmr.network.topology.plants import Source, by_island, centre_of_inertia, leading, sources_of
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import nominal_frequency
-from psmr.network.topology.plants import sources_of
 from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, TurningIsland, digits_beyond
 
 # A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.

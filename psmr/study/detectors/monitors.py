@@ -13,7 +13,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
 from psmr.base.keywords import explains_keywords
 from psmr.dae.system.system import System
-from psmr.network.topology.plants import sources_of
+from psmr.network.topology.islands import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.detector import Finding, Stop

@@ -22,8 +22,8 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import buses, nominal_frequency
-from psmr.network.topology.plants import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Finding, Points, TurningIsland
 from psmr.study.events.spans import driven

@@ -17,8 +17,8 @@ from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.event_devices import can_have_poles, has_poles
-from psmr.network.sequence.equivalents import Values, dependent_admittances
 from psmr.network.sequence.networks import connected
+from psmr.network.sequence.unbalance import Values, dependent_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
 from psmr.study.events.event import Lasting, check_after, check_choice, check_fraction, check_time
 

@@ -20,9 +20,9 @@ from psmr.network.dynamic.event_devices import (
     with_fault_inductors,
     with_poles_of,
 )
-from psmr.network.sequence.equivalents import Values
+from psmr.network.sequence.unbalance import Values
+from psmr.network.topology.islands import Plant, plants
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
-from psmr.network.topology.plants import Plant, plants
 from psmr.study.events.branch import (
     changes_at,
     closing,

@@ -9,8 +9,8 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, shown
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.timeline.change import Change
+from psmr.network.topology.islands import find_plant
 from psmr.network.topology.network import find_branch
-from psmr.network.topology.plants import find_plant
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import check_after, check_finite, check_time
 from psmr.study.events.scaling import scaled_names, scaling

@@ -13,7 +13,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes, nearest, shown
 from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import real_in
-from psmr.files.csv_rows import csv_rows
+from psmr.files.text import csv_rows
 from psmr.integrate.solve.ramps import Course
 from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import is_load, is_motor

@@ -12,7 +12,7 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span, first_span
-from psmr.network.topology.dead_parts import DeadParts
+from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import branches
 
 # Bound of the rounding of the times of points in s, far below any step.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError, InitialisationError
 from psmr.integrate.timeline.change import Change
-from psmr.network.equilibrium import equilibrium
-from psmr.network.equilibrium.equilibrium import set_points, solve_plants
-from psmr.network.equilibrium.limits import margins
-from psmr.network.topology.plants import Plant
+from psmr.network.start import equilibrium
+from psmr.network.start.equilibrium import set_points, solve_plants
+from psmr.network.start.limits import margins
+from psmr.network.topology.islands import Plant
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

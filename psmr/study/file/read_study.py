@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
 from psmr.base.modules import load_modules
-from psmr.files.read import CaseFile
+from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document

@@ -47,13 +47,13 @@ from typing import Annotated, NoReturn, TypeVar
 import psmr.study.events
 from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
 from psmr.dae.system.system import System
-from psmr.files.read import CaseFile
+from psmr.files.case_file import CaseFile
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.network.case.case import Case
 from psmr.network.dynamic.switching import dynamic_elements
-from psmr.network.equilibrium.limits import CHOICES
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.signals.signals import Signals
+from psmr.network.start.limits import CHOICES
 from psmr.network.topology.network import find_branch, find_bus
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria

@@ -1,4 +1,4 @@
-"""The parts of the network that were dead in a run; see `psmr.network.topology.dead_parts`."""
+"""The parts of the network that were dead in a run; see `psmr.network.topology.islands`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
 from psmr.integrate.timeline.span import Span, first_span
 from psmr.network.signals.terminals import terminals
-from psmr.network.topology.dead_parts import DeadParts
+from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
 from psmr.study.outcome.outcome import Interruption
 from psmr.study.record.values import terminal_values

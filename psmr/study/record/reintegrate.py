@@ -43,9 +43,8 @@ from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
 from psmr.integrate.timeline.span import Span
-from psmr.network.topology.dead_parts import DeadParts
+from psmr.network.topology.islands import DeadParts, sources_of
 from psmr.network.topology.network import buses
-from psmr.network.topology.plants import sources_of
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Connections, Detector, Finding, Points
 from psmr.study.events.spans import TIME_ROUNDING

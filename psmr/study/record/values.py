@@ -19,12 +19,12 @@ from psmr.base.errors import InputError
 from psmr.dae.system.complex_step import evaluated
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.dynamic.region import zero_name
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
-from psmr.network.dynamic.zero_circuit import zero_name
-from psmr.network.sequence.solution import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
+from psmr.network.sequence.unbalance import PHASES, SEQUENCES, TO_PHASES, SequenceSolution
 from psmr.network.signals.signals import CENTRE, Signals, of_centre, of_voltage, quantity
 from psmr.network.signals.terminals import Terminal
-from psmr.network.topology.dead_parts import islands
+from psmr.network.topology.islands import centre_of_inertia, island_of, islands, leading, sources_of
 from psmr.network.topology.network import (
     branches,
     bus_voltages,
@@ -33,7 +33,6 @@ from psmr.network.topology.network import (
     out_of_service,
     power_base,
 )
-from psmr.network.topology.plants import centre_of_inertia, island_of, leading, sources_of
 from psmr.study.detectors.detector import Speeds, angles_of
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.recorded import Recorded

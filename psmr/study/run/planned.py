@@ -3,7 +3,7 @@
 Plants that return to the network: at rest without power, at the voltage and frequency that they find.
 
 A machine is synchronised, a converter starts with its phase-locked loop on the voltage and its current at
-zero. The equations are those of a start (`psmr.network.equilibrium.equilibrium`) with the current zero and
+zero. The equations are those of a start (`psmr.network.start.equilibrium`) with the current zero and
 all angles turning at the frequency of the bus; states and set-points are solved for jointly. The set-points
 then go on straight lines to what they were.
 """
@@ -23,7 +23,7 @@ from psmr.integrate.solve.ramps import Course
 from psmr.integrate.timeline.change import Change, caused
 from psmr.integrate.timeline.span import Span, going_on
 from psmr.network.dynamic.switching import dynamic_elements, with_switched_currents
-from psmr.network.sequence.equivalents import unbalanced_place
+from psmr.network.sequence.unbalance import unbalanced_place
 from psmr.network.signals.signals import Signals, quantity
 from psmr.network.topology.network import nominal_frequency
 from psmr.study.events import Event

@@ -20,16 +20,17 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Follower
 from psmr.integrate.timeline.change import Change
-from psmr.network.dynamic.ringing import oscillating_faults, ringing_faults
 from psmr.network.dynamic.switching import (
     events_outside,
+    oscillating_faults,
+    ringing_faults,
     unbalance_beside_phasors,
     zero_elements,
     zero_statuses,
 )
-from psmr.network.sequence.assumptions import warn_of_assumptions
-from psmr.network.sequence.equivalents import Values, dependent_admittances
-from psmr.network.topology.plants import plants
+from psmr.network.sequence.impedances import warn_of_assumptions
+from psmr.network.sequence.unbalance import Values, dependent_admittances
+from psmr.network.topology.islands import plants
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, Monitor

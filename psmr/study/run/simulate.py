@@ -14,7 +14,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.network.dynamic.switching import dynamic_elements
-from psmr.network.topology.dead_parts import DeadParts
+from psmr.network.topology.islands import DeadParts
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.certificate.certify import certify as _certify
 from psmr.study.criteria import Criteria

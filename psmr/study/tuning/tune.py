@@ -25,7 +25,7 @@ from psmr.base.errors import SchemeError, StudyError
 from psmr.base.files import OutputTransaction
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.files.read import CaseFile
+from psmr.files.case_file import CaseFile
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
 from psmr.integrate.schemes.scheme import Scheme

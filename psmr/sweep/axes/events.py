@@ -14,10 +14,10 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, InputError, StudyError, nearest, shown
 from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import real_in, whole_in
-from psmr.files.csv_rows import csv_rows
+from psmr.files.text import csv_rows
 from psmr.files.toml.fields import Field, specification
+from psmr.network.topology.islands import plants
 from psmr.network.topology.network import branches, buses
-from psmr.network.topology.plants import plants
 from psmr.study.events import Event, Fault, GeneratorTrip
 from psmr.study.events.schedule import schedule
 from psmr.study.file.study import EVENTS

@@ -12,7 +12,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, SingularError, StudyError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.network.topology.plants import sources_of
+from psmr.network.topology.islands import sources_of
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.monitors import AngleSpread
 from psmr.study.events import Event, Fault

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from psmr.network.dynamic.ringing import doubts_on
+from psmr.network.dynamic.switching import doubts_on
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.detector import Extreme

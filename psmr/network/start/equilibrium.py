@@ -3,7 +3,7 @@
 Given is the power flow's voltage and current at the terminals; unknown are the states, algebraic variables
 and set-points of all devices of a plant jointly (a stabiliser with an output changes its exciter's
 set-point). Newton with the Jacobian by complex step. Limiters are open during the solution and looked at
-afterwards (`psmr.network.equilibrium.limits`): a limit that would be active is an error with a name, not a
+afterwards (`psmr.network.start.limits`): a limit that would be active is an error with a name, not a
 singular matrix.
 Plants of one structure are solved together, as arrays.
 
@@ -25,9 +25,8 @@ from psmr.base.errors import InitialisationError, PsmrWarning
 from psmr.dae.declare.component import Component, parameters_of, rows_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.system.complex_step import STEP
 
-STEP = 1e-30
-"""Complex step: far below the roundoff of the real part, far above underflow."""
 TOLERANCE = 1e-11
 """Residual at which Newton takes its last step; a tenth of what `build` promises for the whole system."""
 ROUNDING = 100 * float(np.finfo(float).eps)

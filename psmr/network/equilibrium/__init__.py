@@ -1,1 +1,0 @@
-"""The equilibrium of a device or plant, with its set-points unknown."""

@@ -1,1 +1,0 @@
-"""Made systems: typical dynamics on a power flow, coupled copies."""
