@@ -54,6 +54,7 @@ psmr.devices.loads.composite.air_conditioner: air_conditioner_module
 psmr.devices.loads.composite.start: start>start_of_composite
 psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
+psmr.devices.placement: placement
 psmr.devices.protection: NO_VOLTAGE
 psmr.figures.canvas: STYLE forget_figure new_figure save styled
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel Words
@@ -92,7 +93,7 @@ psmr.integrate.control.controller: error_control_module halts_of
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
 psmr.integrate.control.time_grid: times_off_grid
-psmr.integrate.run.changes: autonomous objection>objection_to_change
+psmr.integrate.run.changes: autonomous
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.span: span_module
 psmr.integrate.run.table: available_memory_module

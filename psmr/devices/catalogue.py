@@ -25,6 +25,7 @@ from psmr.devices.dynamic_network.zero_sequence import (
 )
 from psmr.devices.loads.zip import ExponentialLoad, StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.devices.placement import placement
 
 PACKAGE = "psmr.devices"
 
@@ -33,7 +34,8 @@ def declared_in(module: object) -> Iterator[type[Component]]:
     """Yield the components with a role that a module declares, without those that it imports."""
     name = getattr(module, "__name__", "")
     for kind in vars(module).values():
-        if isinstance(kind, type) and issubclass(kind, Component) and kind.__module__ == name and kind.role:
+        own = isinstance(kind, type) and issubclass(kind, Component) and kind.__module__ == name
+        if own and placement(kind).role:
             yield kind
 
 
@@ -63,7 +65,7 @@ def _library() -> Mapping[str, tuple[type[Component], ...]]:
     for entry in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."):
         if not entry.ispkg and entry.name != __name__:
             for kind in declared_in(importlib.import_module(entry.name)):
-                found.setdefault(kind.role, []).append(kind)
+                found.setdefault(placement(kind).role, []).append(kind)
     return {role: tuple(sorted(kinds, key=lambda kind: kind.__name__)) for role, kinds in found.items()}
 
 
@@ -112,7 +114,7 @@ DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
 """Components of plants, loads, shunts and relays by role."""
 
 FOLLOWS, FORMS = "follows", "forms"
-"""What `Component.grid` says of a converter."""
+"""What `Placement.grid` says of a converter."""
 
 PREFIXES: Mapping[str, str] = {
     "compensator": "VC",
@@ -188,12 +190,6 @@ def component_named(role: str, name: str) -> type[Component]:
     return next(component for component in DEVICE_ROLES[role] if component.__name__ == name)
 
 
-def records_of(component: type[Component]) -> tuple[str, ...]:
-    """Return the records that a component declares itself; those of its bases are theirs."""
-    found: tuple[str, ...] = vars(component).get("records", ())
-    return found
-
-
 def defaults(component: type[Component]) -> dict[str, float]:
     """Return the parameters of a component that a case may leave out."""
     return {k: p.default for k, p in role_parameters(component).items() if p.default is not None}
@@ -205,5 +201,6 @@ def role_parameters(component: type[Component]) -> dict[str, Parameter]:
     Those that come from the case itself are not among them, nor those that only the device's actions set, nor
     those that another device of the plant has.
     """
-    outside = (*FROM_CASE, *component.memory, *component.shared)
+    placed = placement(component)
+    outside = (*FROM_CASE, *placed.memory, *placed.shared)
     return {name: value for name, value in parameters_of(component).items() if name not in outside}

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from psmr.base.errors import CaseError, PsmrWarning, few
+from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.checks import connected_parts
 from psmr.network.case.tables import BranchRow, BusRow, DeviceRow, GeneratorRow, ShuntRow, TransformerRow
@@ -149,10 +150,10 @@ def _generator(
 
 
 def _device(row: DeviceRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]) -> DeviceRow:
-    component = row.component
+    placed = placement(row.component)
     numbers = {
         name: float(stands[int(row.parameters[name])])
-        for name in (*component.buses, *component.branch[:2], "bus2")
+        for name in (*placed.buses, *placed.branch[:2], "bus2")
         if int(row.parameters.get(name, 0)) in stands
     }
     if "bus2" in row.parameters:

@@ -14,6 +14,7 @@ from psmr.base.modules import line_of, load_modules
 from psmr.dae.compile.trace import trace
 from psmr.dae.declare.component import Component, local_variables, parameters_of
 from psmr.devices.catalogue import components, own_components
+from psmr.devices.placement import placement
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def load_user_components(
     except InputError as error:
         raise CaseError(str(error)) from error
     for kind in kinds.values():
-        if kind.role and not kind.structural:
+        if placement(kind).role and not kind.structural:
             _check(kind)
     for name in sorted(kinds.keys() & {kind.__name__ for kind in components()}):
         warnings.warn(

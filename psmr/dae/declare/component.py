@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -164,28 +164,11 @@ class Component:
     """A kind of device, declared and never instantiated.
 
     A subclass names its variables and writes `equations`; parameters are class attributes of type
-    `Parameter`.
+    `Parameter`. What files call it and where it stands in a plant, its ``role`` for instance, it says in
+    further class attributes (`psmr.devices.placement.Placement`).
 
     Attributes
     ----------
-    role
-        What a case file calls such a device (``"exciter"``, see `psmr.devices.catalogue`); empty for what no
-        case names.
-    records
-        The records of a DYR file that stand for it, each the model's name and the names of the parameters
-        that its values are (see `psmr.files.psse.record`).
-    grid
-        What a converter does to the voltage of its bus: ``"follows"``, then something else has to hold the
-        island, or ``"forms"``, with its angle as the state `theta`.
-    integrates_voltage
-        Whether it holds the voltage of its bus with an integrator: two of them there share no reactive power.
-    passes
-        Signals that it takes and gives on under the same name: the variable -> the own input that takes it.
-        Other devices read this device's, it reads theirs.
-    shared
-        Parameters that it takes from another device of its plant, where one has them.
-    acts_on
-        What a relay acts on: ``"load"``, ``"branch"``, or ``"source"``, a generator or a motor.
     states
         Differential variables.
     algebraic
@@ -214,46 +197,23 @@ class Component:
         Rates of change: parameters without which, all of them zero, no equation reads the time.
     courses
         Parameters that may follow a course over time during a run.
-    references
-        Parameters that limit what `rest_limits` has, for the start that adjusts limits.
     structural
         Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
         has (see `psmr.dae.declare.forms`).
     switched
         Parameters, gains as a rule, that leave a part of the device out where they are zero, or tuples of
         names of which all are: `shape` has 1 or 0 for each, after the values of `structural`.
-    buses
-        Parameters that number a bus, 0 for the device's own: parameter -> the inputs that read the real and
-        the imaginary part of the voltage there.
-    branch
-        What a device reads of a branch: the names of three parameters (the bus at which it is read, the
-        branch's other bus, its circuit; a bus 0 for none) and of four inputs, which read the current into the
-        branch there and the voltage, each the real and the imaginary part. They are `optional`.
     actions
         What the device does by itself during a run.
     delays
         Inputs that are read as they were some time ago: input -> name of the parameter that is the delay in
         s. At a delay of 0 the input is read as it is (see `psmr.dae.declare.device.Device.delays`).
-    memory
-        Parameters that only its start (`prepared`) and its actions set; a case does not give them.
-    timers
-        States that may move at the start, as the time that an overcurrent relay counts.
     together
         Own variables that a partition keeps on one side.
     units
         Unit of a variable where it is not ``"pu"``.
-    made_by
-        How psmr made the class, where it did (see `psmr.dae.declare.forms`).
     """
 
-    role: ClassVar[str] = ""
-    records: ClassVar[tuple[str, ...]] = ()
-    grid: ClassVar[str] = ""
-    integrates_voltage: ClassVar[bool] = False
-    passes: ClassVar[Mapping[str, str]] = {}
-    shared: ClassVar[tuple[str, ...]] = ()
-    acts_on: ClassVar[str] = ""
-    timers: ClassVar[tuple[str, ...]] = ()
     states: ClassVar[tuple[str, ...]] = ()
     algebraic: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -265,17 +225,12 @@ class Component:
     integrals: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     ramps: ClassVar[tuple[str, ...]] = ()
     courses: ClassVar[tuple[str, ...]] = ()
-    references: ClassVar[tuple[str, ...]] = ()
     structural: ClassVar[tuple[str, ...]] = ()
     switched: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
-    buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    branch: ClassVar[tuple[str, ...]] = ()
     actions: ClassVar[tuple[Action, ...]] = ()
     delays: ClassVar[Mapping[str, str]] = {}
-    memory: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
-    made_by: ClassVar[tuple[Any, ...] | None] = None
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -298,36 +253,8 @@ class Component:
         return None
 
     @staticmethod
-    def unlikely(p: Mapping[str, float]) -> Iterator[str]:
-        """Yield what the parameters of a device may be and are not in any equipment, with the values."""
-        yield from ()
-
-    @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the attributes of the class that values of `structural` and `switched` ask for."""
-        return {}
-
-    @staticmethod
-    def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the highest values that states can have at rest, where a gate holds them.
-
-        Initialisation has such gates open (``m.opened``), as it has limiters.
-        """
-        return {}
-
-    @staticmethod
-    def from_record(values: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the parameters that the values of a DYR record stand for together, by their names."""
-        return {}
-
-    @staticmethod
-    def prepared(p: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the parameters in `memory` that the power flow at a load's bus decides, before the start."""
-        return {}
-
-    @staticmethod
-    def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the parameters that the start decides, from the states and algebraic variables there."""
         return {}
 
     @staticmethod

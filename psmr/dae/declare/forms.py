@@ -15,10 +15,8 @@ variable, is then a plain limiter on it. An integrator x' = k u whose gain or fl
 The form is a class of its own, made once for each set of variables that it concerns: nothing divides by zero,
 nothing is approximated by a small time constant, and the kernels hold no case distinctions.
 
-Where a class of component that psmr made comes from, so that a pickle can have it made again.
-
-The classes of `psmr.dae.declare.forms` and `psmr.dae.declare.forms` stand in no module. A pickle
-holds in place of each the function that made it and its arguments.
+The classes that psmr derives from others (`derived`) stand in no module. A pickle holds in place of each the
+function that made it and its arguments.
 """
 
 from __future__ import annotations
@@ -31,13 +29,40 @@ from typing import Any
 
 from psmr.dae.declare.component import Check, Component, Terms, parameters_of, rows_of
 
+Maker = Callable[..., type[Component]]
+
+MAKERS: dict[str, Maker] = {}
+"""What makes a class of component from another one, by name (see `derived`)."""
+
+
+def derived(maker: Callable[..., tuple[str, Mapping[str, Any]]]) -> Maker:
+    """Make a maker of classes of a function that returns the end of a class's name and its attributes.
+
+    ``maker(component, *choices)`` then returns a subclass of `component`, one for the same arguments, which a
+    pickle has made again.
+    """
+
+    @functools.cache
+    @functools.wraps(maker)
+    def made(component: type[Component], *choices: Any) -> type[Component]:
+        end, attributes = maker(component, *choices)
+        about = {
+            "__doc__": component.__doc__,
+            "__module__": component.__module__,
+            "made_by": (made, component, *choices),
+        }
+        return type(f"{component.__name__}_{end}", (component,), {**about, **attributes})
+
+    MAKERS[maker.__name__] = made  # type: ignore[assignment]  # a class is hashable
+    return MAKERS[maker.__name__]
+
 
 def structure_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
     """Return `component` itself, or its class for the whole numbers that `values` has."""
     on = tuple(int(any(values[name] != 0 for name in _names(entry))) for entry in component.switched)
     if not component.structural and all(on):
         return component
-    return structured(component, (*(int(values[name]) for name in component.structural), *on))  # type: ignore[arg-type]  # a class is hashable
+    return structured(component, (*(int(values[name]) for name in component.structural), *on))
 
 
 def _names(entry: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -52,8 +77,8 @@ def _stay(value: int) -> Check:
     return check
 
 
-@functools.cache
-def structured(component: type[Component], choice: tuple[int, ...]) -> type[Component]:
+@derived
+def structured(component: type[Component], choice: tuple[int, ...]) -> tuple[str, Mapping[str, Any]]:
     """Return the class of `component` with the values `choice` of its structural and switched parameters."""
     declared = parameters_of(component)
     count = len(component.structural)
@@ -61,16 +86,8 @@ def structured(component: type[Component], choice: tuple[int, ...]) -> type[Comp
     off = [name for entry, on in entries if not on for name in _names(entry)]
     given = dict(zip(component.structural, choice[:count], strict=True)) | dict.fromkeys(off, 0)
     fixed = {name: replace(declared[name], check=_stay(value)) for name, value in given.items()}
-    attributes: dict[str, Any] = {
-        "__doc__": component.__doc__,
-        "__module__": component.__module__,
-        "made_by": (structured, component, choice),
-        "structural": (),
-        "switched": (),
-        **component.shape(*choice),
-        **fixed,
-    }
-    return type(f"{component.__name__}_{'_'.join(map(str, choice))}", (component,), attributes)
+    attributes = {"structural": (), "switched": (), **component.shape(*choice), **fixed}
+    return "_".join(map(str, choice)), attributes
 
 
 def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
@@ -80,7 +97,7 @@ def form_for(component: type[Component], values: Mapping[str, float]) -> type[Co
     idle = tuple((s, gain) for s in component.integrals for gain in _zeros(component, s, values))
     if not (vanished or idle):
         return component
-    return algebraic_form(component, vanished, idle)  # type: ignore[arg-type]  # a class is hashable
+    return algebraic_form(component, vanished, idle)
 
 
 def _zeros(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[str, ...]:
@@ -101,20 +118,14 @@ def _stay_zero(value: float) -> str | None:
     return None if value == 0 else "must be 0 in this algebraic form; give the case another value"
 
 
-@functools.cache
+@derived
 def algebraic_form(
     component: type[Component], vanished: tuple[str, ...], idle: tuple[tuple[str, str], ...] = ()
-) -> type[Component]:
+) -> tuple[str, Mapping[str, Any]]:
     """Return `component` with some states as algebraic variables.
 
-    Parameters
-    ----------
-    component
-        The declaration.
-    vanished
-        States whose time constants (`Component.lags`) are zero.
-    idle
-        Integrators of which a gain or flag (`Component.integrals`) is zero, with its name.
+    `vanished` are states whose time constants (`Component.lags`) are zero, `idle` integrators of which a gain
+    or flag (`Component.integrals`) is zero, with its name.
     """
     states = component.states
     resting = tuple(s for s, _ in idle)
@@ -144,28 +155,18 @@ def algebraic_form(
 
     declared = parameters_of(component)
     fixed = (*ones, *(gain for _, gain in idle))
-    name = f"{component.__name__}_algebraic_{'_'.join(moved)}"
-    return type(
-        name,
-        (component,),
-        {
-            "__doc__": f"{component.__name__} where {', '.join(moved)} are algebraic. {component.__doc__}",
-            "__module__": component.__module__,
-            "made_by": (algebraic_form, component, vanished, idle),
-            "states": kept,
-            "algebraic": (*component.algebraic, *moved),
-            "rows": (*rows_of(component), *moved),
-            "limits": {s: names for s, names in component.limits.items() if s not in moved},
-            "lags": {},
-            "integrals": {},
-            "equations": staticmethod(equations),
-            "guess": staticmethod(guess),
-            **{c: replace(declared[c], check=_stay_zero) for c in fixed},
-        },
-    )
-
-
-Maker = Callable[..., type[Component]]
+    return f"algebraic_{'_'.join(moved)}", {
+        "__doc__": f"{component.__name__} where {', '.join(moved)} are algebraic. {component.__doc__}",
+        "states": kept,
+        "algebraic": (*component.algebraic, *moved),
+        "rows": (*rows_of(component), *moved),
+        "limits": {s: names for s, names in component.limits.items() if s not in moved},
+        "lags": {},
+        "integrals": {},
+        "equations": staticmethod(equations),
+        "guess": staticmethod(guess),
+        **{c: replace(declared[c], check=_stay_zero) for c in fixed},
+    }
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ taps; Mattsson and Soderlind (1993) for the current that is no state.
 from __future__ import annotations
 
 import cmath
-import functools
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonzero, positive, rows_of, whole
+from psmr.dae.declare.forms import derived
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
 from psmr.devices.machines.textbook import F_N
 from psmr.devices.network import MonitoredLine, in_or_out
@@ -258,8 +258,8 @@ def _ladder(v: Any, p: Any, sections: int) -> Terms:
     return tuple(found)
 
 
-@functools.cache
-def with_read_currents(branch: type[Component]) -> type[Component]:
+@derived
+def with_read_currents(branch: type[Component]) -> tuple[str, Mapping[str, Any]]:
     """Return a branch whose currents others read: m_re + j m_im at each end is what flows into it there."""
     inner, read = branch.equations, MonitoredLine.algebraic
 
@@ -269,15 +269,8 @@ def with_read_currents(branch: type[Component]) -> type[Component]:
         own = tuple(-i - getattr(v, n) for n, i in zip(read, injections[:4], strict=True))
         return derivatives, (*residuals, *own), injections
 
-    return type(
-        f"{branch.__name__}_read",
-        (branch,),
-        {
-            "__doc__": branch.__doc__,
-            "__module__": branch.__module__,
-            "made_by": (with_read_currents, branch),
-            "algebraic": (*branch.algebraic, *read),
-            "rows": (*rows_of(branch), *read),
-            "equations": staticmethod(equations),
-        },
-    )
+    return "read", {
+        "algebraic": (*branch.algebraic, *read),
+        "rows": (*rows_of(branch), *read),
+        "equations": staticmethod(equations),
+    }

@@ -17,7 +17,6 @@ Wasynczuk and S. D. Sudhoff, Analysis of Electric Machinery and Drive Systems (2
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +34,7 @@ from psmr.dae.declare.component import (
     rows_of,
     whole,
 )
+from psmr.dae.declare.forms import derived
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import OPEN
 
@@ -143,8 +143,8 @@ UNGROUNDED, GROUNDED, THROUGH = range(3)
 _INPUTS = {UNGROUNDED: (), GROUNDED: ("v_0", "i_0"), THROUGH: ("v_0", "i_0", "v_0_far")}
 
 
-@functools.cache
-def with_poles(component: type[Component], end: str, zero: int) -> type[Component]:
+@derived
+def with_poles(component: type[Component], end: str, zero: int) -> tuple[str, Mapping[str, Any]]:
     """Return an element with poles at its end ``"i"`` or ``"j"``, at its bus where `end` is empty.
 
     Its current must be a state, and its ends at buses with a capacitance or at phasors. `zero` is what its
@@ -211,23 +211,17 @@ def with_poles(component: type[Component], end: str, zero: int) -> type[Componen
         name: Parameter("1", f"whether phase {k} is open", flag, default=0.0)
         for name, k in zip(OPENINGS, PHASES, strict=True)
     }
-    return type(
-        f"{component.__name__}_poles",
-        (component,),
-        {
-            "__doc__": f"{component.__name__} with a pole in each phase. {component.__doc__}",
-            "__module__": component.__module__,
-            "made_by": (with_poles, component, end, zero),
-            "inputs": (*component.inputs, *_INPUTS[zero]),
-            "algebraic": (*component.algebraic, *POLES),
-            "rows": (*rows_of(component), *POLES),
-            "ramps": (*component.ramps, *OPENINGS),
-            "actions": opening_at_zero(currents, _to_open, opened),
-            "equations": staticmethod(equations),
-            **declared,
-            **SIGN,
-        },
-    )
+    return "poles", {
+        "__doc__": f"{component.__name__} with a pole in each phase. {component.__doc__}",
+        "inputs": (*component.inputs, *_INPUTS[zero]),
+        "algebraic": (*component.algebraic, *POLES),
+        "rows": (*rows_of(component), *POLES),
+        "ramps": (*component.ramps, *OPENINGS),
+        "actions": opening_at_zero(currents, _to_open, opened),
+        "equations": staticmethod(equations),
+        **declared,
+        **SIGN,
+    }
 
 
 def _to_open(p: Any) -> list[Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from psmr.dae.declare.component import Component, Terms, rows_of
+from psmr.dae.declare.forms import derived
 
 
 class Rated:
@@ -117,8 +118,8 @@ def _apply(function: Callable[[Any], Any], slope: Callable[[Any], Any], x: Any) 
     return Rated(function(x.value), slope(x.value) * x.rate)
 
 
-@functools.cache
-def with_current_rates(component: type[Component]) -> type[Component]:
+@derived
+def with_current_rates(component: type[Component]) -> tuple[str, Mapping[str, Any]]:
     """Return a device that gives a junction d_re + j d_im, the rate di/dt / w0 of its current, as well.
 
     Its currents must be functions of its own states and algebraic variables (see `reads_voltage`). The rates
@@ -140,16 +141,10 @@ def with_current_rates(component: type[Component]) -> type[Component]:
         rates = tuple(rated(flowing[k]).rate / w0 for k in port)
         return derivatives, (*residuals, *(rated(r).rate for r in moved)), (*injections, *rates)
 
-    return type(
-        f"{component.__name__}_junction",
-        (component,),
-        {
-            "__doc__": f"{component.__name__} at a bus without capacitance. {component.__doc__}",
-            "__module__": component.__module__,
-            "made_by": (with_current_rates, component),
-            "algebraic": (*component.algebraic, *own),
-            "rows": (*rows_of(component), *own),
-            "outputs": (*component.outputs, "d_re", "d_im"),
-            "equations": staticmethod(equations),
-        },
-    )
+    return "junction", {
+        "__doc__": f"{component.__name__} at a bus without capacitance. {component.__doc__}",
+        "algebraic": (*component.algebraic, *own),
+        "rows": (*rows_of(component), *own),
+        "outputs": (*component.outputs, "d_re", "d_im"),
+        "equations": staticmethod(equations),
+    }

@@ -6,16 +6,17 @@ behind a reactance.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, flag, parameters_of
+from psmr.dae.declare.forms import derived
 from psmr.devices.blocks import machine_frame, machine_to_network
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
 from psmr.devices.machines.infinite import InfiniteBus
 from psmr.devices.machines.textbook import F_N, ClassicalMachine
+from psmr.devices.placement import placement
 
 SPEED = Parameter(
     "1", "1 where the speed voltages of the stator are flux times speed, 0 where they are the flux", flag,
@@ -26,23 +27,23 @@ SPEED = Parameter(
 def with_stator(component: type[Component]) -> type[Component] | None:
     """Return a source with the energy of its stator as states, None where it has no such form."""
     if issubclass(component, ClassicalMachine | InfiniteBus):
-        return with_series_current(component)  # type: ignore[arg-type]  # a class is hashable
+        return with_series_current(component)
     if _has_algebraic_stator(component):
-        return with_stator_fluxes(component)  # type: ignore[arg-type]  # a class is hashable
+        return with_stator_fluxes(component)
     return None
 
 
 def _has_algebraic_stator(component: type[Component]) -> bool:
     return (
-        component.role == "machine"
+        placement(component).role == "machine"
         and {"i_d", "i_q"} <= set(component.algebraic)
         and {"delta", "omega"} <= set(component.states)
         and "r_a" in parameters_of(component)
     )
 
 
-@functools.cache
-def with_stator_fluxes(component: type[Component]) -> type[Component]:
+@derived
+def with_stator_fluxes(component: type[Component]) -> tuple[str, Mapping[str, Any]]:
     """Return a machine with its stator fluxes as states.
 
     psi_d' = w0 (r_a i_d + w psi_q + v_d),   psi_q' = w0 (r_a i_q - w psi_d + v_q)
@@ -67,13 +68,11 @@ def with_stator_fluxes(component: type[Component]) -> type[Component]:
         )
         return (*derivatives, *fluxes), residuals, injections
 
-    return _with_states(
-        with_stator_fluxes, component, "stator fluxes as states", ("psi_d", "psi_q"), equations
-    )
+    return _with_states(component, "stator fluxes as states", ("psi_d", "psi_q"), equations)
 
 
-@functools.cache
-def with_series_current(component: type[Component]) -> type[Component]:
+@derived
+def with_series_current(component: type[Component]) -> tuple[str, Mapping[str, Any]]:
     """Return a voltage behind an impedance with the current through its reactance as a state.
 
     (x_d1 / w0) di/dt = w e exp(j delta) - v - (r_a + j x_d1) i
@@ -102,30 +101,23 @@ def with_series_current(component: type[Component]) -> type[Component]:
         return (*derivatives, *current), (), (base * v.i_l_re, base * v.i_l_im)
 
     what, own = "the current of its stator as a state", ("i_l_re", "i_l_im")
-    return _with_states(with_series_current, component, what, own, equations, f_n=F_N)
+    return _with_states(component, what, own, equations, f_n=F_N)
 
 
 def _with_states(
-    made_by: Callable[..., type[Component]],
     component: type[Component],
     what: str,
     states: tuple[str, str],
     equations: Callable[[Any, Any, Any], tuple[Terms, Terms, Terms]],
     **parameters: Parameter,
-) -> type[Component]:
-    """Return the component with two more states, which a partition keeps together."""
-    return type(
-        f"{component.__name__}_stator",
-        (component,),
-        {
-            "__doc__": f"{component.__name__} with {what}. {component.__doc__}",
-            "__module__": component.__module__,
-            "made_by": (made_by, component),
-            "states": (*component.states, *states),
-            "together": (*component.together, states),
-            "equations": staticmethod(equations),
-            **parameters,
-            "stator_speed": SPEED,
-            "storage": STORAGE,
-        },
-    )
+) -> tuple[str, Mapping[str, Any]]:
+    """Return what the component has with two more states, which a partition keeps together."""
+    return "stator", {
+        "__doc__": f"{component.__name__} with {what}. {component.__doc__}",
+        "states": (*component.states, *states),
+        "together": (*component.together, states),
+        "equations": staticmethod(equations),
+        **parameters,
+        "stator_speed": SPEED,
+        "storage": STORAGE,
+    }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms
+from psmr.dae.declare.forms import derived
 from psmr.devices.blocks import machine_to_network
 
 
@@ -59,13 +59,7 @@ def regulated_voltage(m: Any, v: Any) -> Any:
     return m.sqrt(re**2 + im**2)
 
 
-@functools.cache
-def compensated(exciter: type[Component]) -> type[Component]:
+@derived
+def compensated(exciter: type[Component]) -> tuple[str, Mapping[str, Any]]:
     """Return an exciter beside a compensator: it regulates |u|, and what feeds it stays |v|."""
-    attributes: dict[str, Any] = {
-        "__doc__": exciter.__doc__,
-        "__module__": exciter.__module__,
-        "made_by": (compensated, exciter),
-        "inputs": (*exciter.inputs, "u_re", "u_im"),
-    }
-    return type(f"{exciter.__name__}_compensated", (exciter,), attributes)
+    return "compensated", {"inputs": (*exciter.inputs, "u_re", "u_im")}

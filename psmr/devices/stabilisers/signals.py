@@ -17,6 +17,7 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, positive, whole
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.blocks import machine_frame, phasor_frequency, washout
+from psmr.devices.placement import placement
 
 Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
 
@@ -128,7 +129,7 @@ def with_signals(
     for port, code in codes.items():
         parts = _measured(parts, port, SIGNALS[code])
     read = parts["inputs"]
-    buses = {name: ports for name, ports in component.buses.items() if set(ports) <= set(read)}
+    buses = {name: ports for name, ports in placement(component).buses.items() if set(ports) <= set(read)}
     return {**parts, "buses": buses} | {name: staticmethod(parts[name]) for name in ("equations", "guess")}
 
 

@@ -20,6 +20,7 @@ from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
+from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant
 from psmr.files.psse.dyr_loads import LoadRecords, StaticVarRecords
@@ -111,7 +112,7 @@ def read_dyr(
         Where the file cannot be cut into records.
     """
     skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(own)
-    bare = {kind.__name__.upper(): kind for kind in own if not kind.role}
+    bare = {kind.__name__.upper(): kind for kind in own if not placement(kind).role}
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
     displaced: dict[tuple[int, str], DeviceRow] = {}
     for record in entries(str(path), read_text(path, WINDOWS), others or ()):
@@ -272,7 +273,7 @@ def _device(
             what = f"D = {values['d']:g} without effect: H = 0 makes it an infinite bus"
             warnings.warn(f"{entry.where}: {model}: {what}", PsmrWarning, stacklevel=3)
         component, values = InfiniteBus, {}
-    values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
+    values |= {name: 0.0 for name in placement(component).buses if values.get(name) == bus}
     given = parameters(component, values, unit.mbase, unit.zr, unit.zx)
     if math.isnan(given.get("x_d1", given.get("x_e", 0.0))):
         raise CaseError(

@@ -2,7 +2,7 @@
 
 The records of a PSS/E DYR file: words up to a slash, over lines; user-written ones are unwrapped.
 
-Components declare their records (`psmr.dae.declare.component.Component.records`): the model's name, then the
+Components declare their records (`psmr.devices.placement.Placement.records`): the model's name, then the
 names of the parameters in the order of the values. ``name=value`` is a value that must be as given, for the
 component has no such option; ``-name`` one that changes nothing in psmr. Source: Siemens PTI, PSS/E Model
 Library, the data sheets of the models.
@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, PsmrWarning, nearest
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import ROLES, components, records_of, role_parameters
+from psmr.devices.catalogue import ROLES, components, role_parameters
+from psmr.devices.placement import placement
 from psmr.files.psse.record import PsseRecord, fields_of
 from psmr.network.case.tables import GeneratorRow
 
@@ -81,7 +82,7 @@ class Records:
         self.layouts: dict[str, list[list[str]]] = {}
         self.own: frozenset[str] = frozenset()
         for kind in kinds:
-            self._add(kind, records_of(kind))
+            self._add(kind, placement(kind).records)
         self.own = frozenset(model for kind in own for model in self._add(kind, _own_records(kind)))
 
     def _add(self, kind: type[Component], records: tuple[str, ...]) -> set[str]:
@@ -94,7 +95,7 @@ class Records:
 
     def with_own(self, own: Iterable[type[Component]]) -> Records:
         """Return these and those of the user's own components, which come first."""
-        plants = [kind for kind in own if kind.role in ROLES]
+        plants = [kind for kind in own if placement(kind).role in ROLES]
         return Records(components(), plants) if plants else self
 
     def names_of(self, model: str, count: int) -> list[str]:
@@ -105,13 +106,13 @@ class Records:
     def component_for(self, model: str) -> tuple[str, type[Component]] | None:
         """Return (role, component) of a model, or None where there is none."""
         kind = self.kinds.get(model)
-        return None if kind is None else (kind.role, kind)
+        return None if kind is None else (placement(kind).role, kind)
 
 
 def _own_records(kind: type[Component]) -> tuple[str, ...]:
     """Return the records of a component of the user's own: its name, its parameters, unless it says else."""
     names = [name for name in role_parameters(kind) if name != "s_n"]
-    return records_of(kind) or (" ".join([kind.__name__.upper(), *names]),)
+    return placement(kind).records or (" ".join([kind.__name__.upper(), *names]),)
 
 
 LIBRARY = Records(components())
@@ -140,7 +141,7 @@ def parameters(
     for name in [name for name in found if name.endswith("_deg")]:
         found[name.removesuffix("_deg")] = math.radians(found.pop(name))
     declared = role_parameters(component)
-    found |= component.from_record(found)
+    found |= placement(component).from_record(found)
     outside = {"s_n": mbase, "r_a": zr, "x_d1": zx, "r_e": zr, "x_e": zx}
     return {name: value for name, value in outside.items() if name in declared} | found
 

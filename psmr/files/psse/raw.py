@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning, few
+from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_plant, reachable
 from psmr.files.psse.conventions import Places, last_of_each, suffix
 from psmr.files.psse.converters import Converters
@@ -266,7 +267,7 @@ def _with_branches(rows: Rows) -> Iterator[RelayRow]:
     """Yield the relays, with a warning in place of each whose branch is left out."""
     there = {row.name for name in ("lines", "transformers") for row in rows[name]}
     for row in rows["relays"]:
-        opens = row.device.component.acts_on == "branch"
+        opens = placement(row.device.component).acts_on == "branch"
         lost = [name for name in (row.branch, row.acts_on if opens else "") if name and name not in there]
         if lost:
             words = f"{row.place}: {lost[0]} is left out, and the relay with it"

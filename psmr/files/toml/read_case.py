@@ -90,6 +90,7 @@ from typing import Any
 from psmr.base.errors import CaseError, InputError, Mistakes, nearest, placed, shown
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, no_role
+from psmr.devices.placement import placement
 from psmr.devices.protection.ride_through import RideThrough, curves
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
@@ -315,14 +316,14 @@ def _own(
     """Return the component of the user's own that a device's type names; None for one of psmr's."""
     own = document.own.get(name)
     if own is None:
-        known = [kind.__name__ for kind in (*document.own.values(), *kinds) if kind.role == role]
+        known = [kind.__name__ for kind in (*document.own.values(), *kinds) if placement(kind).role == role]
         if document.own and name not in known:
             words = f"type = {shown(name)}: there is no {role} of this name{nearest(name, known)}"
             document.fail(f"{words}; known: {', '.join(known)}", place, "type")
-    elif not own.role:
+    elif not (declared := placement(own).role):
         document.fail(no_role(own), place, "type")
-    elif own.role != role:
-        words = f"type = {name!r}: is a {own.role} (the role that its class declares) and no {role}"
+    elif declared != role:
+        words = f"type = {name!r}: is a {declared} (the role that its class declares) and no {role}"
         document.fail(words, place, "type")
     return own
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
+from psmr.devices.placement import placement
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, PLACE, ROWS, TABLES, VERSION, region_values
 from psmr.network.case.case import Case
 from psmr.network.case.tables import (
@@ -114,6 +115,6 @@ def _device(table: str, device: DeviceRow, name: str, key: str = "") -> str:
     if device.name != name:
         values["name"] = device.name
     component = device.component
-    whole = {*component.structural, *component.buses}
+    whole = {*component.structural, *placement(component).buses}
     given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
     return f"[{table}.{key or device.role}]\n{toml_pairs(values | given)}"

@@ -143,8 +143,6 @@ def objection(system: System, device: str, parameter: str, value: float) -> str 
     system.parameter_place(device, parameter)  # an error where it is not there
     component = system.device(device).component
     declared = parameters_of(component)
-    if parameter in component.buses:
-        return "is a connection, which stays during a run; give the case this value"
     values = system.parameters_at(device)
     changed = values | {parameter: float(value)}
     if parameter in component.delays.values() and value != values[parameter]:

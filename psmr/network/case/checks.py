@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import SOURCES, defaults
+from psmr.devices.placement import placement
 from psmr.network.case.tables import (
     LARGEST,
     MECHANICAL,
@@ -57,7 +58,7 @@ def branch_read(case: Tables, row: DeviceRow) -> tuple[BranchRow, str] | None:
     CaseError
         Where there is no such branch.
     """
-    names = row.component.branch
+    names = placement(row.component).branch
     if not names:
         return None
     values = defaults(row.component) | dict(row.parameters)
@@ -156,7 +157,9 @@ def unlikely(case: Tables) -> Iterator[Unlikely]:
             yield Unlikely(second.name, second.place, f"{words}: each holds its voltage and its angle")
     for generator in case.generators:
         for device in generator.devices:
-            of_kind = device.component.unlikely(defaults(device.component) | dict(device.parameters))
+            of_kind = placement(device.component).unlikely(
+                defaults(device.component) | dict(device.parameters)
+            )
             for words in (*_unlikely(device.parameters), *of_kind):
                 yield Unlikely(device.name, device.place, f"{device.type}: {words}")
 
@@ -228,7 +231,7 @@ def check_references(case: Tables) -> None:
     columns += [
         (device, key, int(device.parameters[key]))
         for device in devices
-        for key in device.component.buses
+        for key in placement(device.component).buses
         if device.parameters.get(key)
     ]
     columns += [(row, "control_bus", row.control_bus) for row in case.generators if row.control_bus]
@@ -250,7 +253,7 @@ def check_relays(case: Tables) -> None:
     }
     ends = {row.name: (row.from_bus, row.to_bus) for row in case.branches}
     for row in case.relays:
-        what, there = known[row.device.component.acts_on]
+        what, there = known[placement(row.device.component).acts_on]
         if row.acts_on not in there:
             hint = nearest(row.acts_on, sorted(there))
             raise CaseError(
@@ -369,7 +372,7 @@ def _check_asked_of_control(generator: GeneratorRow) -> None:
 
 def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> None:
     """Raise CaseError where two converters integrate the error of one voltage: any split of Q serves both."""
-    found = [(g, d) for g in group for d in g.devices if d.component.integrates_voltage]
+    found = [(g, d) for g in group for d in g.devices if placement(d.component).integrates_voltage]
     if len(found) > 1:
         (first, _), (second, device) = found[:2]
         raise CaseError(

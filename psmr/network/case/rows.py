@@ -16,6 +16,7 @@ from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.row import DARK
 from psmr.network.case.tables import (
@@ -86,7 +87,7 @@ def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
         values = device_parameters(row.solved, case, v_0, power["q"], power["p"])
         full = {k: p.default for k, p in parameters_of(component).items() if p.default is not None} | values
         try:
-            return {**values, **component.prepared(full)}
+            return {**values, **placement(component).prepared(full)}
         except CaseError as error:
             raise CaseError(f"{row.place}: {row.solved.type}: {error}") from None
     if row.characteristic is not None:

@@ -333,7 +333,7 @@ class _Conversion:
             elif kinds[e] == CHARGED and line:
                 wires[f"b_{e}"] = f"{bus}.b"
         if issubclass(device.component, MonitoredLine | MonitoredTransformer):
-            component = with_read_currents(structure_for(component, values))  # type: ignore[arg-type]  # a class is hashable
+            component = with_read_currents(structure_for(component, values))
         return replace(device, component=component, parameters=values, connections=wires)
 
     def _wave_line(self, device: Device, v: tuple[complex, complex]) -> Device:
@@ -344,7 +344,7 @@ class _Conversion:
             self.start |= _pair(f"{name}.{quantity}", p["status"] * value, f"_{end}")
         component: type[Component] = TravellingWaveLine
         if issubclass(device.component, MonitoredLine):
-            component = with_read_currents(component)  # type: ignore[arg-type]  # a class is hashable
+            component = with_read_currents(component)
         values = own | {"f_n": self.frequency, "status": p["status"]}
         wires = {**device.connections, **own_waves(name)}
         return replace(device, component=component, parameters=values, connections=wires)
@@ -373,7 +373,7 @@ class _Conversion:
                 p["f_n"] = self.frequency
         wires = dict(device.connections)
         if bus in self.junctions:
-            component = with_current_rates(component)  # type: ignore[arg-type]  # a class is hashable
+            component = with_current_rates(component)
             wires |= {f"d_{part}": f"{bus}.d_{part}" for part in ("re", "im")}
         if component is device.component:
             return device

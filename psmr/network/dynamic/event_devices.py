@@ -136,7 +136,7 @@ def _with_poles(system: System, name: str) -> dict[str, Device]:
     return found | {
         name: replace(
             device,
-            component=with_poles(device.component, end, zero),  # type: ignore[arg-type]  # a class is hashable
+            component=with_poles(device.component, end, zero),
             parameters={**device.parameters, **values},
             connections={**device.connections, **wires},
         )

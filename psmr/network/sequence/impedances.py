@@ -25,6 +25,7 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import Line, Shunt, Transformer
+from psmr.devices.placement import placement
 from psmr.network.topology.islands import plants
 from psmr.network.topology.network import branches
 
@@ -200,7 +201,7 @@ class Impedances:
         return np.array([[0j if z is None else 1.0 / z]])
 
     def _rotates(self, device: Device) -> bool:
-        return device.name in self._sources or device.component.role == "motor"
+        return device.name in self._sources or placement(device.component).role == "motor"
 
     def parameters(self, device: Device) -> SimpleNamespace:
         """Return the parameters of a device as the system has them now."""
@@ -303,7 +304,7 @@ class Impedances:
     def _zero_of_source(self, device: Device, p: SimpleNamespace) -> complex | None:
         """Return the impedance of a source to ground, None where no current flows."""
         data = device.data
-        if device.component.role == "motor" or data.get("connection", "YN") != "YN":
+        if placement(device.component).role == "motor" or data.get("connection", "YN") != "YN":
             return None
         z0 = _complex(data, "r0", "x0")
         if z0 is None:

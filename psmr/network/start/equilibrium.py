@@ -26,6 +26,7 @@ from psmr.dae.declare.component import Component, parameters_of, rows_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.complex_step import STEP
+from psmr.devices.placement import placement
 
 TOLERANCE = 1e-11
 """Residual at which Newton takes its last step; a tenth of what `build` promises for the whole system."""
@@ -295,7 +296,7 @@ class _Group:
 
 
 def decide(plants: Sequence[Plant], start: Mapping[str, float]) -> list[Plant]:
-    """Return the plants with the parameters that their start decides (`Component.at_start`).
+    """Return the plants with the parameters that their start decides (`Placement.at_start`).
 
     What changed has to be solved again. Warns (PsmrWarning) of every such parameter of a case,
     with its value.
@@ -313,9 +314,9 @@ def decide(plants: Sequence[Plant], start: Mapping[str, float]) -> list[Plant]:
 def _decided(device: Device, start: Mapping[str, float]) -> Device:
     component = device.component
     own = {v: start[f"{device.name}.{v}"] for v in (*component.states, *component.algebraic)}
-    found = component.at_start(own, device.parameters)
+    found = placement(component).at_start(own, device.parameters)
     for name, value in found.items():
-        if name in component.memory:
+        if name in placement(component).memory:
             continue
         warnings.warn(
             f"{device.name}.{name} = {device.parameters[name]:g} stands for the value that holds the start:"

@@ -15,6 +15,7 @@ from psmr.base.errors import InitialisationError, PsmrWarning
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
+from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
@@ -238,11 +239,11 @@ def allowed_residual(system: System, error: Reals | None = None) -> Reals:
 
 
 def _timers(system: System) -> list[int]:
-    """Return the places of the states that may move at the start (`Component.timers`)."""
+    """Return the places of the states that may move at the start (`Placement.timers`)."""
     return [
         system.index(f"{device.name}.{state}")
         for device in system.devices
-        for state in device.component.timers
+        for state in placement(device.component).timers
     ]
 
 

@@ -21,6 +21,7 @@ from psmr.dae.declare.component import bounds_of, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR, NumericMath
 from psmr.dae.system.system import System
+from psmr.devices.placement import placement
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def margins(system: System, devices: Sequence[Device]) -> list[Margin]:
     """Return every finite limit of the devices with what it limits at the start.
 
     Non-windup limits are compared with their states; every ``m.clip`` in the equations with what it is asked
-    to pass; and states with what they can be at rest (`Component.rest_limits`).
+    to pass; and states with what they can be at rest (`Placement.rest_limits`).
     """
     return [margin for device in devices for margin in _margins(system, device)]
 
@@ -151,7 +152,7 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
         for limit, side in ((lower, "lower"), (upper, "upper")):
             if np.isfinite(limit):
                 yield Margin(device.name, state, value, float(limit), side, getattr(limit, "name", ""))
-    for state, limit in component.rest_limits(p).items():
+    for state, limit in placement(component).rest_limits(p).items():
         yield Margin(device.name, state, float(v[state]), float(limit), "upper", getattr(limit, "name", ""))
 
 
@@ -207,7 +208,7 @@ def _moved(system: System, device: Device, margin: Margin) -> tuple[str | None, 
     here = margins(system, [device])
     k = here.index(margin)
     ending = "_max" if margin.side == "upper" else "_min"
-    references = device.component.references if margin.state else ()
+    references = placement(device.component).references if margin.state else ()
     for name in (*references, *parameters_of(device.component)):
         if not (name.endswith(ending) or name in references) or name not in device.parameters:
             continue

@@ -22,6 +22,7 @@ from psmr.devices.catalogue import SOURCES, defaults
 from psmr.devices.exciters.compensator import compensated
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.network import ALIASES, Bus, MonitoredLine, Shunt
+from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.checks import branch_read, monitored_branches
 from psmr.network.case.rows import (
@@ -136,7 +137,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     if any(row.role == "compensator" for row in generator.devices):
         for row in generator.devices:
             if row.role == "exciter":
-                kinds[row.name] = compensated(kinds[row.name])  # type: ignore[arg-type]  # a class is hashable
+                kinds[row.name] = compensated(kinds[row.name])
     takes_power = any(
         row.role in SOURCES and "mechanical_power" in parameters_of(kinds[row.name])
         for row in generator.devices
@@ -170,7 +171,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
 def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: str) -> dict[str, str]:
     """Return the connections of a device to the buses and the branch that its parameters number."""
     wires: dict[str, str] = {}
-    for name, (re, im) in component.buses.items():
+    for name, (re, im) in placement(component).buses.items():
         number = int(row.parameters.get(name, 0))
         bus = case.bus(number).name if number else own
         wires |= {re: f"{bus}.v_re", im: f"{bus}.v_im"}
@@ -178,7 +179,7 @@ def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: st
         branch, end = read
         bus = case.bus(branch.from_bus if end == "i" else branch.to_bus).name
         read_at = (f"{branch.name}.m_re_{end}", f"{branch.name}.m_im_{end}", f"{bus}.v_re", f"{bus}.v_im")
-        wires |= dict(zip(component.branch[3:], read_at, strict=True))
+        wires |= dict(zip(placement(component).branch[3:], read_at, strict=True))
     return wires
 
 
@@ -186,7 +187,7 @@ def _offering(kinds: Mapping[str, type[Component]], name: str, port: str) -> lis
     """Return the devices that offer what an input reads; one that passes a signal on stands before others."""
     signal = _signal(kinds[name], port)
     found = [other for other, kind in kinds.items() if other != name and signal in _offered(kind)]
-    passing = [other for other in found if signal in kinds[other].passes]
+    passing = [other for other in found if signal in placement(kinds[other]).passes]
     return passing or found
 
 
@@ -196,7 +197,7 @@ def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component])
     found: dict[str, float] = {}
     for other in sorted(others, key=lambda other: other.role not in SOURCES):
         values = {**defaults(other.component), **other.parameters}
-        found = {name: values[name] for name in component.shared if name in values} | found
+        found = {name: values[name] for name in placement(component).shared if name in values} | found
     return found
 
 
@@ -217,7 +218,7 @@ def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
 
 def _signal(kind: type[Component], port: str) -> str:
     """Return the signal that an input reads: its name, but for one that is passed on."""
-    return next((signal for signal, own in kind.passes.items() if own == port), port)
+    return next((signal for signal, own in placement(kind).passes.items() if own == port), port)
 
 
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:

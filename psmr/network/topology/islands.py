@@ -34,6 +34,7 @@ from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES, SOURCES
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
+from psmr.devices.placement import placement
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.solve.failure import matrix_at
 from psmr.integrate.timeline.service import OutOfService
@@ -73,7 +74,7 @@ class Plant:
 def plants(system: System) -> Mapping[str, Plant]:
     """Return the plants by name."""
     kinds = frozenset(group.compiled.component for group in system.groups)
-    part = {kind for kind in kinds if kind.role in ROLES}
+    part = {kind for kind in kinds if placement(kind).role in ROLES}
     parts = {d.name: d for d in system.devices if d.component in part}
     order = {name: k for k, name in enumerate(parts)}
     wired: dict[str, set[str]] = {name: set() for name in parts}
@@ -86,7 +87,7 @@ def plants(system: System) -> Mapping[str, Plant]:
     found = {}
     for bus, devices in at_buses(system).items():
         for source in devices:
-            if source.component.role in SOURCES:
+            if placement(source.component).role in SOURCES:
                 found[source.name] = _plant(source, bus, order, wired)
     return found
 
@@ -100,8 +101,8 @@ def _plant(source: Device, bus: str, order: Mapping[str, int], wired: Mapping[st
         name=source.name,
         bus=bus,
         devices=tuple(sorted(members, key=order.__getitem__)),
-        machine=source.component.role == "machine" and "delta" in source.component.states,
-        holds=source.component.grid != FOLLOWS,
+        machine=placement(source.component).role == "machine" and "delta" in source.component.states,
+        holds=placement(source.component).grid != FOLLOWS,
     )
 
 
@@ -170,7 +171,7 @@ def sources_of(system: System) -> tuple[Source, ...]:
             found.append(Source(plant.name, plant.bus, *own))
         elif f"{plant.name}.delta" in held:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", math.inf, True))
-        elif component.grid == FORMS:
+        elif placement(component).grid == FORMS:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.theta", values["s_n"], False))
     return tuple(found)
 

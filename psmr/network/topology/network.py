@@ -18,6 +18,7 @@ from psmr.dae.system.places import cached_by_devices
 from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import ALIASES, OPEN, Bus, Shunt
+from psmr.devices.placement import placement
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -154,13 +155,15 @@ def is_load(device: Device) -> bool:
 
 def is_motor(device: Device) -> bool:
     """Return whether a device is a load with states of its own, which has no p and q."""
-    return device.component.role in ("motor", "composite")
+    return placement(device.component).role in ("motor", "composite")
 
 
 def shunts(system: System) -> tuple[str, ...]:
     """Return the device names of the shunts, static var systems among them."""
     return tuple(
-        d.name for d in system.devices if issubclass(d.component, Shunt) or d.component.role in SHUNT_ROLES
+        d.name
+        for d in system.devices
+        if issubclass(d.component, Shunt) or placement(d.component).role in SHUNT_ROLES
     )
 
 

@@ -38,6 +38,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
+from psmr.devices.placement import placement
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.islands import centre_of_inertia, plants, sources_of
 from psmr.network.topology.network import bus_voltages, buses, is_motor
@@ -163,7 +164,7 @@ def _followers_of(
     found = [
         (plant.name, plant.bus)
         for plant in plants(system).values()
-        if kinds[plant.name].grid == FOLLOWS and f"{plant.name}.theta" in states
+        if placement(kinds[plant.name]).grid == FOLLOWS and f"{plant.name}.theta" in states
     ]
     names, at = tuple(name for name, _ in found), tuple(bus for _, bus in found)
     theta = np.array([system.index(f"{name}.theta") for name in names], dtype=np.intp)

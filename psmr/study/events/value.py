@@ -138,17 +138,18 @@ class ParameterStep(_Step):
             When the device has no such parameter, or cannot take the value.
         """
         # With the engine, which an event that is only written down does not need.
+        from psmr.devices.placement import placement
         from psmr.integrate.run.changes import objection
 
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
             raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")
-        # With the engine, which an event that is only written down does not need.
-
         try:
             wrong = objection(system, self.device, self.name, self.value)
         except InputError as error:
             raise EventError(f"{self}: {error}") from error
+        if self.name in placement(system.device(self.device).component).buses:
+            wrong = "is a connection, which stays during a run; give the case this value"
         if wrong:
             raise EventError(f"{self}: {full} = {self.value:g}: {wrong}")
         step = ((self.device, self.name, float(self.value)),)

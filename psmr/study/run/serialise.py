@@ -24,26 +24,9 @@ from psmr.base.errors import InputError, shown
 from psmr.base.modules import ALLOW
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.forms import Origin, algebraic_form, packed, structured, unpacked
-from psmr.devices.dynamic_network.branch import with_read_currents
-from psmr.devices.dynamic_network.rates import with_current_rates
-from psmr.devices.dynamic_network.stator import with_series_current, with_stator_fluxes
-from psmr.devices.exciters.compensator import compensated
+from psmr.dae.declare.forms import MAKERS, Origin, packed, unpacked
+from psmr.devices import catalogue  # noqa: F401  # imports all that makes classes
 from psmr.integrate.schemes.choices import DefaultChoice, Weights
-
-MAKERS = {
-    maker.__name__: maker
-    for maker in (
-        algebraic_form,
-        structured,
-        compensated,
-        with_current_rates,
-        with_read_currents,
-        with_series_current,
-        with_stator_fluxes,
-    )
-}
-"""What makes a class of component from another one."""
 
 OWN = re.compile(
     r"(partitioning|psmr\.(dae|integrate|papers|devices|pencil\.(deformation|modes)"

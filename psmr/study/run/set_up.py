@@ -17,6 +17,7 @@ from psmr.base.errors import InputError, PsmrWarning, SchemeError, shown
 from psmr.base.files import OutputTransaction
 from psmr.base.keywords import unknown_keyword
 from psmr.dae.system.system import System
+from psmr.devices.placement import placement
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Follower
 from psmr.integrate.timeline.change import Change
@@ -236,7 +237,7 @@ def set_up(
     unbalanced = any(unbalances(system, change) for change in (*changes, *possible))
     if unbalanced:
         warn_of_assumptions(system)
-    opening = any(group.compiled.component.acts_on == "branch" for group in system.groups)
+    opening = any(placement(group.compiled.component).acts_on == "branch" for group in system.groups)
     along = any(
         name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
     )

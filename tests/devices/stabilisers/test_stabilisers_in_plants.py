@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr import build, read_case
-from psmr.errors import CaseError
+from psmr import ParameterStep, build, read_case
+from psmr.errors import CaseError, EventError
 from tests.components import IEEEST, ST2CUT
 from tests.devices.library import PARAMETERS
 from tests.internals import DeviceRow, power_flow
-from tests.internals import objection_to_change as objection
 
 WSCC9 = Path(__file__).parents[3] / "cases" / "wscc9" / "wscc9.toml"
 
@@ -82,8 +81,9 @@ def test_bus_that_cannot_be():
     with pytest.raises(CaseError, match=r"bus = 8 and input = 3: bus must be 0, the signal is the machine's"):
         with_stabiliser(IEEEST, input=3, bus=8)
     case, _ = with_stabiliser(ST2CUT, input_2=5, bus_2=8)
-    wrong = objection(build(case), "PSS2", "bus_2", 5.0)
-    assert wrong == "is a connection, which stays during a run; give the case this value"
+    words = r"PSS2\.bus_2 = 5: is a connection, which stays during a run; give the case this value"
+    with pytest.raises(EventError, match=words):
+        ParameterStep("PSS2", "bus_2", 5.0, 1.0).changes(build(case))
 
 
 def test_torque_that_the_machine_holds_is_read():

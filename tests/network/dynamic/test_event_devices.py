@@ -120,7 +120,7 @@ def phases():
     return psmr.build(made(**grid), dynamic=psmr.Region("all", zero_sequence=True))
 
 
-def test_poles_belong_to_the_run_that_opens_something(phases):
+def test_poles_belong_to_the_run_that_opens_something(phases, tmp_path):
     assert not any(".u_" in name for name in phases.names_y)
     trip = psmr.LineTrip("1-2", 0.01)
     run = psmr.simulate(phases, psmr.VariableStep(1e-5), 0.04, [trip], certify=False)
@@ -138,6 +138,8 @@ def test_poles_belong_to_the_run_that_opens_something(phases):
         phases, psmr.VariableStep(1e-5), 0.04, [trip], start=(phases.x0, phases.y0), certify=False
     )
     np.testing.assert_array_equal(again.x, run.x)
+    run.save(tmp_path / "run.psmr")
+    assert psmr.load_run(tmp_path / "run.psmr").system.names_y == run.system.names_y
 
 
 def test_jacobian_with_open_poles_is_the_difference_of_residuals(phases):

@@ -21,7 +21,7 @@ import numpy as np
 
 import psmr
 from psmr.errors import InputError, PsmrError, PsmrWarning
-from tests.internals import DeviceRow, RelayRow, System
+from tests.internals import DeviceRow, RelayRow, System, placement
 from tests.programs.robustness import lists, systems
 from tests.programs.robustness.systems import OWN, branches, buses
 
@@ -87,7 +87,7 @@ def _gives(device: Any) -> bool:
     """Return whether the signals of a device count what it gives: not those of loads and shunts."""
     given = set(device.parameters)
     return (
-        device.component.role not in ("motor", "composite")
+        placement(device.component).role not in ("motor", "composite")
         and "shed" not in given
         and not {"g", "b"} <= given
     )

@@ -9,6 +9,7 @@ import pytest
 
 import psmr
 from tests.disturbances import system_of
+from tests.internals import placement
 
 TM = psmr.SingleRate("TM", h=0.005, tolerance=1e-12)
 START, CLEAR, T_END = 0.05, 0.1, 0.5
@@ -32,7 +33,7 @@ class Network:
         self.sources = {
             d.name: owners(d, ("i_re",))[0]
             for d in system.devices
-            if d.component.role in ("machine", "converter") and d.component.grid != "follows"
+            if (p := placement(d.component)).role in ("machine", "converter") and p.grid != "follows"
         }
 
     def plant(self, source):
@@ -53,7 +54,8 @@ class Network:
         touching = {
             d.name
             for d in self.system.devices
-            if dead & set(owners(d, d.connections)) and (d.component.role == "" or d.name in self.branches)
+            if dead & set(owners(d, d.connections))
+            and (placement(d.component).role == "" or d.name in self.branches)
         }
         gone = tripped | {source for source, bus in self.sources.items() if bus in dead}
         return dead, dead.union(touching, *map(self.plant, gone))

@@ -183,10 +183,10 @@ def droop(wscc9):
 
 
 def test_every_converter_follows_or_forms():
-    from tests.internals import FOLLOWS, FORMS, ROLES
+    from tests.internals import FOLLOWS, FORMS, ROLES, placement
 
-    assert {kind.grid for kind in ROLES["converter"]} == {FOLLOWS, FORMS}
-    assert all("theta" in kind.states for kind in ROLES["converter"] if kind.grid == FORMS)
+    assert {placement(kind).grid for kind in ROLES["converter"]} == {FOLLOWS, FORMS}
+    assert all("theta" in kind.states for kind in ROLES["converter"] if placement(kind).grid == FORMS)
 
 
 def test_a_droop_controlled_converter_loses_synchronism_like_a_machine(droop):
