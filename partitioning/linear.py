@@ -67,10 +67,7 @@ def device_of(name: str) -> str:
 def group_labels(linear: Linear) -> Array:
     """Return the groups as labels 0, 1, 2, ..., one per variable.
 
-    Raises
-    ------
-    PartitionError
-        When `linear.groups` does not have one label per variable.
+    Raises PartitionError when `linear.groups` does not have one label per variable.
     """
     groups = np.asarray(linear.groups)
     if groups.shape != (linear.n + linear.m,):
@@ -84,10 +81,7 @@ def group_labels(linear: Linear) -> Array:
 def check_finite(linear: Linear) -> None:
     """Refuse a linearisation with a value that is not a number.
 
-    Raises
-    ------
-    PartitionError
-        Naming the row of the first such value.
+    Raises PartitionError naming the row of the first such value.
     """
     rows = {"fx": linear.names_x, "fy": linear.names_x, "gx": linear.names_g, "gy": linear.names_g}
     for block, names in rows.items():
@@ -103,10 +97,7 @@ def check_finite(linear: Linear) -> None:
 def positions(names: Iterable[str], known: Sequence[str], what: str, hint: str) -> list[int]:
     """Return where each name stands among the known ones.
 
-    Raises
-    ------
-    PartitionError
-        For a name that is not there, with the nearest that is.
+    Raises PartitionError for a name that is not there, with the nearest that is.
     """
     if isinstance(names, str):
         raise PartitionError(f"fast = {names!r}: a list of names is needed; try fast=[{names!r}]")

@@ -30,15 +30,10 @@ DENSE = 1000
 class Pairings:
     """The ways of pairing equations with variables that a split may use.
 
-    Parameters
-    ----------
-    gy
-        ``(m, m)`` CSC without stored zeros, rows and columns scaled.
-    choices
-        Arrays ``(m,)``: ``choice[j]`` is the equation paired with algebraic variable j. The first is
-        preferred.
-    limit
-        Largest condition that a diagonal block may have.
+    `gy`: ``(m, m)`` CSC without stored zeros, rows and columns scaled.
+    `choices`: Arrays ``(m,)``: ``choice[j]`` is the equation paired with algebraic variable j. The first is
+      preferred.
+    `limit`: Largest condition that a diagonal block may have.
     """
 
     gy: Any
@@ -75,10 +70,7 @@ def pairings(linear: Linear) -> Pairings:
     (elementwise; Bristol, IEEE Trans. Automatic Control 11, 1966) near one: an entry of the inverse is, up to
     det gy, the complementary minor, so this one looks at what a pair leaves for the others.
 
-    Raises
-    ------
-    PartitionError
-        When gy is singular, naming the equations that make it so.
+    Raises PartitionError when gy is singular, naming the equations that make it so.
     """
     gy = scaled(linear)
     if linear.m == 0:
@@ -146,10 +138,7 @@ def null_vectors(block: Any) -> tuple[Array, Array]:
 def refuse_singular(linear: Linear) -> float:
     """Return the condition of the scaled gy.
 
-    Raises
-    ------
-    PartitionError
-        When gy is singular, with the equations (and the variables) that make it so.
+    Raises PartitionError when gy is singular, with the equations (and the variables) that make it so.
     """
     if linear.m == 0:
         return 1.0

@@ -28,18 +28,14 @@ EPS = float(np.finfo(float).eps)
 class Modes:
     """Eigenvalues of the state matrix with their participation factors.
 
-    Parameters
-    ----------
-    eigenvalues
-        ``(n,)`` complex, in 1/s and rad/s.
-    states
-        ``(n, n)`` complex Px, a row per state, a column per eigenvalue; each row sums to one.
-    algebraic
-        ``(m, n)`` complex Py, each row of Euclidean norm one, or zero where no state moves the variable.
-    cluster
-        ``(n,)`` label of the eigenvalue: those that rounding cannot tell apart share one, and count together.
-    resolution
-        ``(n,)`` bound in 1/s on the rounding error of each eigenvalue, or of the mean of its cluster.
+    `eigenvalues`: ``(n,)`` complex, in 1/s and rad/s.
+    `states`: ``(n, n)`` complex Px, a row per state, a column per eigenvalue; each row sums to one.
+    `algebraic`: ``(m, n)`` complex Py, each row of Euclidean norm one, or zero where no state moves the
+      variable.
+    `cluster`: ``(n,)`` label of the eigenvalue: those that rounding cannot tell apart share one, and count
+      together.
+    `resolution`: ``(n,)`` bound in 1/s on the rounding error of each eigenvalue, or of the mean of its
+      cluster.
     """
 
     eigenvalues: Array

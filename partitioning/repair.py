@@ -36,18 +36,11 @@ SpectralRadius = Callable[[Partition], float]
 class Wish:
     """A split as it was asked for, before any check.
 
-    Parameters
-    ----------
-    fast
-        ``(n + m,)`` bool, states first.
-    reasons
-        One sentence per variable.
-    delta, algebraic
-        As in `Partition`.
-    modes
-        Eigenvalues and participation factors, None where the system is too large for them.
-    firm
-        ``(n + m,)`` bool, the variables that may not become slow because they were named as fast.
+    `fast`: ``(n + m,)`` bool, states first.
+    `reasons`: One sentence per variable.
+    `delta`, `algebraic`: As in `Partition`.
+    `modes`: Eigenvalues and participation factors, None where the system is too large for them.
+    `firm`: ``(n + m,)`` bool, the variables that may not become slow because they were named as fast.
     """
 
     fast: Array
@@ -89,11 +82,8 @@ def well_posed(
     moves that turn out not to be needed are taken back. The search ends after `budget` seconds of processor
     time.
 
-    Raises
-    ------
-    PartitionError
-        When no move makes the split well posed, or none was found within the budget: with the group at fault,
-        what was tried and what to try.
+    Raises PartitionError when no move makes the split well posed, or none was found within the budget: with
+    the group at fault, what was tried and what to try.
     """
     if not (isinstance(limit, int | float | np.integer | np.floating) and np.isfinite(limit) and limit > 0):
         raise PartitionError(
@@ -153,10 +143,7 @@ class _Repair:
     def judge(self, groups: Array) -> Verdict:
         """Check one split, given as a side per group.
 
-        Raises
-        ------
-        PartitionError
-            When so many have been checked that the search has no end.
+        Raises PartitionError when so many have been checked that the search has no end.
         """
         self.judged += 1
         begun = time.process_time()

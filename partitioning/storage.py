@@ -120,13 +120,7 @@ class StoragePencil:
         return np.array([PHASOR if name in phasors else 1.0 for name in self.names])
 
     def find(self, guess: complex, storage: NDArray[np.float64]) -> Mode:
-        """Return the mode nearest to a value.
-
-        Raises
-        ------
-        PartitionError
-            Where the iteration does not settle.
-        """
+        """Return the mode nearest to a value; raises PartitionError where the iteration does not settle."""
         rng = np.random.default_rng(0)
         start = rng.standard_normal(self.size) + 1j * rng.standard_normal(self.size)
         # Not the value itself, which makes the matrix singular where it is an eigenvalue to the last digit.

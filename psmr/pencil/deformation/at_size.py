@@ -60,18 +60,11 @@ ACCEPTED = 1e-8
 class Pair:
     """A multiplier of a scheme.
 
-    Attributes
-    ----------
-    z
-        The multiplier.
-    vector
-        Its eigenvector, the whole state.
-    residual
-        |T v - z v| / |v|.
-    similarity
-        |<v, w>| of its part in w and the mode's vector, both of length 1.
-    steps
-        Applications of T.
+    `z`: The multiplier.
+    `vector`: Its eigenvector, the whole state.
+    `residual`: |T v - z v| / |v|.
+    `similarity`: |<v, w>| of its part in w and the mode's vector, both of length 1.
+    `steps`: Applications of T.
     """
 
     z: complex
@@ -185,14 +178,9 @@ def deformation_at_size(
     Modes come from sparse shift-invert on (J, E), multipliers from the refinement of each mode on the step
     map.
 
-    Raises
-    ------
-    InputError
-        For a mode that does not exist, or a band without modes.
-    SchemeError
-        For a partition of another system, or corrections that diverge.
-    SingularError
-        For a singular gy, or an equation of the step without a unique solution.
+    Raises InputError for a mode that does not exist, or a band without modes; SchemeError for a partition of
+    another system, or corrections that diverge; SingularError for a singular gy, or an equation of the step
+    without a unique solution.
     """
     pencil = ShiftInvert(linear)
     _regular(pencil, linear)

@@ -64,12 +64,8 @@ def _unstable(s: complex) -> str:
 class StepJudge:
     """Whether a step is stable, with what is needed to name the culprit.
 
-    Parameters
-    ----------
-    linear, modes
-        The system and its modes.
-    scheme, vary
-        As in `psmr.critical_step`.
+    `linear`, `modes`: The system and its modes.
+    `scheme`, `vary`: As in `psmr.critical_step`.
     """
 
     factor, ratio_factor, relative = FACTOR, RATIO_FACTOR, RELATIVE

@@ -102,14 +102,8 @@ def _with_prediction(report: Deformation, linear: LinearDae) -> Deformation:
 def report_of(scheme: Scheme, pencil: Pencil, spectra: Spectra, names: tuple[str, ...]) -> Deformation:
     """Return the report that modes and multipliers amount to.
 
-    Parameters
-    ----------
-    scheme, pencil
-        What is judged, and by what.
-    spectra
-        Modes of the system, multipliers of the step, and what belongs to what.
-    names
-        The variables.
+    `scheme`, `pencil`: what is judged, and by what; `spectra`: modes of the system, multipliers of the step,
+    and what belongs to what.
     """
     modes, numerical, matched, step = spectra.modes, spectra.numerical, spectra.matched, spectra.step
     columns, multipliers = _columns(modes, numerical, matched)

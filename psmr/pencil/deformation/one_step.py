@@ -21,12 +21,8 @@ from psmr.pencil.modes.spectrum import Modes, modes_of
 class OneStepModes:
     """The modes of a system, ready for the steps of any one-step method.
 
-    Attributes
-    ----------
-    modes
-        Every eigenvalue with its vectors.
-    names
-        The variables, states before algebraic ones.
+    `modes`: Every eigenvalue with its vectors.
+    `names`: The variables, states before algebraic ones.
     """
 
     modes: Modes
@@ -36,10 +32,7 @@ class OneStepModes:
     def of(cls, linear: LinearDae) -> OneStepModes:
         """Compute the modes of a linearised system: a dense eigenvalue problem of its n states.
 
-        Raises
-        ------
-        SingularError
-            For a singular gy.
+        Raises SingularError for a singular gy.
         """
         linear.require_no_delays("stability function for each mode by itself")
         return cls(modes_of(linear), linear.names_x + linear.names_y)

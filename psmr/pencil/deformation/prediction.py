@@ -46,12 +46,8 @@ TURNING, AVERAGED = 8, 16
 class Amplification:
     """What an explicit prediction makes of the fast states.
 
-    Attributes
-    ----------
-    gain
-        Of the loop from the slow variables by the fast states and the prediction back to them.
-    variable
-        The fast state by which most of it goes; "" where the loop is not closed.
+    `gain`: Of the loop from the slow variables by the fast states and the prediction back to them.
+    `variable`: The fast state by which most of it goes; "" where the loop is not closed.
     """
 
     gain: float
@@ -68,12 +64,8 @@ def amplification(linear: LinearDae, scheme: Scheme) -> Amplification | None:
 
     A sparse factorisation for each kind of stage and 24 power iterations, at any size.
 
-    Raises
-    ------
-    SchemeError
-        For a partition of another system.
-    SingularError
-        When an equation of the step has no unique solution.
+    Raises SchemeError for a partition of another system; SingularError when an equation of the step has no
+    unique solution.
     """
     implicit = scheme.predicting_implicitly()
     if implicit is None:
@@ -85,10 +77,7 @@ def amplification(linear: LinearDae, scheme: Scheme) -> Amplification | None:
 def objection(linear: LinearDae, scheme: Scheme) -> str:
     """Return a sentence on a prediction that breaks down, with what to do about it; "" where none does.
 
-    Raises
-    ------
-    SchemeError, SingularError
-        As `amplification`.
+    Raises SchemeError, SingularError as `amplification`.
     """
     found = amplification(linear, scheme)
     if found is None or not found.breaks_down:
@@ -114,10 +103,7 @@ def _breaks_down(linear: LinearDae, scheme: Scheme) -> bool:
 class _Loop:
     """The loop through the prediction, every matrix factorised once.
 
-    Attributes
-    ----------
-    read, states
-        Positions in w of the slow variables that the fast rows read, and of the fast states.
+    `read`, `states`: Positions in w of the slow variables that the fast rows read, and of the fast states.
     """
 
     def __init__(self, linear: LinearDae, scheme: Scheme, implicit: Scheme) -> None:

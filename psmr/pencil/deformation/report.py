@@ -36,19 +36,9 @@ Columns = Mapping[str, np.ndarray]
 def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the columns of a table with a row per mode.
 
-    Parameters
-    ----------
-    s
-        (k,) modes of the system in 1/s; exactly 0 for a zero mode, whose relative figures are NaN.
-    s_hat
-        (k,) modes as the scheme shows them, NaN where it does not.
-    status
-        (k,) words.
-
-    Returns
-    -------
-    dict
-        As `Deformation.table`.
+    `s`: (k,) modes of the system in 1/s; exactly 0 for a zero mode, whose relative figures are NaN; `s_hat`:
+    (k,) modes as the scheme shows them, NaN where it does not; `status`: (k,) words. Columns as
+    `Deformation.table`.
     """
     size = np.where(s == 0.0, np.nan, np.abs(s))
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN in, NaN out: no s_hat, or |s| = 0
@@ -80,19 +70,8 @@ def spurious_columns(
 ) -> dict[str, np.ndarray]:
     """Return the columns of a table with a row per multiplier that belongs to no mode.
 
-    Parameters
-    ----------
-    z, vectors
-        (k,) multipliers and (variables, k) their vectors.
-    step
-        Time in s over which a multiplier acts.
-    names
-        The variables.
-
-    Returns
-    -------
-    dict
-        As `Deformation.spurious`.
+    `z`, `vectors`: (k,) multipliers and (variables, k) their vectors; `step`: time in s over which a
+    multiplier acts. Columns as `Deformation.spurious`.
     """
     s_hat = np.log(z.astype(complex)) / step
     largest = np.abs(vectors).argmax(axis=0) if len(z) else []

@@ -19,16 +19,11 @@ from psmr.pencil.operator.step_operator import correction_rate, step_operator
 class Spectra:
     """The modes of a system beside the multipliers of a scheme.
 
-    Attributes
-    ----------
-    modes, numerical, matched
-        Modes of the system, multipliers of the step, and the multiplier of each mode.
-    excess
-        (k,) |z| - 1 of each multiplier, 0 where rounding explains it; see `excess_of`.
-    step
-        Time in s over which a multiplier acts.
-    rate
-        Factor by which a correction of a macro step changes its error, where that decides; otherwise 0.
+    `modes`, `numerical`, `matched`: Modes of the system, multipliers of the step, and the multiplier of each
+      mode.
+    `excess`: (k,) |z| - 1 of each multiplier, 0 where rounding explains it; see `excess_of`.
+    `step`: Time in s over which a multiplier acts.
+    `rate`: Factor by which a correction of a macro step changes its error, where that decides; otherwise 0.
     """
 
     modes: Modes
@@ -48,19 +43,8 @@ class Spectra:
 def spectra_of(linear: LinearDae, scheme: Scheme, modes: Modes | None = None) -> Spectra:
     """Return modes and multipliers of a scheme, by its stability function where it has one.
 
-    Parameters
-    ----------
-    linear, scheme
-        What is judged.
-    modes
-        Those of the system, where they are known.
-
-    Raises
-    ------
-    SchemeError
-        For a partition of another system.
-    SingularError
-        When an equation of the step has no unique solution.
+    `linear`, `scheme`: what is judged; `modes`: those of the system, where they are known. Raises SchemeError
+    for a partition of another system; SingularError when an equation of the step has no unique solution.
     """
     modes = modes_of(linear) if modes is None else modes
     if scheme.tableau is not None and linear.delays is None:

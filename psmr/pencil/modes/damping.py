@@ -24,19 +24,13 @@ class DampingLimit:
     An oscillation that is damped too much is as wrong as one that is damped too little: a real one would last
     longer than the simulated one.
 
-    Attributes
-    ----------
-    change
-        Change of the damping ratio that is allowed, as a fraction (0.01: one percentage point).
-    part
-        The same in parts of the mode's own damping ratio; the larger of both counts.
-    hz
-        Highest frequency in Hz of the oscillations that count. Electromechanical ones are below 3 Hz, slow
-        interactions of converters below 10 Hz (Hatziargyriou et al., Definition and classification of power
-        system stability, IEEE Trans. Power Syst. 36 (2021) 3271-3281).
-    below
-        An oscillation counts when its damping ratio is below this, in the system or as simulated. At 0.3 it
-        falls to a seventh from one period to the next.
+    `change`: Change of the damping ratio that is allowed, as a fraction (0.01: one percentage point).
+    `part`: The same in parts of the mode's own damping ratio; the larger of both counts.
+    `hz`: Highest frequency in Hz of the oscillations that count. Electromechanical ones are below 3 Hz, slow
+      interactions of converters below 10 Hz (Hatziargyriou et al., Definition and classification of power
+      system stability, IEEE Trans. Power Syst. 36 (2021) 3271-3281).
+    `below`: An oscillation counts when its damping ratio is below this, in the system or as simulated. At 0.3
+      it falls to a seventh from one period to the next.
     """
 
     change: float = 0.01
@@ -51,10 +45,8 @@ class DampingLimit:
     def counts(self, s: Modes, s_hat: Modes) -> NDArray[np.bool_]:
         """Return which of (k,) modes are oscillations that count.
 
-        Parameters
-        ----------
-        s, s_hat
-            Modes of the system and as the scheme shows them, in 1/s and rad/s; NaN where it does not.
+        `s`, `s_hat`: modes of the system and as the scheme shows them, in 1/s and rad/s; NaN where it does
+        not.
         """
         least = np.fmin(damping_ratio(s), damping_ratio(s_hat))
         return (s.imag > 0.0) & (s.imag <= 2.0 * np.pi * self.hz) & (least < self.below)
@@ -93,14 +85,7 @@ def sentences_on(
 ) -> list[str]:
     """Return a sentence on oscillations that a scheme damps too much, one on too little, one on none shown.
 
-    Parameters
-    ----------
-    changed
-        Modes and what the scheme makes of them, as of `changed_most`.
-    limit
-        The limit.
-    subject
-        Whose modes they are.
+    `changed`: modes and what the scheme makes of them, as of `changed_most`; `subject`: whose modes they are.
     """
     more: list[str] = []
     less: list[str] = []

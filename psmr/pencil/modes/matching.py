@@ -33,16 +33,10 @@ UNLIKE = 1.5
 class Match:
     """The assignment of multipliers to modes.
 
-    Attributes
-    ----------
-    partner
-        (n,) position of the multiplier of each mode, -1 where none is left.
-    s_numerical
-        (n,) the mode as the scheme shows it in 1/s, NaN where it is not represented.
-    status
-        (n,) ``"represented"``, ``"zero mode"``, or ``"not represented: <why>"``.
-    spurious
-        Positions of the multipliers that belong to no mode.
+    `partner`: (n,) position of the multiplier of each mode, -1 where none is left.
+    `s_numerical`: (n,) the mode as the scheme shows it in 1/s, NaN where it is not represented.
+    `status`: (n,) ``"represented"``, ``"zero mode"``, or ``"not represented: <why>"``.
+    `spurious`: Positions of the multipliers that belong to no mode.
     """
 
     partner: np.ndarray
@@ -65,12 +59,8 @@ class Match:
 def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     """Assign multipliers to modes one to one and take the unwrapped logarithm.
 
-    Parameters
-    ----------
-    modes, numerical
-        Eigenvalues and vectors of the state matrix and of the step operator.
-    step
-        Time in s over which a multiplier acts.
+    `modes`, `numerical`: eigenvalues and vectors of the state matrix and of the step operator; `step`: time
+    in s over which a multiplier acts.
     """
     partner = np.full(len(modes.s), -1)
     cost = assignment_cost(modes, numerical, step)

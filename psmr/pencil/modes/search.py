@@ -74,10 +74,7 @@ class ShiftInvert:
     def factorised(self, shift: complex) -> SuperLU:
         """Return the factors of J - shift E.
 
-        Raises
-        ------
-        SingularError
-            When the shift is an eigenvalue, or gy is singular.
+        Raises SingularError when the shift is an eigenvalue, or gy is singular.
         """
         try:
             return splu(sp.csc_matrix((self.J - shift * self.E).astype(complex)))
@@ -292,14 +289,9 @@ BESIDE_ZERO = 0.05
 class Found:
     """Modes of a system that were asked for.
 
-    Attributes
-    ----------
-    s
-        (k,) eigenvalues in 1/s, imaginary part not negative.
-    vectors
-        (n + m, k) their right eigenvectors, of length 1.
-    coverage
-        How they were found and how far the search reached, in words.
+    `s`: (k,) eigenvalues in 1/s, imaginary part not negative.
+    `vectors`: (n + m, k) their right eigenvectors, of length 1.
+    `coverage`: How they were found and how far the search reached, in words.
     """
 
     s: np.ndarray
@@ -310,12 +302,8 @@ class Found:
 def find(pencil: ShiftInvert, choice: ModeChoice) -> Found:
     """Return the chosen modes, not yet polished.
 
-    Raises
-    ------
-    InputError
-        For a value without a mode nearby, a band without modes (with the nearest mode), or one with too many.
-    SingularError
-        When gy is singular.
+    Raises InputError for a value without a mode nearby, a band without modes (with the nearest mode), or one
+    with too many; SingularError when gy is singular.
     """
     return _nearest(pencil, choice) if choice.near else _Sweep(pencil, choice).run()
 
@@ -325,10 +313,7 @@ def along_axis(pencil: ShiftInvert, highest: float) -> np.ndarray:
 
     Shifts are placed until their discs cover the axis, so that what grows slowly lies in one of them.
 
-    Raises
-    ------
-    InputError
-        Where that takes more shifts than a search may.
+    Raises InputError where that takes more shifts than a search may.
     """
     sweep = _Sweep(pencil, ModeChoice(band_hz=(0.0, highest / (2.0 * np.pi))))
     sweep.cover(0.0)

@@ -190,10 +190,7 @@ def _chosen(linear: LinearDae, choice: ModeChoice) -> NDArray[np.complex128]:
 def shapes_at(linear: LinearDae, values: Iterable[complex]) -> tuple[ModeShape, ...]:
     """Return the shapes of eigenvalues that are known, by inverse iteration on the sparse pencil.
 
-    Raises
-    ------
-    SingularError
-        When gy is singular.
+    Raises SingularError when gy is singular.
     """
     pencil, n = ShiftInvert(linear.without_delays()), linear.n
     found = []

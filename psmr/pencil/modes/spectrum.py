@@ -18,19 +18,13 @@ from psmr.dae.system.linear import LinearDae
 class Modes:
     """Eigenvalues of the state matrix.
 
-    Attributes
-    ----------
-    s
-        (n,) eigenvalues in 1/s, by descending real part; zeros by structure are exactly 0.
-    vectors
-        (n + m, n) their right eigenvectors, continued to the algebraic variables; a column has length 1.
-    participation
-        (n, n) share of each state (row) in each mode; a column adds up to 1.
-    error
-        (n,) how far rounding may have moved each s in 1/s; see `psmr.dae.system.eigenvalues.Eigen`.
-    split
-        How far rounding moves the two eigenvalues of a Jordan block from one another, sqrt(eps) |A| in 1/s:
-        what a step makes of a double zero is as far from z = 1.
+    `s`: (n,) eigenvalues in 1/s, by descending real part; zeros by structure are exactly 0.
+    `vectors`: (n + m, n) their right eigenvectors, continued to the algebraic variables; a column has length
+      1.
+    `participation`: (n, n) share of each state (row) in each mode; a column adds up to 1.
+    `error`: (n,) how far rounding may have moved each s in 1/s; see `psmr.dae.system.eigenvalues.Eigen`.
+    `split`: How far rounding moves the two eigenvalues of a Jordan block from one another, sqrt(eps) |A| in
+      1/s: what a step makes of a double zero is as far from z = 1.
     """
 
     s: np.ndarray
@@ -49,17 +43,12 @@ class Modes:
 class Multipliers:
     """Non-zero eigenvalues of a step operator.
 
-    Attributes
-    ----------
-    z
-        (k,) eigenvalues, by descending magnitude.
-    vectors
-        (n + m, k) the part of their eigenvectors that belongs to w = (x, y); a column has length 1.
-    participation
-        (n + m, k) share of each variable of w in each; with that of older points a column adds up to 1.
-    error
-        (k,) how far rounding may have moved each z; see `psmr.dae.system.eigenvalues.rounding`, with the unit
-        circle for a border.
+    `z`: (k,) eigenvalues, by descending magnitude.
+    `vectors`: (n + m, k) the part of their eigenvectors that belongs to w = (x, y); a column has length 1.
+    `participation`: (n + m, k) share of each variable of w in each; with that of older points a column adds
+      up to 1.
+    `error`: (k,) how far rounding may have moved each z; see `psmr.dae.system.eigenvalues.rounding`, with the
+      unit circle for a border.
     """
 
     z: np.ndarray
@@ -71,10 +60,7 @@ class Multipliers:
 def modes_of(linear: LinearDae) -> Modes:
     """Compute the eigenvalues of A = fx - fy gy^-1 gx and their vectors in all n + m variables.
 
-    Raises
-    ------
-    SingularError
-        When gy is singular: the DAE is not of index 1 at this point.
+    Raises SingularError when gy is singular: the DAE is not of index 1 at this point.
     """
     n, m = linear.n, linear.m
     if linear.delays is not None:

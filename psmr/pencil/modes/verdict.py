@@ -40,14 +40,9 @@ class Kind(Enum):
 class Growth:
     """What grows from step to step.
 
-    Attributes
-    ----------
-    z
-        Its multiplier; None where that lies too close to 1 to tell.
-    mode
-        The mode of the system, in 1/s and rad/s, that has this multiplier; None of a spurious one.
-    variable
-        Name of the variable in which it is the largest; "" where that was not asked.
+    `z`: Its multiplier; None where that lies too close to 1 to tell.
+    `mode`: The mode of the system, in 1/s and rad/s, that has this multiplier; None of a spurious one.
+    `variable`: Name of the variable in which it is the largest; "" where that was not asked.
     """
 
     z: complex | None
@@ -76,31 +71,18 @@ class Growth:
 class Verdict:
     """What a scheme does to the stability of a system.
 
-    Attributes
-    ----------
-    step
-        Time in s over which a multiplier acts.
-    growing
-        Modes of the system that grow, in 1/s and rad/s, one of each pair.
-    hidden
-        Those of them that the scheme damps, or does not show.
-    shown
-        The largest of those that the scheme shows; None where there is none.
-    others
-        The smaller ones.
-    blamed
-        What grows most by the scheme alone; None where nothing does.
-    rate
-        Factor by which a correction of a macro step changes its error, where that decides; otherwise 0.
-    t_end
-        Length in s of the run that is judged; infinite where nothing is known of a run.
-    slight
-        What grows by no more than `GROWTH` up to there, and so is in none of the fields above: words, and
-        the part by which each grows.
-    held
-        Whether the equations read the time, which is held: what grows in the system then says nothing.
-    every
-        Whether every multiplier was looked at.
+    `step`: Time in s over which a multiplier acts.
+    `growing`: Modes of the system that grow, in 1/s and rad/s, one of each pair.
+    `hidden`: Those of them that the scheme damps, or does not show.
+    `shown`: The largest of those that the scheme shows; None where there is none.
+    `others`: The smaller ones.
+    `blamed`: What grows most by the scheme alone; None where nothing does.
+    `rate`: Factor by which a correction of a macro step changes its error, where that decides; otherwise 0.
+    `t_end`: Length in s of the run that is judged; infinite where nothing is known of a run.
+    `slight`: What grows by no more than `GROWTH` up to there, and so is in none of the fields above: words,
+      and the part by which each grows.
+    `held`: Whether the equations read the time, which is held: what grows in the system then says nothing.
+    `every`: Whether every multiplier was looked at.
     """
 
     step: float

@@ -20,12 +20,8 @@ Term = tuple[str, sp.sparray]
 class Taken(NamedTuple):
     """What an equation takes of what inputs add to f and g at a point.
 
-    Attributes
-    ----------
-    point, at
-        Name of the point, and its time in parts of the step after t.
-    rows, weights
-        The rows of f and g, and a weight of each.
+    `point`, `at`: Name of the point, and its time in parts of the step after t.
+    `rows`, `weights`: The rows of f and g, and a weight of each.
     """
 
     point: str
@@ -38,18 +34,11 @@ class Taken(NamedTuple):
 class Equation:
     """One block row: ``matrix @ unknown = sum(term @ block for block, term in terms)``.
 
-    Attributes
-    ----------
-    unknown
-        Name of the block that the row is solved for.
-    matrix
-        Square matrix on the unknown.
-    terms
-        Pairs of a block name and its matrix. A block is one of the state, or an unknown of an equation.
-    what
-        Words for a message when the matrix is singular.
-    inputs
-        What its first rows take of what inputs add to f and g.
+    `unknown`: Name of the block that the row is solved for.
+    `matrix`: Square matrix on the unknown.
+    `terms`: Pairs of a block name and its matrix. A block is one of the state, or an unknown of an equation.
+    `what`: Words for a message when the matrix is singular.
+    `inputs`: What its first rows take of what inputs add to f and g.
     """
 
     unknown: str

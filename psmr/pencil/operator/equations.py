@@ -45,19 +45,12 @@ CLOSED_FROM, CLOSED_UP_TO = 6, 250
 class StepEquations:
     """All block rows of one step.
 
-    Attributes
-    ----------
-    equations
-        In the order of solution.
-    state
-        Names of the blocks known at t, in the order of the state vector.
-    successors
-        The unknowns that are those blocks at t + h.
-    history_of
-        Positions in w of the variables whose values at earlier points are part of the state.
-    slow
-        Positions in w of the slow variables where the new point itself is the prediction
-        (corrections until they agree), else None.
+    `equations`: In the order of solution.
+    `state`: Names of the blocks known at t, in the order of the state vector.
+    `successors`: The unknowns that are those blocks at t + h.
+    `history_of`: Positions in w of the variables whose values at earlier points are part of the state.
+    `slow`: Positions in w of the slow variables where the new point itself is the prediction (corrections
+      until they agree), else None.
     """
 
     equations: tuple[Equation, ...]
@@ -78,27 +71,12 @@ def step_equations(
 ) -> StepEquations:
     """Turn the program of one step into equations on the linear DAE.
 
-    Parameters
-    ----------
-    linear
-        The DAE: sparse fx (n, n), fy (n, m), gx (m, n), gy (m, m).
-    scheme
-        Any whose step is a program.
-    closed_up_to
-        Rows of the largest side of which many equal steps in a row are one dense equation
-        (`psmr.pencil.operator.loops`) in place of one each; 0 for an equation of every point.
-    stops
-        Steps in such a row after which there is a point all the same, ascending.
-
-    Returns
-    -------
-    StepEquations
-        In the variables w = (x, y) of the linear DAE, in its order.
-
-    Raises
-    ------
-    SchemeError
-        For a partition of another system, or a scheme whose step is no program.
+    `linear`: the DAE: sparse fx (n, n), fy (n, m), gx (m, n), gy (m, m); `scheme`: any whose step is a
+    program; `closed_up_to`: rows of the largest side of which many equal steps in a row are one dense
+    equation (`psmr.pencil.operator.loops`) in place of one each; 0 for an equation of every point; `stops`:
+    steps in such a row after which there is a point all the same, ascending. Returns in the variables w = (x,
+    y) of the linear DAE, in its order. Raises SchemeError for a partition of another system, or a scheme
+    whose step is no program.
     """
     if linear.delays is not None:
         require_readable(linear, scheme)
@@ -143,14 +121,9 @@ def equations_with(
 class _Writer:
     """Follows a program and writes an equation for each stage.
 
-    Attributes
-    ----------
-    points, rates
-        Which block a name stands for at present; for a rate the point at which f is taken.
-    times
-        Time of each block and of the rates, in parts of the step after t: inputs are those of that time.
-    iterated
-        Whether a prediction is corrected until it agrees with the result.
+    `points`, `rates`: Which block a name stands for at present; for a rate the point at which f is taken.
+    `times`: Time of each block and of the rates, in parts of the step after t: inputs are those of that time.
+    `iterated`: Whether a prediction is corrected until it agrees with the result.
     """
 
     def __init__(self, known: SideMatrices, h: float, closed_up_to: int, stops: Sequence[int]) -> None:

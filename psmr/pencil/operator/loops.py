@@ -35,14 +35,9 @@ MOST_DEGREE = 3
 class Steps:
     """What some steps in a row make of z, of its sum over them, and of the coefficients c.
 
-    Attributes
-    ----------
-    distance
-        Length of the steps together, in parts of the macro step.
-    z_of_z, z_of_c
-        (F, F) and (degree + 1, F, L) parts of z behind them.
-    sum_of_z, sum_of_c
-        The same of the sum of z behind each of them.
+    `distance`: Length of the steps together, in parts of the macro step.
+    `z_of_z`, `z_of_c`: (F, F) and (degree + 1, F, L) parts of z behind them.
+    `sum_of_z`, `sum_of_c`: The same of the sum of z behind each of them.
     """
 
     distance: float
@@ -108,14 +103,9 @@ def _shift(count: int, distance: float) -> Reals:
 class OneSide:
     """The equations of a side's stages.
 
-    Attributes
-    ----------
-    rows, variables
-        Positions of its rows and variables.
-    others
-        What takes q, the variables of the other side less their response to this one, out of w.
-    mass, rates
-        The side's rows of E and of f, above empty ones for q.
+    `rows`, `variables`: Positions of its rows and variables.
+    `others`: What takes q, the variables of the other side less their response to this one, out of w.
+    `mass`, `rates`: The side's rows of E and of f, above empty ones for q.
     """
 
     rows: np.ndarray
@@ -129,17 +119,11 @@ class OneSide:
 class Loop:
     """Some equal steps of a loop.
 
-    Attributes
-    ----------
-    stage, steps
-        What is solved, and how many of them there are.
-    sums
-        Points to which the side's variables are added, and with which weight.
-    distance, time
-        Length of a step, and time of the last of these, in parts of the macro step.
-    coefficients, last
-        (K, degree + 1) polynomials of the weights of the points outside, from the first step on, and (K,)
-        weights at the last of them.
+    `stage`, `steps`: What is solved, and how many of them there are.
+    `sums`: Points to which the side's variables are added, and with which weight.
+    `distance`, `time`: Length of a step, and time of the last of these, in parts of the macro step.
+    `coefficients`, `last`: (K, degree + 1) polynomials of the weights of the points outside, from the first
+      step on, and (K,) weights at the last of them.
     """
 
     stage: Stage
@@ -155,12 +139,8 @@ class Loop:
 class Made:
     """What the steps make of a point: ``to = of_start @ present + sum(matrix @ q(point))``.
 
-    Attributes
-    ----------
-    to, adds
-        The point, and whether that is added to it.
-    of_start, of_others
-        What is made of the present point, and (point, matrix) pairs.
+    `to`, `adds`: The point, and whether that is added to it.
+    `of_start`, `of_others`: What is made of the present point, and (point, matrix) pairs.
     """
 
     to: str

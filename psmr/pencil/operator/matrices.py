@@ -50,16 +50,10 @@ Jacobian = Callable[[float], sp.csr_array]
 class Parts:
     """What the equations of a side's stages are made of at any time.
 
-    Attributes
-    ----------
-    own
-        Positions of its rows.
-    others
-        What takes the variables of the other side out of w.
-    mass
-        The side's rows of E, above empty ones for the other side's variables.
-    picked, older
-        `others` below empty rows, on w and on the remembered variables.
+    `own`: Positions of its rows.
+    `others`: What takes the variables of the other side out of w.
+    `mass`: The side's rows of E, above empty ones for the other side's variables.
+    `picked`, `older`: `others` below empty rows, on w and on the remembered variables.
     """
 
     own: np.ndarray
@@ -73,14 +67,9 @@ class Parts:
 class SideMatrices:
     """The matrices of the stages of a step, each made once.
 
-    Attributes
-    ----------
-    linear, sides
-        The system, and who is on which side.
-    remembered
-        Positions in w of the variables whose values at earlier points a step reads.
-    jacobian
-        The Jacobian at a time in parts of the step; None: that of `linear` at every time.
+    `linear`, `sides`: The system, and who is on which side.
+    `remembered`: Positions in w of the variables whose values at earlier points a step reads.
+    `jacobian`: The Jacobian at a time in parts of the step; None: that of `linear` at every time.
     """
 
     linear: LinearDae

@@ -56,14 +56,9 @@ def read_at(steps: float, degree: int) -> dict[int, float]:
 class Register(NamedTuple):
     """Past values of some signals, at points a part of a step apart.
 
-    Attributes
-    ----------
-    sources
-        Positions in w of the signals.
-    of
-        (q,) the place in `sources` of what each delay reads; -1 for what is not in it.
-    within
-        Names of the points within a step, in order of time, without its end.
+    `sources`: Positions in w of the signals.
+    `of`: (q,) the place in `sources` of what each delay reads; -1 for what is not in it.
+    `within`: Names of the points within a step, in order of time, without its end.
     """
 
     sources: np.ndarray

@@ -60,14 +60,9 @@ AGREED, PROBED = 1e-4, 6
 class Product:
     """Linear maps over a period, one after another.
 
-    Attributes
-    ----------
-    step
-        Returns the k-th of them.
-    steps, length
-        How many there are, and the period in s.
-    order, n
-        Length of what they map, and the states, which come first.
+    `step`: Returns the k-th of them.
+    `steps`, `length`: How many there are, and the period in s.
+    `order`, `n`: Length of what they map, and the states, which come first.
     """
 
     step: Callable[[int], Columns]
@@ -91,16 +86,11 @@ class Product:
 class Monodromy:
     """What changes become over a period.
 
-    Attributes
-    ----------
-    product
-        The maps.
-    multipliers, shapes
-        (k,) multipliers, and (n, k) changes of the states at the begin of the period, of length 1.
-    times, within
-        (J,) times in s since its begin, and (J, n, k) what they are by then.
-    complete
-        Whether these are all multipliers, or the outermost ones.
+    `product`: The maps.
+    `multipliers`, `shapes`: (k,) multipliers, and (n, k) changes of the states at the begin of the period, of
+      length 1.
+    `times`, `within`: (J,) times in s since its begin, and (J, n, k) what they are by then.
+    `complete`: Whether these are all multipliers, or the outermost ones.
     """
 
     product: Product
@@ -133,13 +123,9 @@ class Exponents:
 
     With the right multiple the shape of a mode is nearly constant but for its growth: its mean is large.
 
-    Attributes
-    ----------
-    candidates, weights
-        (K, k) exponents with several multiples, and the mean of the shape over the period with each, in parts
-        of the largest one.
-    shapes
-        (n, k) changes of the states at the begin of the period.
+    `candidates`, `weights`: (K, k) exponents with several multiples, and the mean of the shape over the
+      period with each, in parts of the largest one.
+    `shapes`: (n, k) changes of the states at the begin of the period.
     """
 
     candidates: Complexes
@@ -160,10 +146,7 @@ class Exponents:
 def monodromy(product: Product, more: int = 0) -> Monodromy:
     """Return the multipliers of a product: all up to the order `DENSE`, beyond `OUTERMOST` and some `more`.
 
-    Raises
-    ------
-    SingularError
-        Where none of them converges.
+    Raises SingularError where none of them converges.
     """
     if product.order <= DENSE:
         matrix, times, within = product.over(np.eye(product.order))
@@ -203,21 +186,9 @@ def product_of_steps(
     variables, of which two rates leave algebraic ones that do not follow from the states, and after them on
     what is remembered of earlier points.
 
-    Parameters
-    ----------
-    scheme
-        Its step is a program.
-    linear
-        The system as it is at `begin`.
-    jacobian
-        That at a time in s.
-    begin, steps
-        Where the period begins, and the steps in it.
-
-    Raises
-    ------
-    SchemeError
-        For a scheme whose step is no program, and a partition of another system.
+    `scheme`: its step is a program; `linear`: the system as it is at `begin`; `jacobian`: that at a time in
+    s; `begin`, `steps`: where the period begins, and the steps in it. Raises SchemeError for a scheme whose
+    step is no program, and a partition of another system.
     """
     h, n, known = scheme.step, linear.n, side_matrices(linear, scheme)
     at_time = functools.lru_cache(4)(jacobian)  # the end of a step is the start of the next
@@ -246,10 +217,7 @@ def _kept(made: Callable[[int], Columns], order: int) -> Callable[[int], Columns
 def exact_monodromy(jacobian: Jacobian, begin: float, period: float, n: int) -> Monodromy:
     """Return the multipliers of the equations themselves, by Radau IIA.
 
-    Raises
-    ------
-    SingularError
-        Where half as many steps do not agree on the slowest modes.
+    Raises SingularError where half as many steps do not agree on the slowest modes.
     """
     coarse, found = (
         monodromy(_radau(jacobian, begin, period, k, n)) for k in (EXACT_STEPS // 2, EXACT_STEPS)

@@ -64,12 +64,7 @@ def published_multipliers(linear: LinearDae, scheme: Scheme) -> Multipliers:
     The pencil falls apart: the points 2 to r - 1 enter no other row, so that its eigenvalues are those of the
     r - 2 pencils (Z_i, B_i) and of one pencil in the points 1 and r. That is what makes r = 50 affordable.
 
-    Raises
-    ------
-    SchemeError
-        As `published_pencil`.
-    SingularError
-        When a block row has no unique solution.
+    Raises SchemeError as `published_pencil`; SingularError when a block row has no unique solution.
     """
     z, b, c = _blocks(linear, scheme)
     r, size = len(z), linear.n + linear.m

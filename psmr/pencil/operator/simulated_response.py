@@ -163,12 +163,8 @@ SHOWN_AT = 5.0
 def response_sentences(system: FrequencyResponse, simulated: FrequencyResponse | None = None) -> list[str]:
     """Return a sentence or two on every gain.
 
-    Parameters
-    ----------
-    system
-        Of the system.
-    simulated
-        The same inputs and outputs, of the simulation; at its own frequencies, which are some of the first's.
+    `system`: of the system; `simulated`: the same inputs and outputs, of the simulation; at its own
+    frequencies, which are some of the first's.
     """
     found = []
     for k, output in enumerate(system.outputs):

@@ -33,17 +33,11 @@ MOST_CORRECTIONS = 300
 class StepMap:
     """The linear map state(t) -> state(t + h) with every matrix factorised once.
 
-    Attributes
-    ----------
-    size
-        Length of w = (x, y).
-    sizes
-        Lengths of the blocks of the state: w, and with spline or extrapolation what is remembered of
-        t - h, or of t - h and t - 2h.
-    history_of
-        Positions in w of the variables that are remembered: the slow ones, or all.
-    apply
-        Takes (sum(sizes),) real or complex, or columns of that length, and returns the same.
+    `size`: Length of w = (x, y).
+    `sizes`: Lengths of the blocks of the state: w, and with spline or extrapolation what is remembered of t -
+      h, or of t - h and t - 2h.
+    `history_of`: Positions in w of the variables that are remembered: the slow ones, or all.
+    `apply`: Takes (sum(sizes),) real or complex, or columns of that length, and returns the same.
     """
 
     size: int
@@ -68,12 +62,8 @@ class StepMap:
 def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
     """Return the map of one step; its matrix is `psmr.step_operator`.
 
-    Raises
-    ------
-    SchemeError
-        For a partition of another system, or corrections that diverge when they are applied.
-    SingularError
-        When an equation of the step has no unique solution.
+    Raises SchemeError for a partition of another system, or corrections that diverge when they are applied;
+    SingularError when an equation of the step has no unique solution.
     """
     return mapped(step_equations(linear, scheme))
 
@@ -144,16 +134,12 @@ NEAR_ONE = 1e-3
 class Outermost:
     """Multipliers of largest magnitude, as far as Arnoldi can tell.
 
-    Attributes
-    ----------
-    z, vectors, residuals
-        (k,) multipliers by descending magnitude, their vectors (order, k) of length 1, and |T v - z v|.
-    steps
-        Steps that were applied.
-    complete
-        Whether every multiplier was computed.
-    away
-        Every multiplier further than this from 1 is inside the unit circle; infinite where nothing is known.
+    `z`, `vectors`, `residuals`: (k,) multipliers by descending magnitude, their vectors (order, k) of length
+      1, and |T v - z v|.
+    `steps`: Steps that were applied.
+    `complete`: Whether every multiplier was computed.
+    `away`: Every multiplier further than this from 1 is inside the unit circle; infinite where nothing is
+      known.
     """
 
     z: np.ndarray

@@ -147,10 +147,7 @@ def _state_columns(step: StepEquations) -> dict[str, np.ndarray]:
 class Substitution:
     """The equations of a step, solved one after another with every matrix factorised once.
 
-    Attributes
-    ----------
-    step
-        The equations.
+    `step`: The equations.
     """
 
     def __init__(self, step: StepEquations) -> None:
@@ -189,10 +186,7 @@ class Substitution:
 def factorised(equation: Equation) -> SuperLU:
     """Return the sparse LU of an equation's matrix.
 
-    Raises
-    ------
-    SingularError
-        When the equation has no unique solution.
+    Raises SingularError when the equation has no unique solution.
     """
     try:
         lu = splu(sp.csc_matrix(equation.matrix))

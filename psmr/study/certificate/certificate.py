@@ -20,16 +20,10 @@ if TYPE_CHECKING:
 class AtStep:
     """What the pencil says of one step of a run whose scheme chose its steps.
 
-    Attributes
-    ----------
-    which
-        Which step: the longest, the median one, the median one of the quiet part.
-    h
-        The step in s.
-    stability
-        The verdict with it.
-    mode_numerical, deformation, mode
-        As in `Certificate`.
+    `which`: Which step: the longest, the median one, the median one of the quiet part.
+    `h`: The step in s.
+    `stability`: The verdict with it.
+    `mode_numerical`, `deformation`, `mode`: As in `Certificate`.
     """
 
     which: str

@@ -43,13 +43,9 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     The median is that of the steps within `SWINGING` of an event: later ones become longer where nothing
     moves.
 
-    Parameters
-    ----------
-    t
-        (K,) accepted times in s, twice at an event.
-    events
-        Times in s of the events. Steps before the first one count only where there is nothing else: the
-        system is at equilibrium. The quiet part is the second half of what follows the last one.
+    `t`: (K,) accepted times in s, twice at an event; `events`: times in s of the events. Steps before the
+    first one count only where there is nothing else: the system is at equilibrium. The quiet part is the
+    second half of what follows the last one.
     """
     if not t.size:
         return {}

@@ -35,17 +35,11 @@ SLOWEST = 1e-2
 class NetworkDeformation:
     """Modes of a system as it is simulated, in full dynamics of the network, and as a scheme shows them.
 
-    Attributes
-    ----------
-    name
-        What the system is.
-    modes
-        Eigenvalues in 1/s of the system as it is: phasors but for its region.
-    full
-        What each is where every element of the network has its own dynamics; None where it cannot be
-        followed there, as in a crossing with modes that are like it.
-    numerical
-        What a scheme makes of each; None without a scheme, and where its step cannot show the mode.
+    `name`: What the system is.
+    `modes`: Eigenvalues in 1/s of the system as it is: phasors but for its region.
+    `full`: What each is where every element of the network has its own dynamics; None where it cannot be
+      followed there, as in a crossing with modes that are like it.
+    `numerical`: What a scheme makes of each; None without a scheme, and where its step cannot show the mode.
     """
 
     name: str
@@ -145,10 +139,8 @@ def compared_with_full(
 ) -> NetworkDeformation:
     """Return the modes of a system beside those of the same system whose `whole_network` has dynamics.
 
-    Raises
-    ------
-    InputError
-        For more than 2,000 states and no `modes`, and for a system that reads signals with a delay.
+    Raises InputError for more than 2,000 states and no `modes`, and for a system that reads signals with a
+    delay.
     """
     import partitioning
 

@@ -141,10 +141,7 @@ class LineClose(Lasting):
 def opening(system: System, line: str, at_zero: bool | None, what: str) -> Values:
     """Return the parameters by which a branch opens: each phase at the zero of its current, or all at once.
 
-    Raises
-    ------
-    EventError
-        Where it is to open at zeros of currents that it does not have.
+    Raises EventError where it is to open at zeros of currents that it does not have.
     """
     poles = can_have_poles(system, line)
     if at_zero and not poles:
@@ -187,10 +184,7 @@ def line_words(line: str) -> str:
 def find_line(system: System, line: str, what: str) -> str:
     """Return the name of a line in service.
 
-    Raises
-    ------
-    EventError
-        When it is not there, out of service already, or no line with a length.
+    Raises EventError when it is not there, out of service already, or no line with a length.
     """
     branch = in_service(system, find_branch(system, line, what), what)
     component = system.device(branch.name).component
@@ -208,13 +202,7 @@ def find_line(system: System, line: str, what: str) -> str:
 
 
 def in_service(system: System, branch: Branch, what: str) -> Branch:
-    """Return the branch.
-
-    Raises
-    ------
-    EventError
-        When it is out of service already.
-    """
+    """Return the branch; raises EventError when it is out of service already."""
     if _is_out(system, branch.name):
         raise EventError(
             f"{what}: {branch.name} is out of service already; a trip of it would do nothing (a LineClose"

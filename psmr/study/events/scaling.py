@@ -47,10 +47,7 @@ def scaled_names(device: Device) -> tuple[str, ...]:
 class Connected:
     """What is connected of devices as events trip parts of them and bring them back, and their whole data.
 
-    Parameters
-    ----------
-    system
-        The system before any of them.
+    `system`: The system before any of them.
     """
 
     def __init__(self, system: System) -> None:

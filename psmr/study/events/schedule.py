@@ -56,16 +56,8 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     tripped of them is taken from what they are by then, see `psmr.study.events.scaling`. Events that wait for
     a condition have no time, and are left out.
 
-    Parameters
-    ----------
-    system, events, t_end
-        As in `psmr.study.run.simulate.simulate`.
-
-    Raises
-    ------
-    EventError
-        For an event that names something that is not there, lies at or after the end of the run, or
-        contradicts another event.
+    `system`, `events`, `t_end`: as in `psmr.study.run.simulate.simulate`. Raises EventError for an event that
+    names something that is not there, lies at or after the end of the run, or contradicts another event.
     """
     entries: list[Entry] = []
     given = list(map(_event, events))
@@ -226,18 +218,9 @@ def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
 def refuse_conditional_trips(scheduled: Iterable[Change], possible: Iterable[tuple[When, Change]]) -> None:
     """Refuse events on a condition beside lines whose ends open one by one, as scheduled ones are.
 
-    Parameters
-    ----------
-    scheduled
-        The changes whose times are known.
-    possible
-        (event, change) pairs of the events that wait for a condition.
-
-    Raises
-    ------
-    EventError
-        For an event that may open or close a line between its two ends, of which the first would close the
-        other again.
+    `scheduled`: the changes whose times are known; `possible`: (event, change) pairs of the events that wait
+    for a condition. Raises EventError for an event that may open or close a line between its two ends, of
+    which the first would close the other again.
     """
     every: list[tuple[When | None, Change]] = [*((None, change) for change in scheduled), *possible]
     one_by_one = {

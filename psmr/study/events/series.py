@@ -144,10 +144,7 @@ class TimeSeries:
 def read_points(file: Path, time: str, column: str, scale: float = 1.0) -> list[Point]:
     """Return the (time, scale * value) pairs of two columns of a CSV file.
 
-    Raises
-    ------
-    EventError
-        See `TimeSeries`.
+    Raises EventError see `TimeSeries`.
     """
     points: list[Point] = []
     head, rows = csv_rows(file, EventError)

@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 class Synchronisation(Change):
     """A plant returns without power, and goes to its set-points; see `psmr.study.run.planned`.
 
-    Attributes
-    ----------
-    plant
-        The plant.
-    ramp
-        Time in s in which it does.
-    set_points
-        Full names of these held inputs.
+    `plant`: The plant.
+    `ramp`: Time in s in which it does.
+    `set_points`: Full names of these held inputs.
     """
 
     plant: Plant
@@ -63,10 +58,7 @@ def refuse_impossible(system: System, changes: Sequence[Change]) -> None:
 def without_power(system: System, plant: Plant, turning: float) -> dict[str, float]:
     """Return a plant's variables and set-points without power, by full name; its angles turn in rad/s.
 
-    Raises
-    ------
-    InitialisationError
-        Where it has no such equilibrium, or one outside its limits.
+    Raises InitialisationError where it has no such equilibrium, or one outside its limits.
     """
     members = [
         replace(device, parameters=system.parameters_at(device.name))

@@ -18,14 +18,9 @@ The run from which it is estimated has up to a tenth of the error itself.
 class Advice:
     """What would bring the error of a run below its limit; see `psmr.study.record.advice`.
 
-    Attributes
-    ----------
-    scheme
-        What to take: the scheme of the run with smaller steps or tolerances, or error control.
-    error
-        The estimated error that it gave when it was tried; None of a guess.
-    another
-        Whether it is error control in place of the scheme of the run.
+    `scheme`: What to take: the scheme of the run with smaller steps or tolerances, or error control.
+    `error`: The estimated error that it gave when it was tried; None of a guess.
+    `another`: Whether it is error control in place of the scheme of the run.
     """
 
     scheme: Scheme

@@ -61,17 +61,10 @@ def judge_run(
 ) -> Judgement:
     """Return colour and reasons for a run.
 
-    Parameters
-    ----------
-    outcome
-        What happened, and the criteria by which it is judged.
-    certificates
-        On the pre-disturbance system first, then on what the events make of it; none where none was asked
-        for.
-    error
-        The estimated error of the run; why there is none, in words; None where it was not asked for.
-    doubts
-        What else of the run is not right, a sentence each.
+    `outcome`: what happened, and the criteria by which it is judged; `certificates`: on the pre-disturbance
+    system first, then on what the events make of it; none where none was asked for; `error`: the estimated
+    error of the run; why there is none, in words; None where it was not asked for; `doubts`: what else of the
+    run is not right, a sentence each.
     """
     limit, t_end = outcome.criteria.damping, outcome.t_end
     certificates = [certificate.over(t_end) for certificate in certificates]

@@ -22,19 +22,13 @@ from psmr.study.detectors.voltages import Limit
 class Interruption:
     """Buses that lost their supply at the same time, for as long.
 
-    Attributes
-    ----------
-    t, until
-        Time in s at which they lost it, and at which they have it again; None: to the end of the run.
-    buses
-        Names of the buses.
-    p_mw
-        Active power of their loads in MW: of static loads by their data at that time, of motors and composite
-        loads that at the start of the run.
-    lost
-        Plants and motors that went out of service with them, and stay out.
-    every
-        Whether no bus of the network had supply any more.
+    `t`, `until`: Time in s at which they lost it, and at which they have it again; None: to the end of the
+      run.
+    `buses`: Names of the buses.
+    `p_mw`: Active power of their loads in MW: of static loads by their data at that time, of motors and
+      composite loads that at the start of the run.
+    `lost`: Plants and motors that went out of service with them, and stay out.
+    `every`: Whether no bus of the network had supply any more.
     """
 
     t: float

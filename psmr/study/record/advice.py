@@ -70,12 +70,7 @@ one that is enough, take less than that.
 def advice_on(run: Recorded, error: GlobalError) -> Advice | None:
     """Return what would bring the error of a run below its limit; None where nothing is known.
 
-    Parameters
-    ----------
-    run
-        With its system.
-    error
-        By which it was judged, above the limit.
+    `run`: with its system; `error`: by which it was judged, above the limit.
     """
     scheme, limit = run.scheme, run.criteria.error
     own = _sought(run, scheme, error.part)
@@ -90,10 +85,7 @@ def advice_on(run: Recorded, error: GlobalError) -> Advice | None:
 def _sought(run: Recorded, scheme: Scheme, off: float, another: bool = False) -> Advice | None:
     """Return the coarsest scheme that is enough, or a guess at it; None where there is none.
 
-    Parameters
-    ----------
-    scheme, off
-        One that is not enough, and its error in parts, inf where that is not known.
+    `scheme`, `off`: one that is not enough, and its error in parts, inf where that is not known.
     """
     assert run.system is not None
     limit, found = run.criteria.error, None

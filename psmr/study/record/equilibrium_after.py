@@ -40,12 +40,8 @@ UNGOVERNED = 1e-6
 class Equilibrium:
     """An equilibrium of a system.
 
-    Attributes
-    ----------
-    x, y
-        (n,) states and (m,) algebraic variables.
-    turning
-        How fast all angles turn together, in rad/s; 0 at nominal frequency.
+    `x`, `y`: (n,) states and (m,) algebraic variables.
+    `turning`: How fast all angles turn together, in rad/s; 0 at nominal frequency.
     """
 
     x: Reals
@@ -85,17 +81,10 @@ def equilibrium_after(
 ) -> Equilibrium | None:
     """Return the equilibrium of the system as a span of a run has it, None where none is found.
 
-    Parameters
-    ----------
-    system, span
-        The system of the run at its start, and the span.
-    first
-        (x, y) of the whole system at the first point of the run.
-    here
-        The system of the span, started at the point of the run from which the equilibrium is sought.
-    near
-        Whether that point is tried first. A run that lost synchronism is anywhere, and its first point is led
-        over instead, as the changes of the events grow.
+    `system`, `span`: the system of the run at its start, and the span; `first`: (x, y) of the whole system at
+    the first point of the run; `here`: the system of the span, started at the point of the run from which the
+    equilibrium is sought; `near`: whether that point is tried first. A run that lost synchronism is anywhere,
+    and its first point is led over instead, as the changes of the events grow.
     """
     found = equilibrium_near(here) if near else None
     after = system_in(system, span, *first, float(here.w0[-1]))

@@ -66,14 +66,9 @@ It is fast at first.
 class Quantity:
     """What is measured alike.
 
-    Attributes
-    ----------
-    what
-        In words: ``"voltage"``, ``"speed"``, or the name of the variables.
-    names
-        Names of the signals.
-    columns
-        Their columns among the samples.
+    `what`: In words: ``"voltage"``, ``"speed"``, or the name of the variables.
+    `names`: Names of the signals.
+    `columns`: Their columns among the samples.
     """
 
     what: str
@@ -111,20 +106,12 @@ def _speeds(system: System) -> list[tuple[str, str, float]]:
 class Samples:
     """Takes samples of a run; see `psmr.study.detectors.detector.Detector`.
 
-    Parameters
-    ----------
-    system
-        The system of the run.
-    times
-        (S,) times in s at which samples are taken, ascending; None: soon after one another behind an event,
-        later `APART`.
-    dense
-        How many times as many samples are taken where `times` does not say.
+    `system`: The system of the run.
+    `times`: (S,) times in s at which samples are taken, ascending; None: soon after one another behind an
+      event, later `APART`.
+    `dense`: How many times as many samples are taken where `times` does not say.
 
-    Attributes
-    ----------
-    jumped
-        (q,) largest change since the first point right behind an event, whose instant is no sample.
+    `jumped`: (q,) largest change since the first point right behind an event, whose instant is no sample.
     """
 
     def __init__(self, system: System, times: Reals | None = None, dense: int = 1) -> None:
@@ -249,18 +236,11 @@ LEAST_TOLERANCE = VariableStep(1e-6).least_tolerance
 class Integrated:
     """What the error of an integration of a run's system follows from.
 
-    Attributes
-    ----------
-    run
-        The run: its system, what events and devices did to it, and where it began.
-    scheme
-        What it was integrated with, which is that of the run or was tried in its place.
-    end
-        Time in s from which values are not compared.
-    steps
-        How many accepted steps it took.
-    sampled
-        Its samples.
+    `run`: The run: its system, what events and devices did to it, and where it began.
+    `scheme`: What it was integrated with, which is that of the run or was tried in its place.
+    `end`: Time in s from which values are not compared.
+    `steps`: How many accepted steps it took.
+    `sampled`: Its samples.
     """
 
     run: Recorded
@@ -271,13 +251,7 @@ class Integrated:
 
     @classmethod
     def of(cls, run: Recorded) -> Integrated:
-        """Return that of the run itself.
-
-        Raises
-        ------
-        InputError
-            For a run that has no system.
-        """
+        """Return that of the run itself; raises InputError for a run that has no system."""
         if run.system is None:
             raise InputError(
                 "the error is estimated by a second run of its system, which this run does not have"
@@ -295,10 +269,7 @@ def compared_until(outcome: Outcome, end: float) -> float:
 def judged_error(run: Recorded) -> GlobalError:
     """Return an estimated error by which a run can be judged, the better one only where it is needed.
 
-    Raises
-    ------
-    InputError, SimulationError
-        As `estimated_error`.
+    Raises InputError, SimulationError as `estimated_error`.
     """
     return judged(Integrated.of(run))
 
@@ -306,15 +277,8 @@ def judged_error(run: Recorded) -> GlobalError:
 def judged(found: Integrated, rough: float = math.inf) -> GlobalError:
     """Return an estimated error by which what was integrated can be judged.
 
-    Parameters
-    ----------
-    rough
-        Error in parts of the limit above which that by a coarse reference will do.
-
-    Raises
-    ------
-    InputError, SimulationError
-        As `estimated_error`.
+    `rough`: error in parts of the limit above which that by a coarse reference will do. Raises InputError,
+    SimulationError as `estimated_error`.
     """
     limit, scheme = found.run.criteria.error, found.scheme
     reference, most = _reference(COARSE * limit), max(STEPS, MOST * found.steps)
@@ -343,12 +307,8 @@ def judged(found: Integrated, rough: float = math.inf) -> GlobalError:
 def estimated_error(run: Recorded) -> GlobalError:
     """Return the estimated error of a run.
 
-    Raises
-    ------
-    InputError
-        For a run that has no system, and one whose tolerance is so small that there is no finer one.
-    SimulationError
-        When the second run fails.
+    Raises InputError for a run that has no system, and one whose tolerance is so small that there is no finer
+    one; SimulationError when the second run fails.
     """
     return _estimated(Integrated.of(run))
 
@@ -373,18 +333,9 @@ def _reference(tolerance: float, method: str = AUTO) -> VariableStep:
 def difference(found: Integrated, reference: Scheme, most: float = math.inf) -> GlobalError:
     """Return the largest difference of what was integrated from a run by a reference; see the module.
 
-    Parameters
-    ----------
-    reference
-        Error control; or the scheme of the run with half its step, whose difference is the error but for a
-        factor that follows from the order.
-    most
-        Steps after which the second run is given up.
-
-    Raises
-    ------
-    SimulationError
-        When the second run fails, or takes too long.
+    `reference`: error control; or the scheme of the run with half its step, whose difference is the error but
+    for a factor that follows from the order; `most`: steps after which the second run is given up. Raises
+    SimulationError when the second run fails, or takes too long.
     """
     run = found.run
     assert run.system is not None
@@ -411,19 +362,8 @@ def integrate_again(
 ) -> int:
     """Integrate the system of a run again, with another scheme, and return its steps.
 
-    Parameters
-    ----------
-    end, stops
-        End in s, and times in s at which a step ends.
-    detectors
-        What sees the points, of which none is kept.
-    most
-        Ends what takes too long.
-
-    Raises
-    ------
-    SimulationError
-        When it fails, or takes too long.
+    `end`, `stops`: end in s, and times in s at which a step ends; `detectors`: what sees the points, of which
+    none is kept; `most`: ends what takes too long. Raises SimulationError when it fails, or takes too long.
     """
     assert run.system is not None
     changes = tuple(change for change in run.changes if change.t < end)

@@ -79,23 +79,11 @@ class Comparison:
 def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = None) -> Comparison:
     """Return how far `other` is from `run` at the times of `run` that both have.
 
-    Parameters
-    ----------
-    run, other
-        Two runs; `other` is taken between its points as `Run.at` does, before and after an event each for
-        itself.
-    names
-        Names or patterns as in `Run.frame`; None: what both recorded, and bus voltages.
-
-    Raises
-    ------
-    InputError
-        For a name that one of them does not have, and for runs that have no signal or no time in common.
-
-    Warns
-    -----
-    PsmrWarning
-        For runs on different networks, whose signals of one name are of different things.
+    `run`, `other`: two runs; `other` is taken between its points as `Run.at` does, before and after an event
+    each for itself; `names`: names or patterns as in `Run.frame`; None: what both recorded, and bus voltages.
+    Raises InputError for a name that one of them does not have, and for runs that have no signal or no time
+    in common. Warns PsmrWarning for runs on different networks, whose signals of one name are of different
+    things.
     """
     import pandas as pd
 

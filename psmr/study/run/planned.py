@@ -62,10 +62,7 @@ class SynchronismCheck:
 def _returning(system: System, change: Synchronisation, span: Span) -> Change:
     """Return what a plant that returns becomes at the start of a system, as a span of a run has it.
 
-    Raises
-    ------
-    EventError, InitialisationError
-        With the reason, where it cannot return.
+    Raises EventError, InitialisationError with the reason, where it cannot return.
     """
     bus, w = change.plant.bus, system.w0
     if bus in span.out:
@@ -162,12 +159,8 @@ class Waiting:
 class Found:
     """Says what a change is that depends on the run up to it; see `psmr.integrate.run.actions.Actions`.
 
-    Attributes
-    ----------
-    system, events
-        The system of the run at its start, and its list of events.
-    connected
-        What is connected, as events on conditions have left it.
+    `system`, `events`: The system of the run at its start, and its list of events.
+    `connected`: What is connected, as events on conditions have left it.
     """
 
     system: System
@@ -228,11 +221,8 @@ def unbalances(system: System, change: Change) -> bool:
 def waiting(system: System, events: Iterable[Event], connected: Connected) -> list[Waiting]:
     """Return the events that wait for a condition; `connected` is what they leave of devices.
 
-    Raises
-    ------
-    EventError
-        For a signal that does not exist, with the nearest, one that a condition cannot read, and what the
-        event itself objects to.
+    Raises EventError for a signal that does not exist, with the nearest, one that a condition cannot read,
+    and what the event itself objects to.
     """
     conditional = [(place, event) for place, event in enumerate(events) if isinstance(event, When)]
     if not conditional:
@@ -266,16 +256,10 @@ def _signal_of(event: When, signals: Signals) -> str:
 class Planned(NamedTuple):
     """What is known of the events before a run.
 
-    Attributes
-    ----------
-    scheduled
-        Changes at their times, in order.
-    conditional
-        Events that wait for a condition.
-    possible
-        The changes that these may make.
-    found
-        Says what a change is that depends on the run up to it.
+    `scheduled`: Changes at their times, in order.
+    `conditional`: Events that wait for a condition.
+    `possible`: The changes that these may make.
+    `found`: Says what a change is that depends on the run up to it.
     """
 
     scheduled: tuple[Change, ...]
@@ -295,10 +279,7 @@ class Planned(NamedTuple):
 def planned(system: System, events: Sequence[Event], t_end: float) -> Planned:
     """Return what events are to do until t_end in s.
 
-    Raises
-    ------
-    EventError
-        For an event that cannot be, with the event.
+    Raises EventError for an event that cannot be, with the event.
     """
     system = with_event_devices(system, events)
     connected = Connected(system)

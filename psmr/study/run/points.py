@@ -29,10 +29,7 @@ ROUNDED = 1e-9
 def within_run(t: Reals, times: ArrayLike) -> Reals:
     """Return (L,) times in s; those outside the (K,) times of a run by rounding are its first or last one.
 
-    Raises
-    ------
-    InputError
-        For a time outside the run, or that is not a number.
+    Raises InputError for a time outside the run, or that is not a number.
     """
     wanted = np.atleast_1d(np.asarray(times, dtype=float))
     found, slack = np.clip(wanted, t[0], t[-1]), ROUNDED * (t[-1] - t[0])
@@ -48,19 +45,9 @@ def within_run(t: Reals, times: ArrayLike) -> Reals:
 def interpolated(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> Reals:
     """Return (L, j) values at (L,) times in s, straight between the recorded points.
 
-    Parameters
-    ----------
-    t, values
-        (K,) recorded times, twice at an event, and (K, j) values there.
-    times
-        Where values are wanted, in any order.
-    side
-        At the very instant of an event the value before it or after it.
-
-    Raises
-    ------
-    InputError
-        For a time outside the run or that is not a number.
+    `t`, `values`: (K,) recorded times, twice at an event, and (K, j) values there; `times`: where values are
+    wanted, in any order; `side`: at the very instant of an event the value before it or after it. Raises
+    InputError for a time outside the run or that is not a number.
     """
     if side not in SIDES:
         raise InputError(
@@ -127,18 +114,9 @@ def after_events(t: Reals) -> NDArray[np.bool_]:
 def at_rows_of(t: Reals, other: Reals, values: Reals) -> tuple[NDArray[np.bool_], Reals]:
     """Return which of (K,) times t another run has too, and its values there.
 
-    Parameters
-    ----------
-    t
-        (K,) times of a run, twice at an event.
-    other, values
-        (L,) times of the other and (L, j) values.
-
-    Returns
-    -------
-    ndarray, ndarray
-        (K,) whether a time is within the other, and a row of j values for each that is: straight between its
-        points, before and after an event each for itself.
+    `t`: (K,) times of a run, twice at an event; `other`, `values`: (L,) times of the other and (L, j) values.
+    Returns (K,) whether a time is within the other, and a row of j values for each that is: straight between
+    its points, before and after an event each for itself.
     """
     rows = (t >= other[0]) & (t <= other[-1])
     after = after_events(t)[rows]
@@ -179,10 +157,7 @@ def linear_system_at(run: Recorded, t: float, at: Where) -> tuple[System, Linear
 def _span_at(run: Recorded, t: float) -> tuple[Span, float]:
     """Return the span that a time in s lies in, the later one at the instant of an event, and the time.
 
-    Raises
-    ------
-    InputError
-        For a run without its system, and a time outside the run.
+    Raises InputError for a run without its system, and a time outside the run.
     """
     if run.system is None:
         raise InputError(

@@ -37,10 +37,8 @@ SHOWN = 4
 def constant_power_at_low_voltage(system: System, x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     """Return a sentence on loads of constant power at buses of low voltage, "" where there are none.
 
-    Parameters
-    ----------
-    system, x, y
-        The system, and its (n,) states and (m,) algebraic variables at the last point that was reached.
+    `system`, `x`, `y`: the system, and its (n,) states and (m,) algebraic variables at the last point that
+    was reached.
     """
     if (len(x), len(y)) != (system.n, system.m):
         return ""
@@ -79,12 +77,8 @@ CHATTER = 0.1
 def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None, failure: str = "") -> Run:
     """Return the run that a trajectory is.
 
-    Parameters
-    ----------
-    certificate
-        What the pencil says of the scheme; where it chooses its steps, that follows from those it took.
-    failure
-        What the run failed by; "" of one that came to its end.
+    `certificate`: what the pencil says of the scheme; where it chooses its steps, that follows from those it
+    took; `failure`: what the run failed by; "" of one that came to its end.
     """
     system, recording = setup.system, setup.recording
     t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
@@ -127,14 +121,8 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
 def explain_failure(setup: Setup, error: PsmrError, certificate: Certificate | None, partial: bool) -> None:
     """Add to an error what had happened before it, and the run up to it where that is wanted.
 
-    Parameters
-    ----------
-    error
-        What the integration failed by, with the trajectory up to there.
-    certificate
-        As in `run_of`.
-    partial
-        Whether `partial` of the error becomes the run.
+    `error`: what the integration failed by, with the trajectory up to there; `certificate`: as in `run_of`;
+    `partial`: whether `partial` of the error becomes the run.
     """
     reached, error.partial = error.partial, None
     if reached is None:

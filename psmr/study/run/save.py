@@ -28,11 +28,9 @@ def save_run(
     The file is a ZIP archive of JSON and of arrays as numpy writes them. It appears at once, or with the
     others of `transaction`.
 
-    Raises
-    ------
-    InputError
-        For a name that ends otherwise, a folder that cannot be written, and for a run of components that
-        have no module of their own (made in a prompt or a notebook), which no other process could read.
+    Raises InputError for a name that ends otherwise, a folder that cannot be written, and for a run of
+    components that have no module of their own (made in a prompt or a notebook), which no other process could
+    read.
     """
     from psmr.version import __version__
 

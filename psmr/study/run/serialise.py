@@ -58,13 +58,7 @@ class Encoder:
         self._alive: list[Any] = []  # so that no number of an object is given twice
 
     def encode(self, value: Any) -> Any:
-        """Return a value for JSON.
-
-        Raises
-        ------
-        InputError
-            For a value of a kind that a file cannot hold.
-        """
+        """Return a value for JSON; raises InputError for a value of a kind that a file cannot hold."""
         if value is None or type(value) in (bool, int, str):
             return value
         if isinstance(value, DefaultChoice):  # what the run had, whatever will be usual
@@ -124,10 +118,7 @@ class Encoder:
     def _named(self, kind: type) -> list[str]:
         """Return module and name of a class that another process finds by them.
 
-        Raises
-        ------
-        InputError
-            For a class that is not defined at the top level of a module.
+        Raises InputError for a class that is not defined at the top level of a module.
         """
         if kind.__module__ == "__main__" or "." in kind.__qualname__:
             raise InputError(
@@ -148,12 +139,8 @@ class Damaged(Exception):
 class Decoder:
     """Makes values again of what `Encoder` gave.
 
-    Parameters
-    ----------
-    array
-        Returns an array by its number.
-    modules
-        Names of modules beside psmr's whose classes are made.
+    `array`: Returns an array by its number.
+    `modules`: Names of modules beside psmr's whose classes are made.
     """
 
     def __init__(self, array: Callable[[int], np.ndarray], modules: Iterable[str] = ()) -> None:
@@ -163,12 +150,8 @@ class Decoder:
     def decode(self, encoded: Any) -> Any:
         """Return the value that was encoded.
 
-        Raises
-        ------
-        Damaged
-            For what `Encoder` does not write.
-        InputError
-            For a class of a module that is neither psmr's nor trusted, and one that has changed.
+        Raises Damaged for what `Encoder` does not write; InputError for a class of a module that is neither
+        psmr's nor trusted, and one that has changed.
         """
         if encoded is None or isinstance(encoded, bool | int | float | str):
             return encoded

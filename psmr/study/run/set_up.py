@@ -113,30 +113,17 @@ def checked_monitors(monitors: Iterable[Monitor], t_end: float) -> tuple[Monitor
 class Setup:
     """The events of a run, what follows its points, and what is kept of them.
 
-    Attributes
-    ----------
-    system, scheme
-        What is simulated, and how.
-    t_end
-        Length of the run in s, as asked for.
-    end
-        Time in s up to which it is integrated: earlier than `t_end` where the events cut off a part.
-    cut_off
-        What cuts off a part then.
-    start
-        (x, y) in place of the equilibrium.
-    events, changes
-        What was asked for, and what the events do, in order of time up to `end`.
-    actions
-        What devices do by themselves; None where none does.
-    criteria, detectors
-        By what the run is judged, and what finds what was beyond it.
-    detection
-        The detectors and monitors that see every point as it comes.
-    recording
-        What keeps a part of the points; None of a run that keeps every point whole.
-    certify
-        Whether there is a certificate; ``"always"``: at any size.
+    `system`, `scheme`: What is simulated, and how.
+    `t_end`: Length of the run in s, as asked for.
+    `end`: Time in s up to which it is integrated: earlier than `t_end` where the events cut off a part.
+    `cut_off`: What cuts off a part then.
+    `start`: (x, y) in place of the equilibrium.
+    `events`, `changes`: What was asked for, and what the events do, in order of time up to `end`.
+    `actions`: What devices do by themselves; None where none does.
+    `criteria`, `detectors`: By what the run is judged, and what finds what was beyond it.
+    `detection`: The detectors and monitors that see every point as it comes.
+    `recording`: What keeps a part of the points; None of a run that keeps every point whole.
+    `certify`: Whether there is a certificate; ``"always"``: at any size.
     """
 
     system: System
@@ -199,10 +186,7 @@ def set_up(
 ) -> Setup:
     """Return what a run is carried out with; the arguments are those of `psmr.simulate`.
 
-    Raises
-    ------
-    InputError
-        For a length, event, monitor, record or starting point that is wrong or cannot be met.
+    Raises InputError for a length, event, monitor, record or starting point that is wrong or cannot be met.
     """
     t_end = positive_number("t_end", t_end)
     start = checked_start(start)

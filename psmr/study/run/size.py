@@ -30,18 +30,12 @@ SHARE = 0.9
 class Size:
     """Estimates of a run.
 
-    Attributes
-    ----------
-    steps
-        Fast steps, the corrections of macro steps counted.
-    points
-        Points that are kept.
-    memory, disk
-        Bytes of points in memory, and in files and the folder for temporary files.
-    seconds
-        Time of computing in s, to an order of magnitude.
-    least
-        Whether the run may have more steps than these: its error chooses them, and a longest step is known.
+    `steps`: Fast steps, the corrections of macro steps counted.
+    `points`: Points that are kept.
+    `memory`, `disk`: Bytes of points in memory, and in files and the folder for temporary files.
+    `seconds`: Time of computing in s, to an order of magnitude.
+    `least`: Whether the run may have more steps than these: its error chooses them, and a longest step is
+      known.
     """
 
     steps: float
@@ -78,11 +72,8 @@ def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None,
 def check_size(system: System, scheme: Scheme, t_end: float, record: Record | None, all: bool) -> None:
     """Refuse a run that is larger than the machine, with the estimate and what makes it smaller.
 
-    Raises
-    ------
-    InputError
-        For more memory or disk than is free, more than a week of computing, and more steps than the scheme is
-        allowed.
+    Raises InputError for more memory or disk than is free, more than a week of computing, and more steps than
+    the scheme is allowed.
     """
     size = size_of(system, scheme, t_end, record, all)
     allowed = getattr(scheme, "most_steps", math.inf)

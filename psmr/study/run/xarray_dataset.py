@@ -21,10 +21,7 @@ def dataset(
 ) -> xarray.Dataset:
     """Return (L,) times and (L, j) values of the j signals as a Dataset; see `Run.to_xarray`.
 
-    Raises
-    ------
-    PsmrError
-        When xarray is not installed.
+    Raises PsmrError when xarray is not installed.
     """
     xarray = optional("xarray", "to_xarray", "psmr[xarray]", "use run.frame()")
     variables = {

@@ -53,14 +53,9 @@ NARROWEST = 1.5
 class Family:
     """Schemes that differ in their step alone.
 
-    Attributes
-    ----------
-    choices
-        What a study file would say of them, the step left out; empty `split` for single rate.
-    split
-        Threshold in 1/s and what becomes of the algebraic variables.
-    make
-        Scheme of a step (h or h_slow) in s.
+    `choices`: What a study file would say of them, the step left out; empty `split` for single rate.
+    `split`: Threshold in 1/s and what becomes of the algebraic variables.
+    `make`: Scheme of a step (h or h_slow) in s.
     """
 
     choices: Mapping[str, Any]

@@ -63,14 +63,9 @@ TRIED = (0.02, 0.005, 0.001, 2e-4)
 class CostModel:
     """Seconds of work by scheme.
 
-    Attributes
-    ----------
-    terms
-        (start, slow, fast) in seconds, by what a scheme's step is made of (`Scheme.kind`).
-    seconds
-        Processor time that the calibration took.
-    reads_past
-        Whether a run reads signals with a delay; what that takes is not in the costs.
+    `terms`: (start, slow, fast) in seconds, by what a scheme's step is made of (`Scheme.kind`).
+    `seconds`: Processor time that the calibration took.
+    `reads_past`: Whether a run reads signals with a delay; what that takes is not in the costs.
     """
 
     terms: dict[Hashable, Terms]
@@ -80,10 +75,7 @@ class CostModel:
     def of(self, scheme: Scheme) -> float:
         """Return the seconds of work for one second of simulated time, with every correction made.
 
-        Raises
-        ------
-        KeyError
-            For a method or a partition that was not calibrated.
+        Raises KeyError for a method or a partition that was not calibrated.
         """
         start, slow, fast = self.terms[scheme.kind]
         return (start + scheme.passes * (slow + scheme.ratio * fast)) / scheme.step
@@ -92,14 +84,8 @@ class CostModel:
 def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) -> CostModel:
     """Time what the given schemes are made of; steps, ratios and corrections of theirs do not matter.
 
-    Parameters
-    ----------
-    system
-        At its equilibrium.
-    schemes
-        Every method and every combination of partition, predictor and solution that will be asked for.
-    quick
-        Whether a few steps are enough, as for a large system.
+    `system`: at its equilibrium; `schemes`: every method and every combination of partition, predictor and
+    solution that will be asked for; `quick`: whether a few steps are enough, as for a large system.
     """
     w = moved_along_mode(system)
     timing = (QUICK_STEPS, QUICK_REPEATS) if quick else (STEPS, REPEATS)
@@ -118,10 +104,7 @@ def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) ->
 def moved_along_mode(system: System, near: complex | None = None, size: float = KICK) -> Reals:
     """Return the start moved along a mode by `size` in its largest variable; y is consistent.
 
-    Parameters
-    ----------
-    near
-        The mode, in 1/s; the least damped oscillation where it is None.
+    `near`: the mode, in 1/s; the least damped oscillation where it is None.
     """
     vector = _shape(system, near).real
     vector = size * vector / np.abs(vector).max()

@@ -40,15 +40,11 @@ UNLIKE = 0.5
 class ModeErrors:
     """What a scheme does to the modes of a band.
 
-    Attributes
-    ----------
-    largest
-        Largest deformation, damping error and frequency error; infinite where a mode is not represented.
-    worst
-        The mode that is deformed most, in 1/s.
-    stable
-        Whether no multiplier lies outside the unit circle; None where that was not asked, since the bounds
-        are missed already.
+    `largest`: Largest deformation, damping error and frequency error; infinite where a mode is not
+      represented.
+    `worst`: The mode that is deformed most, in 1/s.
+    `stable`: Whether no multiplier lies outside the unit circle; None where that was not asked, since the
+      bounds are missed already.
     """
 
     largest: tuple[float, float, float]
@@ -59,12 +55,8 @@ class ModeErrors:
 class BandModes(Protocol):
     """The modes of a band, against which schemes are held.
 
-    Attributes
-    ----------
-    count
-        How many there are (a complex pair counts once).
-    coverage
-        Which ones, where not all.
+    `count`: How many there are (a complex pair counts once).
+    `coverage`: Which ones, where not all.
     """
 
     count: int
@@ -80,10 +72,7 @@ class BandModes(Protocol):
 class EveryMode:
     """Every mode of the band by the step operator of each candidate.
 
-    Raises
-    ------
-    InputError
-        For a band without modes, or a system that is unstable to begin with.
+    Raises InputError for a band without modes, or a system that is unstable to begin with.
     """
 
     coverage = ""
@@ -160,10 +149,7 @@ class ChosenModes:
     oscillations that partition or predictor bend for another reason: those are looked for among the least
     damped. The first mode that misses a bound ends the judgement of a candidate.
 
-    Raises
-    ------
-    InputError
-        For a band without modes, or a system that is unstable to begin with.
+    Raises InputError for a band without modes, or a system that is unstable to begin with.
     """
 
     def __init__(self, linear: LinearDae, target: Target) -> None:

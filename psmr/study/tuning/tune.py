@@ -316,10 +316,7 @@ FILES = ("tuned.toml", "pareto.svg", "candidates.csv")
 def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> tuple[Path, ...]:
     """Write study, figure and table into a folder, all or none, and return their paths.
 
-    Raises
-    ------
-    StudyError
-        When the folder cannot be written.
+    Raises StudyError when the folder cannot be written.
     """
     place = Path(folder)
     files = tuple(place / name for name in FILES)
