@@ -8,8 +8,7 @@ from partitioning.by_deformation import (
 )
 from partitioning.participation import participation
 from partitioning.partition import Partition, PartitionError
-from partitioning.selection import all_fast, all_slow, by_device, by_hand
-from partitioning.threshold import by_participation, suggest_delta
+from partitioning.selection import all_fast, all_slow, by_device, by_hand, by_participation, suggest_delta
 
 __all__ = [
     "DeformationChoice",

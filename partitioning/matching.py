@@ -15,8 +15,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bipartite_matching
 from scipy.sparse.linalg import LinearOperator, onenormest, splu
 
-from partitioning.linear import Linear
-from partitioning.partition import Array, PartitionError
+from partitioning.partition import Array, Linear, PartitionError
 
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)

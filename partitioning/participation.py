@@ -2,11 +2,14 @@
 
 Mode-in-state factors after Perez-Arriaga, Verghese and Schweppe (1982), mode-in-output factors after Tzounas,
 Dassios and Milano, Modal participation factors of algebraic variables (IEEE Trans. Power Systems 35, 2019).
+
+Beside them the columns of a partition's table, a value per variable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -14,9 +17,8 @@ import scipy.sparse.linalg
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
-from partitioning.linear import Linear, check_finite
 from partitioning.matching import refuse_singular
-from partitioning.partition import Array, PartitionError
+from partitioning.partition import Array, Linear, PartitionError, check_finite, device_of, variables
 
 # A dense eigendecomposition with left vectors takes 0.9 s at 1000 states and about 8 s at 2000 on one core,
 # and grows with the cube; the factors of 2000 states and 10000 algebraic variables fill 0.4 GB.
@@ -192,3 +194,34 @@ def _mode_in_output(linear: Linear, states: Array) -> Array:
     factors = gain @ states.real + 1j * (gain @ states.imag)
     norm = np.linalg.norm(factors, axis=1, keepdims=True)
     return factors / np.where(norm == 0.0, 1.0, norm)
+
+
+def partition_columns(
+    linear: Linear,
+    fast: Array,
+    equations: Array,
+    modes: Modes | None,
+    moved: Array,
+    reasons: list[str],
+) -> dict[str, Any]:
+    """Return the columns of `Partition.table`.
+
+    Those of the eigenvalue are NaN for a variable that no state moves, and everywhere when `modes` is None.
+    """
+    names = variables(linear)
+    owners = modes.owners() if modes is not None else np.full(len(names), np.nan + 0j)
+    known = ~np.isnan(owners.real)
+    imag = np.where(known, owners.imag, np.nan)
+    return {
+        "variable": names,
+        "kind": ["state"] * linear.n + ["algebraic"] * linear.m,
+        "device": [device_of(name) for name in names],
+        "real": owners.real,
+        "imag": imag,
+        "magnitude": np.where(known, np.abs(owners), np.nan),
+        "frequency_hz": imag / (2 * np.pi),
+        "equation": [""] * linear.n + [linear.names_g[row] for row in equations],
+        "side": np.where(fast, "fast", "slow"),
+        "moved": moved,
+        "reason": reasons,
+    }

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from partitioning.linear import Linear, group_labels, variables
 from partitioning.matching import Pairings, null_vectors, pairings
-from partitioning.participation import Modes
-from partitioning.partition import Array, Partition, PartitionError
-from partitioning.table import partition_columns
+from partitioning.participation import Modes, partition_columns
+from partitioning.partition import Array, Linear, Partition, PartitionError, group_labels, variables
 
 # Groups tried in one round and direction, the most implicated first.
 TRIES = 24

@@ -32,8 +32,8 @@ from .papers.kuznetsov_krasnikov.arc_length import ArcLength as ArcLength
 from .papers.shi_rojas.smes import Smes as Smes
 from .pencil.deformation.critical import critical_step as critical_step
 from .pencil.deformation.deformation import deformation as deformation
-from .pencil.modes.ringdown import fit_mode as fit_mode
 from .pencil.modes.search import ModeChoice as ModeChoice
+from .pencil.modes.shapes import fit_mode as fit_mode
 from .pencil.modes.shapes import mode_shapes as mode_shapes
 from .pencil.modes.shapes import participation as participation
 from .pencil.operator.simulated_response import simulated_response as simulated_response
@@ -61,9 +61,9 @@ from .study.events import When as When
 from .study.explain import explain as explain
 from .study.file.read_study import read_study as read_study
 from .study.record.recorded import Record as Record
-from .study.run.load import load_run as load_run
-from .study.run.periodic_modes import periodic_modes as periodic_modes
 from .study.run.run import Run as Run
+from .study.run.run import periodic_modes as periodic_modes
+from .study.run.saved import load_run as load_run
 from .study.run.simulate import simulate as simulate
 from .study.trace.against import compare_trace as compare_trace
 from .study.trace.trace import read_trace as read_trace

@@ -151,41 +151,36 @@ psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
 psmr.papers.shi_rojas.smes: BASES NODES amplification>smes_amplification
 psmr.pencil.deformation.critical: critical_module StepJudge
-psmr.pencil.deformation.deformation: deformation_module
-psmr.pencil.deformation.one_step: OneStepModes
+psmr.pencil.deformation.deformation: deformation_module OneStepModes
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
-psmr.pencil.modes.damping: DampingLimit damping_ratio
-psmr.pencil.modes.matching: match paired unwrapped_logarithm
 psmr.pencil.modes.search: find ShiftInvert
 psmr.pencil.modes.shapes: shapes_at
-psmr.pencil.modes.spectrum: Modes Multipliers modes_of multipliers_of
-psmr.pencil.modes.verdict: GROWTH Growth Kind Verdict excess_of judge
+psmr.pencil.modes.spectrum: match paired unwrapped_logarithm Modes Multipliers modes_of multipliers_of
+psmr.pencil.modes.verdict: DampingLimit damping_ratio GROWTH Growth Kind Verdict excess_of judge
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
-psmr.pencil.operator.step_map: outermost step_map
+psmr.pencil.operator.step_operator: outermost step_map
 psmr.study.certificate.certify: certify_module foreseen within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detect detection_module
 psmr.study.detectors.detector: Finding digits_beyond dead_part
+psmr.study.estimated_error: MARGIN Advice GlobalError
 psmr.study.events.schedule: schedule
-psmr.study.events.series: read_points
+psmr.study.events.value: read_points
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
 psmr.study.file.study: load_system refuse_events Output EVENTS HEAD MONITORS SIMULATION
-psmr.study.outcome.global_error: MARGIN Advice GlobalError
-psmr.study.outcome.judgement: judge_run
-psmr.study.outcome.outcome: Outcome
+psmr.study.outcome: judge_run Outcome
 psmr.study.output.tables: csv_floats_module check_writable write_text csv_table
 psmr.study.record.advice: advice_module
 psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
 psmr.study.record.reintegrate: judged_error reintegrate_module Samples quantities sampled
-psmr.study.run.result: constant_power_at_low_voltage
-psmr.study.run.serialise: Decoder Encoder
-psmr.study.run.size: size_module
+psmr.study.run.saved: Decoder Encoder
+psmr.study.run.set_up: size_module
+psmr.study.run.simulate: constant_power_at_low_voltage
 psmr.study.trace.trace: Trace
-psmr.study.tuning.candidates: candidates_module
-psmr.study.tuning.cost: cost_module moved_along_mode
+psmr.study.tuning.candidates: candidates_module cost_module moved_along_mode
 psmr.study.tuning.mode_errors: ChosenModes EveryMode
 psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: Target

@@ -33,8 +33,8 @@ from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import Output, Study, check_signals, load_system, refuse_event
 from psmr.study.output.tables import check_writable, require_pyarrow
 from psmr.study.record.recorded import Record
-from psmr.study.run.load import load_run
 from psmr.study.run.run import Run
+from psmr.study.run.saved import load_run
 from psmr.study.run.simulate import simulate
 
 

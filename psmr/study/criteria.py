@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
 from psmr.base.keywords import explains_keywords
-from psmr.pencil.modes.damping import DampingLimit
+from psmr.pencil.modes.verdict import DampingLimit
 
 
 @explains_keywords(InputError)
@@ -56,7 +56,7 @@ class Criteria:
         the second in parts of the mode's own damping ratio, in either direction.
     oscillation_hz, oscillation_damping
         Which oscillations these are: not faster than this, in Hz, and with a smaller damping ratio than this,
-        in the system or as simulated; see `psmr.pencil.modes.damping.DampingLimit`.
+        in the system or as simulated; see `psmr.pencil.modes.verdict.DampingLimit`.
     error
         Amber: the estimated error of a voltage or of a speed is larger than this, in parts of the largest
         change of any voltage or of any speed from the start of the run; a tenth less, since it is an

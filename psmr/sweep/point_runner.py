@@ -16,7 +16,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.pencil.deformation.one_step import OneStepModes
+from psmr.pencil.deformation.deformation import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify, judged_steps
 from psmr.study.file.study import started

@@ -27,8 +27,8 @@ from psmr.figures.chart import (
 from psmr.figures.scales import Log, SymLog
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 from psmr.pencil.deformation.report import Deformation
-from psmr.pencil.modes.damping import DampingLimit
-from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
+from psmr.pencil.modes.spectrum import REPRESENTED, ZERO_MODE
+from psmr.pencil.modes.verdict import DampingLimit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

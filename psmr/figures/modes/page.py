@@ -16,8 +16,8 @@ from psmr.figures.modes.figures import USUAL, deformations, height_of, oscillati
 from psmr.figures.modes.render import complex_text, render
 from psmr.figures.svg.writer import svg
 from psmr.pencil.deformation.report import Deformation
-from psmr.pencil.modes.damping import DampingLimit, changed_most, sentences_on
-from psmr.pencil.modes.matching import REPRESENTED
+from psmr.pencil.modes.spectrum import REPRESENTED
+from psmr.pencil.modes.verdict import DampingLimit, changed_most, sentences_on
 
 HEADS = (
     "mode [1/s]",

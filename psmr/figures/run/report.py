@@ -261,8 +261,8 @@ def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | 
 def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     """Return pictures of the least damped oscillations: who swings against whom."""
     from psmr.figures.modes.shape_figures import shape_drawing
-    from psmr.pencil.modes.matching import ZERO_MODE
     from psmr.pencil.modes.shapes import shapes_at
+    from psmr.pencil.modes.spectrum import ZERO_MODE
 
     ratio = columns["damping_ratio"]
     swings = np.flatnonzero((columns["imag"] > 0) & (ratio < OVERDAMPED) & (columns["status"] != ZERO_MODE))

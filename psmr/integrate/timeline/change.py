@@ -61,7 +61,7 @@ class Change:
     parts
         (device, part) pairs of loads and units of which a part trips or returns: what is connected of each
         then, as far as this event is concerned. The parameters are what that makes of them alone; together
-        with other events they follow from `psmr.study.events.scaling`, before an integration.
+        with other events they follow from `psmr.study.events.generator`, before an integration.
     causes
         The events that make it; none where devices do by themselves.
 

@@ -24,7 +24,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.network.start.initialise import build
-from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.modes.shapes import fit_mode
 from psmr.pencil.operator.step_operator import step_operator
 
 TAU, GAIN, MOST = 0.3, -0.7, 5

@@ -30,7 +30,7 @@ from psmr.network.case.case import Case
 from psmr.network.start.initialise import build
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.deformation.report import Deformation, Pencil
-from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.modes.shapes import fit_mode
 from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate

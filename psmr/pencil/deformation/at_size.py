@@ -30,7 +30,6 @@ from psmr.pencil.deformation.report import (
     dominant_position,
     spurious_columns,
 )
-from psmr.pencil.modes.matching import hidden_by, status_words, unwrapped_logarithm
 from psmr.pencil.modes.search import (
     ALIKE_MODES,
     EPS,
@@ -41,9 +40,10 @@ from psmr.pencil.modes.search import (
     along_axis,
     find,
 )
+from psmr.pencil.modes.spectrum import hidden_by, status_words, unwrapped_logarithm
 from psmr.pencil.modes.verdict import Growth, Verdict, mode_text
-from psmr.pencil.operator.matrices import implicit, matrices
-from psmr.pencil.operator.step_map import Outermost, StepMap, outermost, step_map
+from psmr.pencil.operator.loops import implicit, matrices
+from psmr.pencil.operator.step_operator import Outermost, StepMap, outermost, step_map
 
 # Largest search space; a mode that has not converged by then is restarted from its best vector.
 SPACE, RESTARTS = 24, 4

@@ -15,13 +15,11 @@ from psmr.base.errors import InputError, SchemeError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.deformation.deformation import LARGEST
-from psmr.pencil.deformation.spectra import correction_rate_of, spectra_of
-from psmr.pencil.modes.matching import Match
+from psmr.pencil.deformation.deformation import LARGEST, correction_rate_of, spectra_of
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, ShiftInvert, along_axis
-from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of
+from psmr.pencil.modes.spectrum import Match, Modes, Multipliers, modes_of
 from psmr.pencil.modes.verdict import mode_text
-from psmr.pencil.operator.step_map import Outermost, outermost, step_map
+from psmr.pencil.operator.step_operator import Outermost, outermost, step_map
 
 # The search goes up by these factors until it meets an unstable step or ratio, by one at least of a ratio,
 # which leaves out none up to 176; a narrower window of instability, below what it returns, can be missed.
@@ -274,8 +272,8 @@ def critical_step(
     system
         A `System`, linearised where it stands, or a `LinearDae`. Beyond 2,000 variables a step counts as
         stable where no multiplier outside the unit circle is found by Arnoldi runs on the step map
-        (`psmr.pencil.operator.step_map`); the step then grows by 50 % at a time, and the bracket is halved
-        to 1e-3 of it.
+        (`psmr.pencil.operator.step_operator`); the step then grows by 50 % at a time, and the bracket is
+        halved to 1e-3 of it.
     scheme
         What is asked about; its own step says nothing but `ratio`, and h_fast for ``vary="ratio"``.
     vary

@@ -21,7 +21,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.files import PAGES, TABLES, require_suffix, write_texts
 from psmr.base.printable import percent_text
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.modes.matching import REPRESENTED
+from psmr.pencil.modes.spectrum import REPRESENTED
 from psmr.pencil.modes.verdict import Verdict
 
 if TYPE_CHECKING:

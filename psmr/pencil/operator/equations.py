@@ -31,10 +31,19 @@ from psmr.integrate.step.program import (
     Stage,
     value,
 )
-from psmr.pencil.operator.equation import KEPT, NEW, NEW_KEPT, STATE, Equation, Taken, Term, merged
-from psmr.pencil.operator.loops import OneSide, closed, uniform
-from psmr.pencil.operator.matrices import SideMatrices
-from psmr.pencil.operator.past import require_readable, with_past
+from psmr.pencil.operator.equation import (
+    KEPT,
+    NEW,
+    NEW_KEPT,
+    STATE,
+    Equation,
+    Taken,
+    Term,
+    merged,
+    require_readable,
+    with_past,
+)
+from psmr.pencil.operator.loops import OneSide, SideMatrices, closed, uniform
 
 # From so many steps in a row on their power is cheaper than each by itself, as long as the side has not more
 # rows: its powers are dense.

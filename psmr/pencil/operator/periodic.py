@@ -22,8 +22,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import Equation
 from psmr.pencil.operator.equations import equations_with, side_matrices
-from psmr.pencil.operator.step_map import mapped
-from psmr.pencil.operator.step_operator import factorised
+from psmr.pencil.operator.step_operator import factorised, mapped
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]

@@ -23,7 +23,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.solve.partition_sides import sides_of
 from psmr.integrate.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
-from psmr.pencil.operator.matrices import implicit, matrices
+from psmr.pencil.operator.loops import implicit, matrices
 
 WARNING = (
     "The published pencil describes one fast step, not the macro step: its figures do not change with h_slow "

@@ -28,10 +28,9 @@ from psmr.dae.system.frequency_response import FrequencyResponse, checked_freque
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equation import STATE, Equation, Taken
+from psmr.pencil.operator.equation import STATE, Equation, Taken, read_at_end
 from psmr.pencil.operator.equations import StepEquations, step_equations
-from psmr.pencil.operator.matrices import matrices
-from psmr.pencil.operator.past import read_at_end
+from psmr.pencil.operator.loops import matrices
 from psmr.pencil.operator.step_operator import stacked
 
 SAMPLED, LINEAR, HELD = "sampled", "linear", "held"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psmr.integrate.schemes.scheme import Scheme as Scheme
-from psmr.pencil.modes.damping import DampingLimit, changed_most
-from psmr.pencil.modes.verdict import Verdict
+from psmr.pencil.modes.verdict import DampingLimit, Verdict, changed_most
 
 if TYPE_CHECKING:
     from psmr.pencil.deformation.report import Deformation

@@ -24,12 +24,12 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.changes import autonomous
 from psmr.integrate.schemes.multirate_program import SCHUR
 from psmr.pencil.modes.verdict import Kind
-from psmr.pencil.operator.step_map import fastest_growing, step_map
+from psmr.pencil.operator.step_operator import fastest_growing, step_map
 from psmr.study.certificate.certificate import AtStep, Certificate, Scheme, mode_text
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
-    from psmr.pencil.deformation.one_step import OneStepModes
+    from psmr.pencil.deformation.deformation import OneStepModes
     from psmr.pencil.deformation.report import Deformation
 
 
@@ -279,7 +279,7 @@ class _Whole:
 
     @cached_property
     def _modes(self) -> OneStepModes:
-        from psmr.pencil.deformation.one_step import OneStepModes
+        from psmr.pencil.deformation.deformation import OneStepModes
 
         return OneStepModes.of(self.linear)
 

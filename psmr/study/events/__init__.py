@@ -10,8 +10,7 @@ from psmr.study.events.event import Event
 from psmr.study.events.fault import Fault
 from psmr.study.events.generator import GeneratorTrip
 from psmr.study.events.load import LoadRamp, LoadTrip, ShuntSwitch
-from psmr.study.events.series import TimeSeries
-from psmr.study.events.value import ParameterStep, SetPoint
+from psmr.study.events.value import ParameterStep, SetPoint, TimeSeries
 from psmr.study.events.when import When
 
 __all__ = [

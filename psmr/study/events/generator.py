@@ -1,23 +1,203 @@
-"""Generators that are lost, and come back."""
+"""Generators that trip, whole or in parts, and plants that return to the network.
+
+What is left of a load or a unit is the product of what each event has left of it. Everything else that sets
+its data, a ramp, a series, a step, sets those of the whole, of which what is left has its part. What a plant
+becomes that returns depends on the voltage that it finds.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
-from psmr.base.errors import EventError, shown
+from psmr.base.errors import EventError, InitialisationError, shown
 from psmr.base.keywords import explains_keywords
+from psmr.dae.declare.device import Device
+from psmr.dae.system.system import System
+from psmr.integrate.solve.ramps import Course
 from psmr.integrate.timeline.change import Change
-from psmr.network.topology.islands import find_plant
-from psmr.network.topology.network import find_branch
+from psmr.network.start import equilibrium
+from psmr.network.start.equilibrium import set_points, solve_plants
+from psmr.network.start.limits import margins
+from psmr.network.topology.islands import Plant, find_plant
+from psmr.network.topology.network import find_branch, is_load, is_motor
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import check_after, check_finite, check_time
-from psmr.study.events.scaling import scaled_names, scaling
-from psmr.study.events.synchronisation import synchronisation
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synchronisation(Change):
+    """A plant returns without power, and goes to its set-points; see `psmr.study.run.planned`.
+
+    `plant`: The plant.
+    `ramp`: Time in s in which it does.
+    `set_points`: Full names of these held inputs.
+    """
+
+    plant: Plant
+    ramp: float
+    set_points: tuple[str, ...]
+
+    @property
+    def until(self) -> float:
+        """Time in s at which it is at its set-points."""
+        return self.t + self.ramp
+
+
+def synchronisation(system: System, t: float, plant: Plant, ramp: float) -> Synchronisation:
+    """Return the synchronisation of a plant at t in s."""
+    members = [device for device in system.devices if device.name in plant.devices]
+    wanted = tuple(f"{device.name}.{name}" for device in members for name in set_points(device))
+    label = f"{plant.name} synchronised"
+    return Synchronisation(t, label=label, plant=plant, ramp=ramp, set_points=wanted)
+
+
+def refuse_impossible(system: System, changes: Sequence[Change]) -> None:
+    """Raise EventError for a plant that cannot be at rest without power, at the voltage of the start."""
+    for change in changes:
+        if isinstance(change, Synchronisation):
+            try:
+                without_power(system, change.plant, 0.0)
+            except InitialisationError as error:
+                words = f"{change.label}: it cannot be at rest without power, from which it returns: {error}"
+                raise EventError(f"{words}; drop reconnect, or widen that limit") from error
+
+
+def without_power(system: System, plant: Plant, turning: float) -> dict[str, float]:
+    """Return a plant's variables and set-points without power, by full name; its angles turn in rad/s.
+
+    Raises InitialisationError where it has no such equilibrium, or one outside its limits.
+    """
+    members = [
+        replace(device, parameters=system.parameters_at(device.name))
+        for device in system.devices
+        if device.name in plant.devices
+    ]
+    variables = frozenset((*system.names_x, *system.names_y))
+    read = [target for device in members for target in device.connections.values()]
+    outside = [name for name in read if name.rpartition(".")[0] not in plant.devices]
+    given = {name: float(system.w0[system.index(name)]) for name in outside if name in variables}
+    voltage = voltage_at(system, plant.bus)
+    found = equilibrium.Plant(plant.name, tuple(members), voltage, 0j, flows=given, turning=turning)
+    start = solve_plants([found])
+    w = system.w0.copy()
+    for name, value in start.items():
+        w[system.index(name)] = value
+    beyond = [str(margin) for margin in margins(replace(system, w0=w), members) if margin.outside]
+    if beyond:
+        raise InitialisationError("; ".join(beyond))
+    return start
+
+
+def voltage_at(system: System, bus: str) -> complex:
+    """Return the voltage of a bus at the start of a system."""
+    re, im = (float(system.w0[system.index(f"{bus}.v_{part}")]) for part in ("re", "im"))
+    return complex(re, im)
+
+
+POWERS = ("p", "q")
+"""Parameters of a static load that are in proportion to what is connected of it."""
+
+RATINGS = ("s_n", "t_rate", "turbines")
+"""Those of a unit: fewer equal units of the same per-unit data."""
+
+
+def scaling(
+    system: System, t: float, label: str, parts: Iterable[tuple[str, float]], out: tuple[str, ...] = ()
+) -> Change:
+    """Return the change at t in s that leaves (device, part) pairs connected and takes devices out."""
+    parts = tuple(parts)
+    wholes = [
+        (device, name, part, system.parameter(device, name))
+        for device, part in parts
+        for name in scaled_names(system.device(device))
+    ]
+    alone = [(device, name, part * whole) for device, name, part, whole in wholes if whole != 0]
+    return Change(t, tuple(alone), label=label, out=out, parts=parts)
+
+
+def scaled_names(device: Device) -> tuple[str, ...]:
+    """Return the parameters of a device that are in proportion to what is connected of it."""
+    names = POWERS if is_load(device) and not is_motor(device) else RATINGS
+    return tuple(name for name in names if name in device.parameters)
+
+
+class Connected:
+    """What is connected of devices as events trip parts of them and bring them back, and their whole data.
+
+    `system`: The system before any of them.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._values: dict[tuple[str, str], float | Course] = {}
+        self._parts: dict[str, dict[int, float]] = {}
+
+    def plain(self, change: Change, event: int) -> Change:
+        """Return a change of an event, the next in order of time, with the values that hold.
+
+        `event` tells the events apart that trip parts.
+        """
+        touched: dict[tuple[str, str], float | Course] = {}
+        if not change.parts:
+            touched |= {(device, name): value for device, name, value in change.parameters}
+        for full, course in change.courses:
+            device, _, name = full.rpartition(".")
+            touched[device, name] = course
+        for device, part in change.parts:
+            self._parts.setdefault(device, {})[event] = part
+            self._names[device] = scaled_names(self._system.device(device))
+            for name in self._names[device]:
+                value = self._values.get((device, name), self._system.parameter(device, name))
+                touched.setdefault((device, name), value)
+        self._values |= touched
+        return _plain(
+            change, touched, {d: math.prod(left.values()) for d, left in self._parts.items()}, self._names
+        )
+
+    def whole(self, system: System, t: float) -> System:
+        """Return a system of t in s with the data of the wholes, where parts of devices are tripped."""
+        return system.with_values(
+            (device, name, float(value.at(t)) if isinstance(value, Course) else value)
+            for (device, name), value in self._values.items()
+            if name in self._names.get(device, ())
+        )
+
+
+def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
+    """Yield plain changes of the values that hold, for (change, its event) pairs in order of time.
+
+    Synchronisations stay as they are.
+    """
+    connected = Connected(system)
+    for change, event in changes:
+        yield change if isinstance(change, Synchronisation) else connected.plain(change, id(event))
+
+
+def _plain(
+    change: Change,
+    touched: dict[tuple[str, str], float | Course],
+    left: dict[str, float],
+    names: dict[str, tuple[str, ...]],
+) -> Change:
+    """Return a change that sets what is touched, scaled where a part of the device is left."""
+    if not any(device in left for device, _ in touched):
+        return change
+    parameters, courses = [], []
+    for (device, name), value in touched.items():
+        part = left.get(device, 1.0) if name in names.get(device, ()) else 1.0
+        if isinstance(value, Course) and part:
+            courses.append((f"{device}.{name}", Course(value.t, part * value.value, part * value.rate)))
+        else:
+            parameters.append((device, name, 0.0 if isinstance(value, Course) else part * value))
+    return replace(change, parameters=tuple(parameters), courses=tuple(courses), parts=())
 
 
 @explains_keywords(EventError)

@@ -17,7 +17,7 @@ from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor, shunts
 from psmr.study.events.branch import closing, opening
 from psmr.study.events.event import Lasting, bus_words, check_after, check_finite, check_time
-from psmr.study.events.scaling import scaled_names, scaling
+from psmr.study.events.generator import scaled_names, scaling
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

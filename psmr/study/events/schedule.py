@@ -34,8 +34,7 @@ from psmr.study.events import (
     When,
 )
 from psmr.study.events.branch import OPEN_ENDS
-from psmr.study.events.scaling import resolved
-from psmr.study.events.synchronisation import Synchronisation, refuse_impossible
+from psmr.study.events.generator import Synchronisation, refuse_impossible, resolved
 
 OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
 """Events that open elements."""
@@ -53,8 +52,8 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     """Return the changes of all events in order of time, those of one instant merged into one.
 
     An event finds the system as the events before it have left it, with every load and unit whole: what is
-    tripped of them is taken from what they are by then, see `psmr.study.events.scaling`. Events that wait for
-    a condition have no time, and are left out.
+    tripped of them is taken from what they are by then, see `psmr.study.events.generator`. Events that wait
+    for a condition have no time, and are left out.
 
     `system`, `events`, `t_end`: as in `psmr.study.run.simulate.simulate`. Raises EventError for an event that
     names something that is not there, lies at or after the end of the run, or contradicts another event.

@@ -1,14 +1,22 @@
-"""Steps and ramps of a device's held inputs, steps of its parameters."""
+"""Steps, ramps and recordings that inputs, parameters and loads of a device follow."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import os
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
-from psmr.base.errors import EventError, InputError, nearest, shown
+from psmr.base.errors import EventError, InputError, Mistakes, nearest, shown
 from psmr.base.keywords import explains_keywords
+from psmr.base.numbers import real_in
+from psmr.files.text import csv_rows
+from psmr.integrate.solve.ramps import Course
 from psmr.integrate.timeline.change import Change
+from psmr.network.topology.network import is_load, is_motor
 from psmr.study.events.event import Lasting, check_after, check_finite, check_time
 
 if TYPE_CHECKING:
@@ -154,3 +162,179 @@ class ParameterStep(_Step):
             raise EventError(f"{self}: {full} = {self.value:g}: {wrong}")
         step = ((self.device, self.name, float(self.value)),)
         return (Change(self.start, parameters=step, label=f"{full} = {self.value:g}"),)
+
+
+Point = tuple[float, float]
+
+
+@explains_keywords(EventError)
+@dataclass(frozen=True)
+class TimeSeries:
+    """P or Q of a load, or a set-point, follows a column of a CSV file.
+
+    Between its rows the value is linear, or with `hold` that of the row before. After the last row it keeps
+    that one's value; before the first it is what it was.
+
+    Parameters
+    ----------
+    file
+        CSV file with a line of column names first.
+    column
+        Column with the values.
+    signal
+        What follows them: ``"load5.p"``, ``"load5.q"`` (pu at the nominal voltage) or a set-point,
+        ``"AVR2.v_ref"``, in its unit.
+    time
+        Column with the times in s, increasing.
+    scale
+        What a value of the column is multiplied by: 0.01 for MW on a base of 100 MVA.
+    hold
+        Whether each value holds until the next row: a staircase in place of lines.
+
+    Raises
+    ------
+    EventError
+        For a file that cannot be read, a column that is not there, a cell that is no finite number and times
+        that do not increase; with file and line.
+
+    Notes
+    -----
+    The file is read when the record is made. Lines are followed within the compiled loop, whatever their
+    number: only the first and the last row are instants of the run, and a step ends at each of the others, so
+    that no corner lies within it; with `VariableStep` that also costs least at equal error (docs/events.md
+    has the figures). With `hold` each row with another value than the row before is an instant.
+    """
+
+    kind: ClassVar[str] = "time-series"
+
+    file: str | os.PathLike[str]
+    column: str
+    signal: str
+    time: str = "t"
+    scale: float = 1.0
+    hold: bool = False
+    points: tuple[Point, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        settle_fields(self, EventError)
+        check_finite(self, "scale", self.scale)
+        rows = read_points(Path(self.file), self.time, self.column, self.scale)
+        object.__setattr__(self, "points", tuple(rows))
+
+    def __str__(self) -> str:
+        return f"time series of {self.signal}"
+
+    @property
+    def start(self) -> float:
+        """Time of the first row in s."""
+        return self.points[0][0]
+
+    @property
+    def end(self) -> float | None:
+        """Time of the last row in s."""
+        return self.points[-1][0]
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return where it begins and where it ends; with `hold` also where its value jumps.
+
+        Raises
+        ------
+        EventError
+            When the signal is neither P or Q of a load nor a set-point.
+        """
+        device, _, name = self.signal.rpartition(".")
+        if self.signal not in system.names_u:
+            self._check_load(system, device, name)
+        label = f"{self.signal} follows {Path(self.file).name}"
+        if self.hold or len(self.points) == 1:
+            first, *others = (self._set(system, t, value) for t, value in self._jumps())
+            return replace(first, label=label), *others
+        course = Course.through(*zip(*self.points, strict=True))
+        first, last = (self._set(system, *self.points[k]) for k in (0, -1))
+        return replace(first, courses=((self.signal, course),), label=label), last
+
+    def _jumps(self) -> list[Point]:
+        """Return the rows at which a staircase jumps, and the first and the last, between which it lasts."""
+        jumps = [row for before, row in pairwise(self.points[:-1]) if row[1] != before[1]]
+        return [self.points[0], *jumps, *self.points[1:][-1:]]
+
+    def _set(self, system: System, t: float, value: float) -> Change:
+        """Return the change to a value at t in s, which stays."""
+        if self.signal in system.names_u:
+            return Change(t, inputs=((self.signal, value),))
+        device, _, name = self.signal.rpartition(".")
+        return Change(t, parameters=((device, name, value),))
+
+    def _check_load(self, system: System, device: str, name: str) -> None:
+        devices = {d.name: d for d in system.devices}
+        if device in devices and name in ("p", "q") and is_load(devices[device]):
+            if not is_motor(devices[device]):
+                return
+            raise EventError(
+                f"{self}: {device} is a motor, which draws what its shaft asks for; its load torque "
+                f"{device}.t_0 can follow a series"
+            )
+        loads = [f"{d.name}.{q}" for d in system.devices if is_load(d) and not is_motor(d) for q in "pq"]
+        known = (*loads, *system.names_u)
+        listed = f"; signals: {', '.join(known)}" if len(known) <= 20 else ""
+        raise EventError(
+            f"{self}: {self.signal} is neither p or q of a load nor a set-point"
+            f"{nearest(self.signal, known)}{listed}"
+        )
+
+
+def read_points(file: Path, time: str, column: str, scale: float = 1.0) -> list[Point]:
+    """Return the (time, scale * value) pairs of two columns of a CSV file.
+
+    Raises EventError see `TimeSeries`.
+    """
+    points: list[Point] = []
+    head, rows = csv_rows(file, EventError)
+    mistakes = Mistakes(EventError)
+    places = [mistakes.attempt(_place, file, head, name) for name in (time, column)]
+    mistakes.finish()
+    for line, row in rows:
+        where = f"{file}:{line}"
+        t, value = (_number(where, row, head, place) for place in places if place is not None)
+        _check_order(where, time, t, points)
+        if not math.isfinite(scale * value):
+            raise EventError(f"{where}: {column} = {value:g} times scale = {scale:g} is too large")
+        points.append((t, scale * value))
+    if not points:
+        raise EventError(f"{file}: has no row under its column names; give at least one time and value")
+    return points
+
+
+def _place(file: Path, head: list[str], name: str) -> int:
+    if name not in head:
+        raise EventError(
+            f"{file}:1: there is no column {shown(name)}{nearest(name, head)}; columns: "
+            f"{', '.join(head) or 'none'}; the first line must name them"
+        )
+    return head.index(name)
+
+
+def _number(where: str, row: list[str], head: list[str], place: int) -> float:
+    if place >= len(row):
+        raise EventError(f"{where}: has {len(row)} cells, column {shown(head[place])} is missing")
+    try:
+        value = real_in(row[place])
+    except ValueError:
+        raise EventError(
+            f"{where}: {head[place]} = {shown(row[place].strip())}: must be a number without a unit (a "
+            "decimal point, no thousands separator); give the unit's factor as scale"
+        ) from None
+    if not math.isfinite(value):
+        words = "must be finite; fill the gap or leave the row out"
+        raise EventError(f"{where}: {head[place]} = {row[place].strip()}: {words}")
+    return value
+
+
+def _check_order(where: str, time: str, t: float, points: list[Point]) -> None:
+    if t < 0:
+        raise EventError(f"{where}: {time} = {t:g} s: must be >= 0, a run starts at t = 0")
+    if points and t <= points[-1][0]:
+        raise EventError(
+            f"{where}: {time} = {t:g} s: must be after the row before, {points[-1][0]:g} s; sort the rows "
+            "and leave repeated times out"
+        )

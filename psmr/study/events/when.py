@@ -14,7 +14,7 @@ from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import find_branch
 from psmr.study.events.branch import LineClose
 from psmr.study.events.event import Event
-from psmr.study.events.series import TimeSeries
+from psmr.study.events.value import TimeSeries
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

@@ -19,8 +19,8 @@ from psmr.base.errors import PsmrError
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.detectors.detection import Detectors
-from psmr.study.outcome.global_error import Advice, GlobalError
-from psmr.study.outcome.outcome import Outcome
+from psmr.study.estimated_error import Advice, GlobalError
+from psmr.study.outcome import Outcome
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.reintegrate import (
     LEAST_TOLERANCE,

@@ -17,7 +17,7 @@ from psmr.integrate.timeline.span import Span, first_span
 from psmr.network.signals.terminals import terminals
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
-from psmr.study.outcome.outcome import Interruption
+from psmr.study.outcome import Interruption
 from psmr.study.record.values import terminal_values
 
 

@@ -19,8 +19,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.topology.network import nominal_frequency
-from psmr.pencil.modes.damping import damping_ratio
-from psmr.pencil.modes.verdict import Growth, Kind, Verdict
+from psmr.pencil.modes.verdict import Growth, Kind, Verdict, damping_ratio
 from psmr.pencil.operator.periodic import (
     DENSE,
     MORE,

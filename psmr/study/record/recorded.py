@@ -25,10 +25,9 @@ from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Stop
+from psmr.study.estimated_error import GlobalError
 from psmr.study.events import Event
-from psmr.study.outcome.global_error import GlobalError
-from psmr.study.outcome.judgement import Judgement
-from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome import Judgement, Outcome
 from psmr.study.output.tables import FORMATS
 from psmr.study.record.stats import Stats
 

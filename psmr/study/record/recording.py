@@ -16,7 +16,7 @@ from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, of_voltage, quantity
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import DENSE
-from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome import Outcome
 from psmr.study.record.dense_output import AlgebraicPoints, warn_of
 from psmr.study.record.modes_over_period import AROUND
 from psmr.study.record.recorded import Record, ReducedRecord

@@ -47,9 +47,9 @@ from psmr.network.topology.islands import DeadParts, sources_of
 from psmr.network.topology.network import buses
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Connections, Detector, Finding, Points
+from psmr.study.estimated_error import GlobalError
 from psmr.study.events.spans import TIME_ROUNDING
-from psmr.study.outcome.global_error import GlobalError
-from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome import Outcome
 from psmr.study.record.recorded import Recorded, Sampled
 
 APART = 0.1

@@ -23,7 +23,7 @@ from psmr.study.detectors.detection import Detection, Detectors, detect
 from psmr.study.detectors.detector import Stop
 from psmr.study.events import Event
 from psmr.study.events.when import When
-from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome import Outcome
 from psmr.study.record.dense_output import with_algebraic_solved
 from psmr.study.record.interruptions import interruptions
 from psmr.study.record.recorded import ReducedRecord
@@ -183,7 +183,7 @@ class RunData:
 
     @functools.cached_property
     def outcome(self) -> Outcome:
-        """What happened: synchronism, voltages, frequency, limits; see `psmr.study.outcome.outcome`."""
+        """What happened: synchronism, voltages, frequency, limits; see `psmr.study.outcome`."""
         if self.kept is not None:
             return self.kept.outcome
         t_end = float(self.t[-1])

@@ -27,9 +27,14 @@ from psmr.network.sequence.unbalance import unbalanced_place
 from psmr.network.signals.signals import Signals, quantity
 from psmr.network.topology.network import nominal_frequency
 from psmr.study.events import Event
-from psmr.study.events.scaling import Connected
+from psmr.study.events.generator import (
+    Connected,
+    Synchronisation,
+    refuse_impossible,
+    voltage_at,
+    without_power,
+)
 from psmr.study.events.schedule import refuse_conditional_trips, schedule, with_event_devices
-from psmr.study.events.synchronisation import Synchronisation, refuse_impossible, voltage_at, without_power
 from psmr.study.events.when import When
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.values import values_of_devices

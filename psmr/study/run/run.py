@@ -12,23 +12,32 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.above import draw
+from psmr.base.above import draw, function_above
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, few
 from psmr.base.files import OutputTransaction
+from psmr.base.optional import optional
 from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
+from psmr.integrate.run.changes import autonomous
 from psmr.network.dynamic.switching import doubts_on
+from psmr.network.signals.signals import unit_of
 from psmr.network.signals.state_space import state_space
 from psmr.study.certificate.certificate import Certificate
-from psmr.study.outcome.global_error import GlobalError
-from psmr.study.outcome.judgement import Judgement, judge_run
+from psmr.study.estimated_error import GlobalError
+from psmr.study.events.spans import TIME_ROUNDING
+from psmr.study.outcome import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
 from psmr.study.record.certificate_after import certificate_after
-from psmr.study.record.modes_over_period import certificate_while_unequal
+from psmr.study.record.modes_over_period import (
+    PeriodicModes,
+    certificate_while_unequal,
+    longest,
+    modes_over_period,
+)
 from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.comparison import Comparison, compare
@@ -45,7 +54,6 @@ from psmr.study.run.points import (
     with_dense_output,
     within_run,
 )
-from psmr.study.run.save import save_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +113,7 @@ class Run(RunData):
 
     @property
     def judgement(self) -> Judgement:
-        """Red, amber or green, with the reasons; see `psmr.study.outcome.judgement.Judgement`.
+        """Red, amber or green, with the reasons; see `psmr.study.outcome.Judgement`.
 
         A second run estimates the error when it is first asked for, where there is a certificate.
         """
@@ -249,9 +257,9 @@ class Run(RunData):
         return compare(self, other, names)
 
     def save(self, path: str | os.PathLike[str], transaction: OutputTransaction | None = None) -> None:
-        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.save.save_run`."""
+        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.saved.save_run`."""
         check_arguments(Run.save, locals())
-        save_run(self, path, transaction)
+        function_above("study.run.saved.save_run")(self, path, transaction)
 
     def _repr_html_(self) -> str:
         text: str = draw("run.notebook.run_html", self)
@@ -324,11 +332,22 @@ class Run(RunData):
             For a name that means nothing, with the nearest known one.
         """
         check_arguments(Run.to_xarray, locals())
-        from psmr.study.run.xarray_dataset import dataset
-
+        xarray = optional("xarray", "to_xarray", "psmr[xarray]", "use run.frame()")
         chosen = self.signals.select(names)
         rows, times = self._rows(instants)
-        return dataset(self, chosen, times, values_of(self, chosen)[rows])
+        values = values_of(self, chosen)[rows]
+        variables = {
+            name: ("t", values[:, k], {"units": unit_of(self.signals, self.units, name), "long_name": name})
+            for k, name in enumerate(chosen)
+        }
+        story = {
+            "system": self.name,
+            "scheme": str(self.scheme),
+            "outcome": self.judgement.headline,
+            "events": "; ".join(f"{t:g} s: {label}" for t, label in self.instants),
+        }
+        time = ("t", times, {"units": "s", "long_name": "time"})
+        return xarray.Dataset(variables, coords={"t": time}, attrs=story)
 
     def to_csv(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
         """Write signals as CSV, first column ``t`` in s, every digit; the file appears whole or not at all.
@@ -402,3 +421,43 @@ class Run(RunData):
         """Return what a terminal shows of the run."""
         text: str = draw("run.report.run_text", self)
         return text
+
+
+def periodic_modes(run: Run, t: float | None = None) -> PeriodicModes:
+    """Return what one period of nominal frequency does to small changes in a run, while phases are unequal.
+
+    In the turning frame a single-phase fault, or an open phase, has conductances of once and twice nominal
+    frequency. Eigenvalues at an instant say nothing of such a system; the product of the steps over a period
+    does, and the monodromy matrix of the equations beside it. The run's certificate has it too
+    (`certificate_unequal`).
+
+    Parameters
+    ----------
+    run
+        A run with every point kept. Where its step does not divide the period, the nearest that does is
+        judged; of a scheme that chooses its steps the median one after that instant.
+    t
+        Time in s from which the period is; None: the last whole period of the longest stretch in which
+        equations read the time.
+
+    Raises
+    ------
+    InputError
+        For a run with delays, a step longer than the period, a time after which no whole period is without an
+        event, and a run without such a stretch or with a part of its points.
+    SchemeError
+        For a scheme whose step is no program.
+    """
+    check_arguments(periodic_modes, locals())
+    if run.system is None or run.kept is not None:
+        raise InputError(f"{run.name}: needs every point and the system; simulate without `record`")
+    if t is not None:
+        begun = (span for span in reversed(run.spans) if run.t[span.rows.start] <= t + TIME_ROUNDING)
+        return modes_over_period(run, next(begun, run.spans[0]), t)
+    timed = [span for span in run.spans if not autonomous(run.system, span.parameters)]
+    if not timed:
+        raise InputError(
+            f"{run.name}: no equation reads the time in this run, so that it has no period; its certificate"
+            " has the modes. An unbalanced fault in a dynamic region makes one"
+        )
+    return modes_over_period(run, longest(run, timed))

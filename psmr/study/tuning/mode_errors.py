@@ -15,13 +15,12 @@ from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import ACCEPTED, Refinement
 from psmr.pencil.deformation.critical import refuse_unstable, refuse_unstable_at_size
+from psmr.pencil.deformation.deformation import spectra_of
 from psmr.pencil.deformation.report import deformation_columns
-from psmr.pencil.deformation.spectra import spectra_of
-from psmr.pencil.modes.matching import REPRESENTED, Match, status_of, unwrapped_logarithm
 from psmr.pencil.modes.search import EIGENVALUE_TOLERANCE, ModeChoice, ShiftInvert, find
-from psmr.pencil.modes.spectrum import Modes, modes_of
+from psmr.pencil.modes.spectrum import REPRESENTED, Match, Modes, modes_of, status_of, unwrapped_logarithm
 from psmr.pencil.modes.verdict import mode_text, stable_and_radius
-from psmr.pencil.operator.step_map import outermost, step_map
+from psmr.pencil.operator.step_operator import outermost, step_map
 from psmr.study.tuning.tuning import Target
 
 NAMES = ("relative_deformation", "damping_error", "frequency_error")

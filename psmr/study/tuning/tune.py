@@ -31,14 +31,21 @@ from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST, deformation
 from psmr.pencil.deformation.report import deformation_columns
-from psmr.pencil.modes.matching import REPRESENTED
-from psmr.pencil.modes.ringdown import fit_mode
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
-from psmr.pencil.modes.spectrum import modes_of
+from psmr.pencil.modes.shapes import fit_mode
+from psmr.pencil.modes.spectrum import REPRESENTED, modes_of
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.output.tables import placed
-from psmr.study.tuning.candidates import GRID, Family, families, families_at_size
-from psmr.study.tuning.cost import CostModel, calibrate, measured, moved_along_mode
+from psmr.study.tuning.candidates import (
+    GRID,
+    CostModel,
+    Family,
+    calibrate,
+    families,
+    families_at_size,
+    measured,
+    moved_along_mode,
+)
 from psmr.study.tuning.mode_errors import BandModes, ChosenModes, EveryMode
 from psmr.study.tuning.tuning import Candidate, Target, Tuning
 
@@ -63,8 +70,8 @@ def tune(
     ----------
     system
         At its equilibrium. Beyond 2,000 variables a candidate is judged by chosen modes of the band, its
-        stability by the outermost multipliers (`psmr.pencil.operator.step_map`), and only steps that would
-        be cheaper than the best one so far are tried; `Tuning.coverage` says so.
+        stability by the outermost multipliers (`psmr.pencil.operator.step_operator`), and only steps that
+        would be cheaper than the best one so far are tried; `Tuning.coverage` says so.
     up_to, accuracy, damping, frequency, margin
         See `Target`.
     progress

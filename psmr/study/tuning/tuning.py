@@ -14,7 +14,7 @@ from psmr.base.errors import InputError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
-from psmr.study.tuning.cost import CostModel
+from psmr.study.tuning.candidates import CostModel
 
 WIDTH = 110
 

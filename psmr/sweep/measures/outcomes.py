@@ -10,7 +10,7 @@ from psmr.network.dynamic.switching import doubts_on
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.detector import Extreme
-from psmr.study.outcome.judgement import judge_run
+from psmr.study.outcome import judge_run
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, needs_simulation
 
