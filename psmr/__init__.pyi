@@ -76,13 +76,13 @@ from .sweep.axes import ListedEvents as ListedEvents
 from .sweep.axes import ParameterAxis as ParameterAxis
 from .sweep.axes import SampleAxis as SampleAxis
 from .sweep.axes import SchemeAxis as SchemeAxis
-from .sweep.file import read_sweep as read_sweep
-from .sweep.measures import ClearingTime as ClearingTime
+from .sweep.clearing_time import ClearingTime as ClearingTime
 from .sweep.measures import Damping as Damping
 from .sweep.measures import Outcomes as Outcomes
 from .sweep.measures import Stability as Stability
 from .sweep.run_sweep import sweep as sweep
 from .sweep.sweep import Sweep as Sweep
+from .sweep.sweep import read_sweep as read_sweep
 from .sweep.swept import Swept as Swept
 from .viewer.server import view as view
 

@@ -186,15 +186,14 @@ psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: Target
 psmr.study.warmup: warmup_module
 psmr.sweep.axes: Base
+psmr.sweep.axes.axis: together
 psmr.sweep.axes.events: event_of
-psmr.sweep.dask_cluster: check_versions dask_cluster_module packed unpacked
-psmr.sweep.dispatch: dispatch_module
-psmr.sweep.measures: Column
-psmr.sweep.measures.clearing: confirmed_border
-psmr.sweep.measures.measure: Start
+psmr.sweep.clearing_time: confirmed_border
+psmr.sweep.dask_cluster: check_versions dask_cluster_module
+psmr.sweep.measures: Column Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
-psmr.sweep.variation: together
+psmr.sweep.workers: packed unpacked workers_module
 psmr.viewer.job: Job job_module
 psmr.viewer.page: Page
 psmr.viewer.server: of_another_user

@@ -25,7 +25,7 @@ ALLOWED = {
     "psmr/study/file/recipe.py": "psmr's own modules",
     "psmr/study/file/study.py": "psmr's own modules, listed by their folder",
     "psmr/study/run/saved.py": "psmr's own modules, and those that the reader named",
-    "psmr/sweep/dask_cluster.py": "what a sweep's own process sent its workers",
+    "psmr/sweep/workers.py": "what a sweep's own process sent its workers",
     "psmr/papers/catalogue.py": "psmr's own modules",
 }
 

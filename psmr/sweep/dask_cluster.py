@@ -1,72 +1,31 @@
-"""The workers of a Dask cluster; compiled kernels as a parcel for those that have compiled nothing yet."""
+"""The workers of a Dask cluster."""
 
 from __future__ import annotations
 
-import pickle
 import platform
-import threading
 import time
-import uuid
 import warnings
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import distributed
 
 from psmr.base.errors import PsmrError, PsmrWarning, StudyError, few
-from psmr.base.modules import packed_modules, unpack_modules
-from psmr.dae.compile.cache import folder as folders
-from psmr.dae.compile.cache.entry import read_entry, write_entry
-from psmr.dae.compile.cache.sources import fingerprint
-from psmr.sweep.dispatch import MOST_LOSSES, Workers, refuse_homeless
-from psmr.sweep.point_runner import Batch, PointRunner
+from psmr.sweep.point_runner import PointRunner
+from psmr.sweep.workers import (
+    MOST_LOSSES,
+    RUNNERS,
+    Workers,
+    new_key,
+    opened,
+    packed,
+    parcel_of,
+    refuse_homeless,
+)
 from psmr.version import __version__
-
-# The cache of a whole version of psmr is a few megabytes; one that is far larger stays at home.
-MOST_BYTES = 64_000_000
-
-
-def packed() -> dict[str, dict[str, bytes]]:
-    """Return the machine code that this machine keeps of this version of psmr, by folder and name.
-
-    What does not suit the processor of another machine is never asked for there: its name says for which one
-    it is.
-    """
-    found: dict[str, dict[str, bytes]] = {}
-    size = 0
-    for name in (fingerprint(), "components"):
-        place = folders.folder(name)
-        for path in sorted(place.iterdir()):
-            if path.name.startswith(".") or not path.is_file():
-                continue
-            data = read_entry(path)
-            size += 0 if data is None else len(data)
-            if size > MOST_BYTES:
-                return {}
-            if data is not None:
-                found.setdefault(name, {})[path.name] = data
-    return found
-
-
-def unpacked(parcel: dict[str, dict[str, bytes]]) -> int:
-    """Write what is missing here of a parcel and return how many entries that were."""
-    written = 0
-    for name, entries in parcel.items():
-        if name not in (fingerprint(), "components"):
-            continue  # another version of psmr: its code is none of ours
-        place = folders.folder(name)
-        for entry, data in entries.items():
-            path = place / Path(entry).name
-            if not path.exists():
-                write_entry(path, data)
-                written += 1
-    return written
-
 
 # Time in s in which a scheduler answers and in which the first worker has to be there.
 ANSWER, FIRST_WORKER = 10.0, 60.0
@@ -80,48 +39,29 @@ PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow")
 
 @contextmanager
 def dask_cluster(scheduler: Any, runner: PointRunner) -> Iterator[Workers]:
-    """Yield the workers of a Dask cluster. Case and kernels are sent to each once.
+    """Yield the workers of a Dask cluster; case and kernels are sent to each once.
 
-    Parameters
-    ----------
-    scheduler
-        Address of a scheduler, or a `distributed.Client`.
-    runner
-        What the workers need.
-
-    Raises
-    ------
-    StudyError
-        When no scheduler answers, no worker is there, or a worker has another psmr or Python.
-    PsmrError
-        When the scheduler is lost.
-
-    Warns
-    -----
-    PsmrWarning
-        When a worker has other versions of packages on which the last digits depend.
+    `scheduler` is an address or a `distributed.Client`. Raises StudyError when no scheduler answers, no
+    worker is there, or one has another psmr or Python, and PsmrError when the scheduler is lost; warns of
+    other versions of packages on which the last digits depend.
     """
     own = isinstance(scheduler, str)
-    refuse_homeless(runner.cases)
+    refuse_homeless(runner)
     client = _client(scheduler) if own else scheduler
-    address, name = client.scheduler.address, f"psmr-sweep-{uuid.uuid4().hex[:12]}"
+    address, key = client.scheduler.address, new_key()
     try:
         count = _counter(client)
         check_versions(client, _versions())
         # Dask brings it to each worker once, also to those that come later.
-        client.register_plugin(_SweepPlugin(runner), name=name)
+        client.register_plugin(_SweepPlugin(key, parcel_of(runner, packed())), name=key)
         executor = client.get_executor(pure=False)
         try:
-            yield Workers(
-                lambda numbers: executor.submit(_batch, name, numbers),
-                count,
-                distributed.KilledWorker,
-                MOST_LOSSES,  # Dask has tried the points on several workers before
-            )
+            # Dask has tried the points of a worker that was killed on several before.
+            yield Workers(executor, key, count, distributed.KilledWorker, MOST_LOSSES)
         finally:
             if client.status == "running":
                 executor.shutdown(wait=False)
-                client.unregister_worker_plugin(name)
+                client.unregister_worker_plugin(key)
     except CancelledError as error:  # Dask cancels all futures of a scheduler that is lost
         raise PsmrError(
             f"{address}: the Dask scheduler is lost; every run that was finished before is kept. Start it "
@@ -130,6 +70,22 @@ def dask_cluster(scheduler: Any, runner: PointRunner) -> Iterator[Workers]:
     finally:
         if own:
             client.close()
+
+
+class _SweepPlugin(distributed.WorkerPlugin):
+    """Brings a worker what it carries points out with."""
+
+    def __init__(self, key: str, parcel: bytes) -> None:
+        self.key, self.parcel = key, parcel
+
+    def setup(self, worker: object) -> None:
+        """Open the parcel on a worker."""
+        RUNNERS[self.key] = opened(self.parcel)
+        self.parcel = b""
+
+    def teardown(self, worker: object) -> None:
+        """Forget it when the sweep has ended."""
+        RUNNERS.pop(self.key, None)
 
 
 def _client(address: str) -> Any:
@@ -164,32 +120,6 @@ def _counter(client: Any) -> Callable[[], int]:
     return count
 
 
-class _SweepPlugin(distributed.WorkerPlugin):
-    """What a worker carries points out with: cases, and compiled kernels."""
-
-    def __init__(self, runner: PointRunner) -> None:
-        self.modules = packed_modules(name for case in runner.cases for name in case.modules)
-        self.modules |= packed_modules(runner.sweep.study.case.modules)
-        self.parcel = zlib.compress(pickle.dumps((runner, packed())), 1)
-
-    def setup(self, worker: object) -> None:
-        """Unpack it on a worker."""
-        unpack_modules(self.modules)
-        self.runner, kernels = pickle.loads(zlib.decompress(self.parcel))
-        unpacked(kernels)
-        self.parcel = b""
-
-
-_one_at_a_time = threading.Lock()
-
-
-def _batch(name: str, numbers: Sequence[int]) -> Batch:
-    """Carry out a batch on a worker. A worker with several threads does one at a time."""
-    with _one_at_a_time:
-        runner: PointRunner = distributed.get_worker().plugins[name].runner
-        return runner.batch(numbers)
-
-
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "psmr": __version__}
     for name in PACKAGES:
@@ -211,15 +141,13 @@ def check_versions(client: Any, own: Mapping[str, str]) -> None:
         ) from error
     wrong, other = [], []
     for address, theirs in workers.items():
-        for name in own:
-            found, mine = theirs.get(name, "none"), own[name]
+        for name, mine in own.items():
+            found = theirs.get(name, "none")
             if found == mine:
                 continue
-            words = f"{name} {found} on {address}, {mine} here"
-            if name == "psmr" or (name == "python" and _minor(found) != _minor(mine)) or found == "none":
-                wrong.append(words)
-            else:
-                other.append(words)
+            strange = name == "psmr" or found == "none"
+            strange |= name == "python" and found.split(".")[:2] != mine.split(".")[:2]
+            (wrong if strange else other).append(f"{name} {found} on {address}, {mine} here")
     if wrong:
         raise StudyError(
             f"workers have other versions: {few(wrong, 5, '; ')}; install the same on all machines, "
@@ -231,7 +159,3 @@ def check_versions(client: Any, own: Mapping[str, str]) -> None:
             PsmrWarning,
             stacklevel=4,
         )
-
-
-def _minor(words: str) -> list[str]:
-    return words.split(".")[:2]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,12 @@ from psmr.base.optional import optional
 from psmr.study.file.study import Study
 from psmr.study.output.tables import require_folder, require_pyarrow
 from psmr.sweep.axes import Axis
-from psmr.sweep.dispatch import Workers, dispatch
-from psmr.sweep.file import read_sweep
-from psmr.sweep.local_processes import cores, in_this_process, local_processes
 from psmr.sweep.measures import Measure, Outcomes
 from psmr.sweep.point_runner import PointRunner
 from psmr.sweep.store import Store
-from psmr.sweep.sweep import Sweep
+from psmr.sweep.sweep import Sweep, read_sweep
 from psmr.sweep.swept import Swept
+from psmr.sweep.workers import Workers, cores, dispatch, in_this_process, local_processes, on_executor
 
 # Points above which a sweep is begun only by one who has seen how many they are.
 MANY = 10_000
@@ -72,7 +71,8 @@ def sweep(
     workers
         Processes on this machine; every core by default, 1 for this process itself.
     scheduler
-        Address of a Dask scheduler or a `distributed.Client`, in place of this machine.
+        In place of this machine: address of a Dask scheduler, a `distributed.Client`, or any
+        `concurrent.futures.Executor`, with `workers` at a time.
     many
         Whether more than 10,000 points may be begun.
     report
@@ -96,10 +96,10 @@ def sweep(
         of other versions.
     """
     check_arguments(sweep, locals(), StudyError)
-    if scheduler is not None and not isinstance(scheduler, str) and not hasattr(scheduler, "submit"):
+    if not (scheduler is None or isinstance(scheduler, str | Executor) or hasattr(scheduler, "get_executor")):
         raise StudyError(
             f"scheduler is of the type {type(scheduler).__name__}: must be the address of a Dask scheduler, "
-            "or a distributed.Client"
+            "a distributed.Client, or another Executor of concurrent.futures"
         )
     what = _sweep_of(base, axes, measure, signals, worst, allow_code)
     if folder is not None:
@@ -172,6 +172,8 @@ def _sweep_of(
 def _workers(
     runner: PointRunner, store: Store, points: int, workers: int | None, scheduler: Any
 ) -> AbstractContextManager[Workers]:
+    if isinstance(scheduler, Executor):
+        return on_executor(scheduler, runner, workers or cores())
     if scheduler is not None:
         otherwise = "leave the scheduler out to run on this machine"
         optional("distributed", "a sweep on a cluster", "psmr[sweep]", otherwise)
@@ -180,7 +182,7 @@ def _workers(
         return dask_cluster(scheduler, runner)
     count = min(workers or cores(), points)
     if count == 1:
-        return nullcontext(in_this_process(runner))
+        return in_this_process(runner)
     return local_processes(runner, count, store.release)
 
 

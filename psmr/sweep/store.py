@@ -37,18 +37,8 @@ class Store:
     keeps every batch that arrived. Signals of a batch are written before its rows, under the same name;
     those without rows are of a batch that did not get that far, and go when the folder is opened again.
 
-    Parameters
-    ----------
-    folder
-        Where; made if needed.
-    sweep, count
-        What is swept, and how many points that is.
-
-    Raises
-    ------
-    StudyError
-        When another process is at work on the folder, when the folder holds another sweep (what is
-        different), or when it cannot be written.
+    Raises StudyError when another process is at work on the folder, when it holds another sweep (what is
+    different), or when it cannot be written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], sweep: Sweep, count: int) -> None:
@@ -109,13 +99,7 @@ class Store:
         return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
     def write(self, batch: Batch) -> None:
-        """Write a batch.
-
-        Raises
-        ------
-        StudyError
-            When the disk is full or the folder has gone: what is there stays.
-        """
+        """Write a batch; StudyError when the disk is full or the folder has gone: what is there stays."""
         name = f"part-{batch.numbers[0]:08d}.parquet"
         with self._readably():
             if batch.signals is not None:

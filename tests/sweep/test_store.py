@@ -9,9 +9,9 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from tests.internals import dispatch_module as dispatch
 from tests.internals import point_runner_module as point_runner
 from tests.internals import store_module as store
+from tests.internals import workers_module as workers
 from tests.sweep.conftest import CASE, FILE, same_rows, swept
 
 
@@ -19,7 +19,7 @@ def test_what_was_finished_is_not_done_again(study, faults, tmp_path, monkeypatc
     whole = swept(study, [faults], tmp_path / "whole")
     done = []
     of = psmr.Outcomes.of
-    monkeypatch.setattr(dispatch, "MOST_POINTS", 1)
+    monkeypatch.setattr(workers, "MOST_POINTS", 1)
 
     def interrupted(self, start):
         if len(done) >= 3:
@@ -43,7 +43,7 @@ def test_a_batch_that_ends_early_loses_no_point(study, faults, tmp_path, monkeyp
     """It ends where its signals fill the memory that it may have, and when its time is over."""
     whole = swept(study, [faults], tmp_path / "whole", signals=["*.omega"])
     monkeypatch.setattr(point_runner, limit, 0)
-    monkeypatch.setattr(dispatch, "SHARES", 1)
+    monkeypatch.setattr(workers, "SHARES", 1)
     found = swept(study, [faults], tmp_path / "s", signals=["*.omega"])
     assert len(list((tmp_path / "s" / "runs").glob("*.parquet"))) == 8
     assert same_rows(found.table, whole.table)
@@ -51,7 +51,7 @@ def test_a_batch_that_ends_early_loses_no_point(study, faults, tmp_path, monkeyp
 
 
 def test_signals_of_a_batch_without_rows_go(study, faults, tmp_path, monkeypatch):
-    monkeypatch.setattr(dispatch, "MOST_POINTS", 2)
+    monkeypatch.setattr(workers, "MOST_POINTS", 2)
     first = swept(study, [faults], tmp_path / "s", signals=["*.omega"])
     rows = sorted((tmp_path / "s" / "runs").glob("*.parquet"))
     rows[-1].unlink()
@@ -109,7 +109,7 @@ HELD = """
 import os, sys, time
 from pathlib import Path
 from psmr.base.errors import StudyError
-from psmr.sweep import dispatch, point_runner, store
+from psmr.sweep import point_runner, store, workers
 
 class Held(store.Store):
     def __init__(self, folder):
@@ -145,7 +145,7 @@ def test_no_two_sweeps_hold_a_lock_that_comes_and_goes(tmp_path):
 def test_a_full_disk_keeps_what_is_finished(study, faults, tmp_path, monkeypatch):
     written = []
     write = store._write
-    monkeypatch.setattr(dispatch, "MOST_POINTS", 1)
+    monkeypatch.setattr(workers, "MOST_POINTS", 1)
 
     def full(path, table):
         if len(written) == 2:
@@ -166,7 +166,7 @@ def test_a_full_disk_keeps_what_is_finished(study, faults, tmp_path, monkeypatch
 
 def test_many_files_are_joined_and_read_once(study, faults, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "MANY_FILES", 2)
-    monkeypatch.setattr(dispatch, "MOST_POINTS", 1)
+    monkeypatch.setattr(workers, "MOST_POINTS", 1)
     found = swept(study, [faults], tmp_path / "s")
     files = list((tmp_path / "s" / "runs").glob("*.parquet"))
     assert len(files) == 4

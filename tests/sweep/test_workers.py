@@ -1,5 +1,6 @@
 """Processes and Dask workers: equal rows, and nothing lost when one of them dies."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
@@ -122,6 +124,37 @@ def test_a_runner_is_pickled_without_what_it_solved(study):
         again.batch([3]).rows.drop_columns("seconds").equals(runner.batch([3]).rows.drop_columns("seconds"))
     )
     assert len(pickle.dumps(runner)) < 100_000
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_any_executor_carries_points_out(study, alone, tmp_path, kind):
+    """One of threads in this process, and one of processes, which have the cases from what they are sent."""
+    with kind(2) as executor:
+        found = psmr.sweep(
+            study, [outages()], folder=tmp_path / "s", scheduler=executor, workers=2, report=False
+        )
+    assert same_rows(found.table, alone)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the patch is forked")
+def test_an_executor_that_breaks_is_said(study, alone, tmp_path, monkeypatch):
+    kill_workers(monkeypatch, alone.iloc[5], tmp_path / "killed", 1000)
+    with (
+        ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as executor,
+        pytest.raises(
+            psmr.errors.PsmrError, match=r"the executor of the sweep is broken .* goes on where it"
+        ),
+    ):
+        psmr.sweep(study, [outages()], folder=tmp_path / "s", scheduler=executor, report=False)
+    monkeypatch.undo()
+    assert same_rows(swept(study, [outages()], tmp_path / "s").table, alone)
+
+
+def test_what_is_no_scheduler_is_refused(study, tmp_path):
+    with pytest.raises(
+        StudyError, match="scheduler is of the type int: must be the address of a Dask scheduler"
+    ):
+        psmr.sweep(study, [outages()], folder=tmp_path / "s", scheduler=8786)
 
 
 def test_a_scheduler_that_is_not_there(study, faults, tmp_path, monkeypatch):

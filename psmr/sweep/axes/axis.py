@@ -1,20 +1,220 @@
-"""What every axis offers, and the checks that several share."""
+"""What every axis offers: its points, what each makes of the base study, and checks that several share."""
 
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
-from psmr.base.errors import StudyError, nearest, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import CaseError, StudyError, nearest, shown
 from psmr.base.numbers import plain, real
 from psmr.dae.system.system import System
+from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, defaults, role_parameters
 from psmr.network.case.case import Case
+from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
+from psmr.study.events import Event
 from psmr.study.file.study import Study
-from psmr.sweep.variation import Points
+
+Value = float | int | str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of a device with its new value, or the factor that its own is multiplied by."""
+
+    device: str
+    name: str
+    value: float
+    factor: bool = False
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What a point changes, and what its row says of it.
+
+    Attributes
+    ----------
+    labels
+        (column, value) pairs of the row.
+    case
+        Number of the case among those of the sweep; None where it stays.
+    settings, choices
+        Parameters of devices, and (field, value) pairs of the scheme.
+    events, beside
+        Events of the run, None where the axis has none; whether they come beside those of the study.
+    """
+
+    labels: tuple[tuple[str, Value], ...] = ()
+    case: int | None = None
+    settings: tuple[Setting, ...] = ()
+    choices: tuple[tuple[str, Value], ...] = ()
+    events: tuple[Event, ...] | None = None
+    beside: bool = False
+
+    def without_labels(self, names: Sequence[str]) -> Variation:
+        """Return it without some of its labels."""
+        return replace(self, labels=tuple(label for label in self.labels if label[0] not in names))
+
+
+Points = Sequence[Variation]
+"""The points of an axis, each made when it is asked for."""
+
+
+class PointsOnDemand(Sequence[Variation]):
+    """A number of points, each made when it is asked for by a function that another process can have."""
+
+    def __init__(self, length: int, make: Callable[[int], Variation]) -> None:
+        self.length, self.make = length, make
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, k: Any) -> Any:
+        at = range(self.length)[k]
+        return [*map(self.make, at)] if isinstance(at, range) else self.make(at)
+
+
+def points_over(
+    label: str, devices: Sequence[str], name: str, values: NDArray[np.float64], factor: bool
+) -> Points:
+    """Return the points of an axis along which a parameter of devices takes the (K,) given values."""
+    return PointsOnDemand(len(values), partial(_set, label, tuple(devices), name, values, factor))
+
+
+def _set(
+    label: str, devices: tuple[str, ...], name: str, values: NDArray[np.float64], factor: bool, k: int
+) -> Variation:
+    value = float(values[k])
+    settings = tuple(Setting(device, name, value, factor) for device in devices)
+    return Variation(((label, value),), settings=settings)
+
+
+def together(name: str, members: Sequence[Points]) -> Points:
+    """Return the points of axes of equal length that advance as one."""
+    lengths = [len(member) for member in members]
+    if len(set(lengths)) > 1:
+        raise StudyError(
+            f"the axes together = {name!r} have {', '.join(map(str, lengths))} points; axes that advance "
+            "together need as many of each"
+        )
+    return PointsOnDemand(lengths[0], partial(_joined_at, tuple(members)))
+
+
+def _joined_at(members: tuple[Points, ...], k: int) -> Variation:
+    return joined(member[k] for member in members)
+
+
+def joined(parts: Iterable[Variation]) -> Variation:
+    """Return what several variations make together; one that replaces the study's events is enough."""
+    parts = tuple(parts)
+    own = [part for part in parts if part.events is not None]
+    return Variation(
+        labels=tuple(label for part in parts for label in part.labels),
+        case=next((part.case for part in reversed(parts) if part.case is not None), None),
+        settings=tuple(setting for part in parts for setting in part.settings),
+        choices=tuple(choice for part in parts for choice in part.choices),
+        events=tuple(event for part in own for event in part.events or ()) if own else None,
+        beside=all(part.beside for part in own),
+    )
+
+
+NETWORK = ("lines", "transformers", "shunts", "loads", "generators")
+
+
+def altered(case: Case, settings: Iterable[Setting]) -> tuple[Case, bool]:
+    """Return the case with parameters set, and whether its power flow stays as it is.
+
+    Those of machines, converters and their controllers leave the power flow; those of the network, of loads
+    and of a generator's row do not. Raises StudyError for a device that no row of the case stands for, a
+    parameter that its row does not have, and a value that it cannot take.
+    """
+    same_flow = True
+    for setting in settings:
+        case, same = _with(case, setting)
+        same_flow &= same
+    return case, same_flow
+
+
+def _with(case: Case, setting: Setting) -> tuple[Case, bool]:
+    what = f"{setting.device}.{setting.name}"
+    for table in NETWORK:
+        rows = getattr(case, table)
+        for k, row in enumerate(rows):
+            changed, same = _changed(row, setting)
+            if changed is not None:
+                try:
+                    new: Any = {table: (*rows[:k], changed, *rows[k + 1 :])}
+                    return replace(case, **new), same
+                except CaseError as error:
+                    raise StudyError(f"{what}: {error}") from error
+    raise StudyError(f"{what}: no row of {case.name} has this parameter")
+
+
+def parameters_in(case: Case) -> Mapping[str, frozenset[str]]:
+    """Return what `altered` can set: the parameters of each row and device of a case by its name."""
+    found: dict[str, frozenset[str]] = {}
+    for row in itertools.chain.from_iterable(getattr(case, table) for table in NETWORK):
+        found[row.name] = found.get(row.name, frozenset()) | _fields_of(row)
+        for device in _devices_of(row):
+            found[device.name] = found.get(device.name, frozenset()) | {*role_parameters(device.component)}
+    return found
+
+
+def _fields_of(row: Any) -> set[str]:
+    left_out = {"name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES}
+    return {field.name for field in fields(row)} - left_out
+
+
+def _devices_of(row: Any) -> tuple[DeviceRow, ...]:
+    if isinstance(row, LoadRow | ShuntRow):
+        return () if row.device is None else (row.device,)
+    return getattr(row, "devices", ())
+
+
+def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
+    """Return the row with a parameter set and whether the power flow stays; None where it is another's."""
+    if row.name == setting.device and setting.name in _fields_of(row):
+        return _replaced(row, {setting.name: _value(setting, getattr(row, setting.name))}), False
+    devices = _devices_of(row)
+    for k, device in enumerate(devices):
+        if device.name == setting.device:
+            new = _device(device, setting)
+            alone = isinstance(row, LoadRow | ShuntRow)
+            place: dict[str, Any] = (
+                {device.role: new} if alone else {"devices": (*devices[:k], new, *devices[k + 1 :])}
+            )
+            return replace(row, **place), True
+    return None, False
+
+
+def _device(device: DeviceRow, setting: Setting) -> DeviceRow:
+    known = {**defaults(device.component), **device.parameters}
+    value = _value(setting, known.get(setting.name))
+    return _replaced(device, {"parameters": {**device.parameters, setting.name: value}})
+
+
+def _replaced(row: Any, values: dict[str, Any]) -> Any:
+    try:
+        return replace(row, **values)
+    except CaseError as error:
+        raise StudyError(str(error)) from error
+
+
+def _value(setting: Setting, old: Any) -> float:
+    if not setting.factor:
+        return setting.value
+    if isinstance(old, bool) or not isinstance(old, int | float):
+        raise StudyError(f"{setting.device}.{setting.name}: there is no value that a factor could multiply")
+    return setting.value * old
+
 
 # The order in which axes are nested, the outermost first: runs that share a start stand together.
 CASE, PARAMETER, SCHEME, EVENT = range(4)
@@ -44,23 +244,11 @@ class Axis(Protocol):
         """Name that it shares with the axes that it advances with; "" for an axis of its own."""
 
     def points(self, base: Base) -> Points:
-        """Return its points on a system.
-
-        Raises
-        ------
-        StudyError
-            For an unknown name or an invalid range.
-        """
+        """Return its points on a system; StudyError for an unknown name or an invalid range."""
 
 
 def chosen(patterns: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """Return the names that patterns mean, in the order in which they are known.
-
-    Raises
-    ------
-    StudyError
-        For a pattern that means none.
-    """
+    """Return the names that patterns mean, in the order in which they are known; each means at least one."""
     found: set[str] = set()
     for pattern in patterns:
         meant = [name for name in known if fnmatch.fnmatchcase(name, pattern)]
@@ -107,13 +295,7 @@ def check_distinct(axis: Any, name: str, values: Sequence[Any]) -> None:
 
 
 def take_numbers(axis: Any, name: str) -> None:
-    """Let a field be a tuple of floats, whatever sequence of numbers it was given as.
-
-    Raises
-    ------
-    StudyError
-        For anything else.
-    """
+    """Let a field be a tuple of floats, whatever sequence of numbers it was given as."""
     given = getattr(axis, name)
     values = (None,) if _single(given) else tuple(map(plain, given))
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
@@ -122,13 +304,7 @@ def take_numbers(axis: Any, name: str) -> None:
 
 
 def take_texts(axis: Any, name: str) -> None:
-    """Let a field be a tuple of texts; a single one may stand for itself, and a path for a text.
-
-    Raises
-    ------
-    StudyError
-        For anything else.
-    """
+    """Let a field be a tuple of texts; a single one may stand for itself, and a path for a text."""
     given = getattr(axis, name)
     values = (given,) if _single(given) else tuple(given)
     if not all(isinstance(value, str | os.PathLike) for value in values):

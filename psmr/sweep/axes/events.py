@@ -24,6 +24,8 @@ from psmr.study.file.study import EVENTS
 from psmr.sweep.axes.axis import (
     EVENT,
     Base,
+    Points,
+    Variation,
     check_distinct,
     check_positive,
     check_start,
@@ -31,7 +33,6 @@ from psmr.sweep.axes.axis import (
     take_numbers,
     take_texts,
 )
-from psmr.sweep.variation import Points, Variation
 
 # Durations in s of faults for which none are given.
 USUAL = (0.1,)

@@ -1,19 +1,35 @@
-"""A parameter of devices: over given values or a range, or over random samples."""
+"""Axes over values: a parameter of devices, samples of it, a choice of the scheme, several cases."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from psmr.base.arguments import settle_fields
-from psmr.base.errors import StudyError, nearest, shown
+from psmr.base.errors import SchemeError, StudyError, nearest, shown
 from psmr.base.keywords import explains_keywords
 from psmr.network.case.case import Case
-from psmr.sweep.axes.axis import PARAMETER, Base, check_distinct, check_many, chosen, take_numbers
-from psmr.sweep.variation import Points, parameters_in, points_over
+from psmr.study.file.recipe import Recipe, fields_of
+from psmr.sweep.axes.axis import (
+    CASE,
+    PARAMETER,
+    SCHEME,
+    Base,
+    Points,
+    Value,
+    Variation,
+    check_distinct,
+    check_many,
+    chosen,
+    parameters_in,
+    points_over,
+    take_numbers,
+    take_texts,
+)
 
 
 @explains_keywords(StudyError)
@@ -93,13 +109,7 @@ class ParameterAxis:
 
 
 def devices_with(case: Case, pattern: str, name: str) -> tuple[str, ...]:
-    """Return the devices and rows of a case that a pattern means and that have a parameter.
-
-    Raises
-    ------
-    StudyError
-        When there is no such device, or none of them has the parameter.
-    """
+    """Return the devices and rows of a case that a pattern means and that have a parameter, at least one."""
     known = parameters_in(case)
     meant = chosen([pattern], tuple(known), "device")
     found = tuple(device for device in meant if name in known[device])
@@ -196,3 +206,107 @@ class SampleAxis:
         if self.distribution == "log-uniform":
             return np.exp(draw.uniform(math.log(self.low), math.log(self.high), self.count))
         return draw.uniform(self.low, self.high, self.count)
+
+
+@explains_keywords(StudyError)
+@dataclass(frozen=True)
+class CaseAxis:
+    """Several cases in place of the study's own.
+
+    Parameters
+    ----------
+    cases
+        Case files, beside the study's own; read with its options.
+    """
+
+    cases: tuple[str, ...]
+
+    together: ClassVar[str] = ""
+    kind: ClassVar[str] = "case"
+    rank: ClassVar[int] = CASE
+
+    def __post_init__(self) -> None:
+        take_texts(self, "cases")
+        settle_fields(self, StudyError, numbers=True)
+        if not self.cases:
+            raise StudyError(f"{self.kind}: cases is empty; give at least one file")
+        check_distinct(self, "cases", self.cases)
+
+    def points(self, base: Base) -> Points:
+        """See `Axis`."""
+        return [Variation((("case", Path(case).name),), case=k) for k, case in enumerate(self.cases)]
+
+
+@explains_keywords(StudyError)
+@dataclass(frozen=True)
+class SchemeAxis:
+    """A choice of the study's scheme: a step, a ratio, a tolerance, a method.
+
+    Parameters
+    ----------
+    field
+        As in the table [scheme] of a study: ``"h"``, ``"h_slow"``, ``"ratio"``, ``"tolerance"``,
+        ``"predictor"``.
+    values
+        Numbers; in their place
+    texts
+        words, for a choice that is one.
+    together
+        As in `ParameterAxis`.
+
+    Raises
+    ------
+    StudyError
+        For neither or both.
+    """
+
+    field: str
+    values: tuple[float, ...] = ()
+    texts: tuple[str, ...] = ()
+    together: str = ""
+
+    kind: ClassVar[str] = "scheme"
+    rank: ClassVar[int] = SCHEME
+
+    def __post_init__(self) -> None:
+        take_numbers(self, "values")
+        take_texts(self, "texts")
+        settle_fields(self, StudyError, numbers=True)
+        if bool(self.values) == bool(self.texts):
+            raise StudyError(f"scheme {self.field}: give values (numbers) or texts, one of them")
+        check_distinct(self, "values", self.values or self.texts)
+
+    def points(self, base: Base) -> Points:
+        """See `Axis`."""
+        found = []
+        for value in self.values or self.texts:
+            choice = (self.field, value)
+            recipe_with(base.study.recipe, (choice,))
+            found.append(Variation((("scheme." + self.field, value),), choices=(choice,)))
+        return found
+
+
+def recipe_with(recipe: Recipe, choices: tuple[tuple[str, Value], ...]) -> Recipe:
+    """Return a recipe with other choices, which its scheme has and can take, else StudyError."""
+    changed = dict(recipe.choices)
+    for field, value in choices:
+        # A ratio and a fast step say the same thing: one takes the other's place.
+        for other in {"ratio": ("h_fast",), "h_fast": ("ratio",)}.get(field, ()):
+            changed.pop(other, None)
+        whole = isinstance(value, float) and value.is_integer() and field in WHOLE_NUMBERS
+        changed[field] = int(value) if whole else value
+    found = replace(recipe, choices=changed)
+    known = fields_of(recipe.made)
+    for field, _ in choices:
+        if field not in known:
+            raise StudyError(f"scheme {recipe.kind} has no field {field!r}{nearest(field, known)}")
+    try:
+        found.check()
+    except (SchemeError, TypeError) as error:
+        words = ", ".join(f"{field} = {value!r}" for field, value in choices)
+        raise StudyError(f"scheme {recipe.kind} with {words}: {error}") from error
+    return found
+
+
+WHOLE_NUMBERS = ("ratio", "corrections", "most_steps")
+"""Fields of schemes that are whole numbers; a file's list of numbers does not tell."""

@@ -17,10 +17,11 @@ from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.monitors import AngleSpread
 from psmr.study.events import Event, Fault
 from psmr.study.run.run import Run
-from psmr.sweep.measures.measure import Column, Start, needs_simulation
+from psmr.sweep.measures import Column, Start, needs_simulation
 
 if TYPE_CHECKING:
     from psmr.study.file.study import Study
+
 
 # Of the tolerance, with which the two runs at the border are repeated.
 CLOSER = 0.01
