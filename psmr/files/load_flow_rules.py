@@ -30,12 +30,7 @@ Joint = tuple[int, int, str]
 def representatives(zero: Sequence[Joint], held: set[int]) -> dict[int, int]:
     """Return the bus that stands for each joined bus: one where a generator holds the voltage, or the lowest.
 
-    Parameters
-    ----------
-    zero
-        The branches without impedance.
-    held
-        Numbers of the buses with a generator.
+    `zero`: the branches without impedance; `held`: numbers of the buses with a generator.
     """
     group: dict[int, set[int]] = {}
     for i, j, _ in zero:
@@ -60,20 +55,9 @@ def to_ground(row: BranchRow) -> complex:
 def join(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
     """Return the tables of a case with joined buses as one.
 
-    Parameters
-    ----------
-    tables
-        Rows by the names of the case's tables.
-    zero
-        See `representatives`.
-    base
-        System base in MVA.
-
-    Warns
-    -----
-    PsmrWarning
-        For every branch without impedance, with the bus that stands for both, and for every other branch
-        between two buses that are one now, with the shunt that is left of it.
+    `tables`: rows by the names of the case's tables; `base`: system base in MVA. Warns for every branch
+    without impedance, with the bus that stands for both, and for every other branch between two buses that
+    are one now, with the shunt that is left of it.
     """
     if not zero:
         return tables
@@ -170,17 +154,8 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
     is held, then the one that is nearest to the stored one, or the first. Of several shares at one bus the
     last counts.
 
-    Parameters
-    ----------
-    generators
-        The rows.
-    stored
-        Voltages in pu that the file stores, by bus.
-
-    Warns
-    -----
-    PsmrWarning
-        For each bus whose generators ask for different voltages, buses or shares, with what is held.
+    `stored`: voltages in pu that the file stores, by bus. Warns for each bus whose generators ask for
+    different voltages, buses or shares, with what is held.
     """
     holding = [row for row in generators if row.control != "pq"]
     by_bus: dict[int, list[GeneratorRow]] = {}
@@ -228,17 +203,8 @@ def of_one_plant(generators: Sequence[GeneratorRow], joined: Sequence[tuple[int,
     number: the one that a stored solution has, where the file holds buses 3106 and 30003 at 1.02 and 1.00
     (docs/formats.md).
 
-    Parameters
-    ----------
-    generators
-        The rows.
-    joined
-        The buses at both ends of each branch without impedance.
-
-    Warns
-    -----
-    PsmrWarning
-        For each group of buses whose generators ask for different voltages, with what is held.
+    `joined`: the buses at both ends of each branch without impedance. Warns for each group of buses whose
+    generators ask for different voltages, with what is held.
     """
     ends = {bus for pair in joined for bus in pair}
     held: dict[int, float] = {}
@@ -274,10 +240,7 @@ def reachable(
 
     That is a bus that is not there, in another island, or held by a slack.
 
-    Warns
-    -----
-    PsmrWarning
-        For each generator that holds its own bus instead.
+    Warns for each generator that holds its own bus instead.
     """
     slacks = {row.bus for row in generators if row.control == "slack"}
     joined = [(row.from_bus, row.to_bus) for row in branches if row.status]
@@ -347,22 +310,9 @@ def energised(rows: Rows, place: str) -> Rows:
     An island without a generator in service is dead: it is left out with all that is there. Where no
     generator is the slack, the one of the largest rating is, those before that hold their voltage.
 
-    Parameters
-    ----------
-    rows
-        Rows by the names of the case's tables.
-    place
-        The file, for a message.
-
-    Warns
-    -----
-    PsmrWarning
-        For each dead island with what is lost, and each slack that is chosen.
-
-    Raises
-    ------
-    CaseError
-        Where the file has no bus, and where none of its generators is in service.
+    `rows`: rows by the names of the case's tables; `place`: the file, for a message. Warns for each dead
+    island with what is lost, and each slack that is chosen. Raises CaseError where the file has no bus, and
+    where none of its generators is in service.
     """
     if not rows["buses"]:
         raise CaseError(f"{place}: there is no bus; is this the whole file?")

@@ -59,10 +59,7 @@ def located(path: str) -> str:
 
     What looks like a file, with a suffix, is returned as it is: who reads it says that it is not there.
 
-    Raises
-    ------
-    InputError
-        For a name that is neither, with the nearest.
+    Raises InputError for a name that is neither, with the nearest.
     """
     if path in ("", "-") or os.path.exists(path):
         return path

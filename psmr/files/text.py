@@ -29,11 +29,8 @@ _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
 def read_text(path: str | Path, other: str | None = None) -> list[str]:
     """Return the lines of a text file in UTF-8, without their ends; `other` as in `read_utf8`.
 
-    Raises
-    ------
-    CaseError
-        For a file that cannot be read, is neither in UTF-8 nor, with its mark, in UTF-16, is empty, or has
-        control characters in it; with the line.
+    Raises CaseError for a file that cannot be read, is neither in UTF-8 nor, with its mark, in UTF-16, is
+    empty, or has control characters in it; with the line.
     """
     # Programs of DOS end a text with Ctrl-Z.
     text = re.sub(r"\x1a\s*\Z", "", read_utf8(path, other))
@@ -70,15 +67,8 @@ def read_utf8(path: str | Path, other: str | None = None) -> str:
     once and remembered: who asks again gets the same. `other` is the encoding of a file that is not in UTF-8,
     for formats that say nothing of it and whose data are ASCII, so that names for display alone depend on it.
 
-    Warns
-    -----
-    PsmrWarning
-        For a file that is read in the other encoding.
-
-    Raises
-    ------
-    CaseError
-        For a path that leads nowhere, to a folder, a pipe or a device, and for bytes that are no text.
+    Warns for a file that is read in the other encoding. Raises CaseError for a path that leads nowhere, to a
+    folder, a pipe or a device, and for bytes that are no text.
     """
     shown = abridged(path)
     if str(path) == STANDARD_INPUT:
@@ -135,10 +125,8 @@ def _standard_input(stream: TextIO | None) -> bytes:
 def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
     """Return a TOML text as tables.
 
-    Raises
-    ------
-    CaseError
-        For a text that is no TOML (with the line), is nested too deep, or has a number of too many digits.
+    Raises CaseError for a text that is no TOML (with the line), is nested too deep, or has a number of too
+    many digits.
     """
     try:
         return tomllib.loads(text)
@@ -178,10 +166,8 @@ def longest_number(text: str) -> str:
 def csv_rows(file: Path, error: type[InputError]) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of columns, and the line and cells of each row that has something in it.
 
-    Raises
-    ------
-    InputError
-        Of the given type: for a file that cannot be read, is no CSV, or has other marks between its cells.
+    Raises InputError of the given type: for a file that cannot be read, is no CSV, or has other marks between
+    its cells.
     """
     try:
         require_file(file)

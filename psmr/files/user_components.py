@@ -34,16 +34,9 @@ def load_user_components(
 ) -> UserComponents:
     """Return the components in modules, which are imported; see `psmr.base.modules.load_modules`.
 
-    Raises
-    ------
-    CaseError
-        For modules that may not be imported, one that is not there or does not import, and a component whose
-        equations cannot be read.
-
-    Warns
-    -----
-    PsmrWarning
-        Of a component with the name of one of psmr's, whose place it takes.
+    Raises CaseError for modules that may not be imported, one that is not there or does not import, and a
+    component whose equations cannot be read. Warns of a component with the name of one of psmr's, whose place
+    it takes.
     """
     names = tuple(dict.fromkeys(modules))
     if not names:

@@ -73,11 +73,8 @@ BORDER = "border"
 def plant_at(system: System, bus: str, named: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the devices of the plant at a bus: those named, or the sources there with their controllers.
 
-    Raises
-    ------
-    InputError
-        For a pattern that means no device, the bus itself, and devices that are wired to others than the bus,
-        with both.
+    Raises InputError for a pattern that means no device, the bus itself, and devices that are wired to others
+    than the bus, with both.
     """
     if named is None:
         chosen = {name for plant in plants(system).values() if plant.bus == bus for name in plant.devices}
@@ -200,10 +197,8 @@ def unstable_together(grid: StateSpace, plant: StateSpace) -> int:
     it draws over the voltage). det(1 + L) turns about 0 once for every mode right of the line, clockwise,
     less one for every such mode of the two alone (MacFarlane and Postlethwaite, Int. J. Control 25, 1977).
 
-    Raises
-    ------
-    InputError
-        Where the loop comes so near to -1 that no number of frequencies says on which side it passes.
+    Raises InputError where the loop comes so near to -1 that no number of frequencies says on which side it
+    passes.
     """
     forms = grid.descriptor, plant.descriptor
 

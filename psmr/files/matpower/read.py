@@ -53,11 +53,8 @@ def read_fields(path: str | Path) -> tuple[dict[str, Line], dict[str, list[Line]
 
     Files of version 1 have the same columns, as far as a case needs them, and often no version.
 
-    Raises
-    ------
-    CaseError
-        For another version, a field that is missing or given twice, a bracket without its partner, a value
-        that is not a number, a statement that may change a number and is not understood.
+    Raises CaseError for another version, a field that is missing or given twice, a bracket without its
+    partner, a value that is not a number, a statement that may change a number and is not understood.
     """
     statements = _statements(str(path), read_text(path, WINDOWS))
     space = Workspace(str(path))
@@ -162,21 +159,10 @@ def read_matpower(
 ) -> Case:
     """Return the case in a MATPOWER file, with the plants of a DYR file if one is given.
 
-    Parameters
-    ----------
-    path
-        File that ends in ``.m``.
-    frequency_hz
-        Nominal frequency, which the format does not have; 60 Hz, with a warning, when left out.
-    dynamics, skip_unknown_models, net_unmodelled, mechanical, own
-        See `psmr.files.psse.raw.read_raw`. The generators of a bus have the identifiers 1, 2, ... in the
-        order of ``mpc.gen``, the load of a bus has 1.
-
-    Raises
-    ------
-    CaseError
-        For a file of another version, a matrix that is missing or has too few columns, a value that is no
-        finite number or out of its range, a statement that is not understood; names file and line.
+    `path`: file that ends in ``.m``; `frequency_hz`: nominal frequency, which the format does not have; 60
+    Hz, with a warning, when left out. Raises CaseError for a file of another version, a matrix that is
+    missing or has too few columns, a value that is no finite number or out of its range, a statement that is
+    not understood; names file and line.
     """
     found = read_fields(path)
     scalars, matrices = found

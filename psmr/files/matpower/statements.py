@@ -54,12 +54,7 @@ def number_text(text: str) -> float:
 class Expression:
     """An expression cut into tokens, and its evaluation from left to right.
 
-    Parameters
-    ----------
-    text
-        The expression.
-    names
-        What its names stand for.
+    `names`: what its names stand for.
     """
 
     def __init__(self, text: str, names: Names) -> None:
@@ -240,14 +235,10 @@ class Statement:
 class Workspace:
     """What the statements of a file have assigned so far.
 
-    Attributes
-    ----------
-    path
-        The file, for messages.
-    struct
-        Name of the struct that is the case; empty for a function that returns its matrices one by one.
-    scalars, matrices
-        ``baseMVA`` and ``version``; ``bus``, ``gen`` and ``branch``: numbers with their lines.
+    `path`: the file, for messages.
+    `struct`: name of the struct that is the case; empty for a function that returns its matrices one by one.
+    `scalars`, `matrices`: ``baseMVA`` and ``version``; ``bus``, ``gen`` and ``branch``: numbers with their
+        lines.
     """
 
     path: str
@@ -280,10 +271,7 @@ class Workspace:
     def carry_out(self, statement: Statement) -> None:
         """Carry out one statement.
 
-        Raises
-        ------
-        CaseError
-            For one that could change the numbers of the case and is not understood.
+        Raises CaseError for one that could change the numbers of the case and is not understood.
         """
         text = statement.text
         place = f"{self.path}:{statement.number}"

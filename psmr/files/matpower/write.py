@@ -27,16 +27,9 @@ _KINDS = {"pq": 1, "pv": 2, "slack": 3}
 def matpower_text(case: Case) -> str:
     """Return the network of a case as MATPOWER's text.
 
-    Raises
-    ------
-    PowerFlowError
-        Where the power flow has no solution.
-
-    Warns
-    -----
-    PsmrWarning
-        For what the format cannot keep: dynamic devices, loads that depend on the voltage or draw less than
-        they are given at a low one, shunts out of service.
+    Raises PowerFlowError where the power flow has no solution. Warns for what the format cannot keep: dynamic
+    devices, loads that depend on the voltage or draw less than they are given at a low one, shunts out of
+    service.
     """
     flow = power_flow(case)
     base = case.base_mva

@@ -42,10 +42,7 @@ _NAMED: Mapping[str, tuple[tuple[str, ...], str]] = {
 def last_of_each(records: Records) -> dict[str, tuple[tuple[PsseRecord, ...], ...]]:
     """Return the records of a file without those that a later one of the same device replaces.
 
-    Warns
-    -----
-    PsmrWarning
-        For each record that is left out, naming the line of the one that counts.
+    Warns for each record that is left out, naming the line of the one that counts.
     """
     found = {section: tuple(there) for section, there in records.items()}
     for section in _NAMED:
@@ -239,10 +236,7 @@ _DENOMINATORS = (("a_1", "a_2"), ("a_3", "a_4"))
 class Places:
     """The records of all buses by number.
 
-    Parameters
-    ----------
-    buses
-        The records of the buses; they may be filled in later.
+    They may be filled in later.
     """
 
     def __init__(self, buses: Mapping[int, PsseRecord]) -> None:

@@ -33,10 +33,7 @@ _SLIPS = np.concatenate([np.geomspace(1e-6, 1.0, 400)])
 def induction_machine(record: PsseRecord, v: float, base_kv: float) -> Drawn | None:
     """Return what a machine takes at a voltage in pu of a bus of `base_kv`; None for one out of service.
 
-    Raises
-    ------
-    CaseError
-        For a power that the machine cannot give or take at this voltage.
+    Raises CaseError for a power that the machine cannot give or take at this voltage.
     """
     if record.one_of("STAT", (0, 1), 1) == 0:
         return None
@@ -123,18 +120,10 @@ _POWER = (0.0, 0.0, 1.0)
 class Converters:
     """Collects the rows of DC lines, FACTS devices and induction machines.
 
-    Parameters
-    ----------
-    base
-        System base in MVA.
-    buses
-        The records of the buses by number.
+    `base`: system base in MVA; `buses`: the records of the buses by number.
 
-    Attributes
-    ----------
-    loads, holding, lines, zero
-        Loads of constant power; generators that hold a voltage; series elements of an impedance, and those
-        that join two buses.
+    `loads`, `holding`, `lines`, `zero`: loads of constant power; generators that hold a voltage; series
+        elements of an impedance, and those that join two buses.
     """
 
     def __init__(self, base: float, buses: Mapping[int, PsseRecord]) -> None:

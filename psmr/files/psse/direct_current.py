@@ -85,17 +85,8 @@ class Drawn:
 def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
     """Return what the two converters of a line take; nothing where it is blocked (MDC = 0).
 
-    Parameters
-    ----------
-    lines
-        The three lines of the record.
-    voltage
-        Voltages in pu that the file stores, by bus number.
-
-    Raises
-    ------
-    CaseError
-        For values that no line can have.
+    `lines`: the three lines of the record; `voltage`: voltages in pu that the file stores, by bus number.
+    Raises CaseError for values that no line can have.
     """
     first, *ends = lines
     mode = first.one_of("MDC", (0, 1, 2), 0)
@@ -135,16 +126,10 @@ def _current(record: PsseRecord, volts: float, ohms: float, power: float) -> flo
 class Bridges:
     """The bridges of a line-commutated converter, in series.
 
-    Attributes
-    ----------
-    line, at, in_series
-        Its record, and the fields of its bus and of its number of bridges.
-    bus
-        Number of its bus.
-    no_load
-        Ideal no-load voltage of all bridges in kV.
-    drop, overlap
-        Resistance in ohms by which the DC voltage falls; cos(a) - cos(a + u) per kA.
+    `line`, `at`, `in_series`: its record, and the fields of its bus and of its number of bridges.
+    `bus`: number of its bus.
+    `no_load`: ideal no-load voltage of all bridges in kV.
+    `drop`, `overlap`: resistance in ohms by which the DC voltage falls; cos(a) - cos(a + u) per kA.
     """
 
     line: PsseRecord
@@ -291,17 +276,9 @@ SOLID = 1e6
 def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
     """Return what the converters of a line take; nothing where it is blocked (MDC = 0).
 
-    Parameters
-    ----------
-    lines
-        The lines of the record: one for itself, then those of converters, DC buses and links.
-    voltage
-        Voltages in pu that the file stores, by bus number.
-
-    Raises
-    ------
-    CaseError
-        For values that no line can have, and powers that its resistances do not carry.
+    `lines`: the lines of the record: one for itself, then those of converters, DC buses and links; `voltage`:
+    voltages in pu that the file stores, by bus number. Raises CaseError for values that no line can have, and
+    powers that its resistances do not carry.
     """
     first = lines[0]
     mode = first.one_of("MDC", (0, 1, 2), 0)
@@ -404,14 +381,11 @@ MODELLED = (0, 1, 2, 3)
 class Facts:
     """What a FACTS device is to the network.
 
-    Attributes
-    ----------
-    shunt
-        The shunt element, which holds a voltage and takes what the series element delivers; None: none.
-    delivered
-        What the series element draws at J and, of reactive power, at I; empty where it delivers no set power.
-    series
-        Impedance in pu of a series element of constant impedance, 0 of a bypassed one; None: no such element.
+    `shunt`: the shunt element, which holds a voltage and takes what the series element delivers; None: none.
+    `delivered`: what the series element draws at J and, of reactive power, at I; empty where it delivers no
+        set power.
+    `series`: impedance in pu of a series element of constant impedance, 0 of a bypassed one; None: no such
+        element.
     """
 
     shunt: Drawn | None
@@ -424,10 +398,7 @@ def facts_device(record: PsseRecord, voltage: Mapping[int, complex]) -> Facts | 
 
     `voltage` are the stored ones in pu by bus.
 
-    Raises
-    ------
-    CaseError
-        For values that no device can have.
+    Raises CaseError for values that no device can have.
     """
     mode = record.one_of("MODE", range(9), 1)
     i, j = record.bus("I"), abs(record.whole("J", 0))

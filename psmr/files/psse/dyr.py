@@ -85,31 +85,12 @@ def read_dyr(
 ) -> Iterator[GeneratorRow]:
     """Yield the generators in service with the devices that a DYR file gives them.
 
-    Parameters
-    ----------
-    path
-        The file.
-    units
-        The generators of the RAW file by bus and identifier.
-    mistakes
-        Collects what is wrong with records: an unknown model, too few or too many values, a value that its
-        parameter forbids, a generator without a machine;
-        with file and line.
-    skip_unknown_models
-        Leave out devices whose model psmr does not know, and records that name none, with a warning for each,
-        as user-written ones are in any case. A plant whose machine is left out keeps no controllers either,
-        one whose exciter is left out no stabiliser.
-    net_unmodelled
-        Leave a generator without a machine as it is, without devices.
-    others
-        Models that are not a device of a plant, and what takes their records.
-    own
-        Components of the user's own.
-
-    Raises
-    ------
-    CaseError
-        Where the file cannot be cut into records.
+    `units`: the generators of the RAW file by bus and identifier; `mistakes` collects what is wrong with
+    records; `others`: models that are not a device of a plant, and what takes their records. With
+    `skip_unknown_models` devices of an unknown model are left out, as user-written ones are in any case: a
+    plant whose machine is left out keeps no controllers either, one whose exciter is left out no stabiliser.
+    With `net_unmodelled` a generator without a machine stays, without devices. Raises CaseError where the
+    file cannot be cut into records.
     """
     skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(own)
     bare = {kind.__name__.upper(): kind for kind in own if not placement(kind).role}
@@ -353,20 +334,8 @@ def with_dynamics(
 ) -> Rows:
     """Return the rows of a case with the devices, load characteristics and relays of a DYR file.
 
-    Parameters
-    ----------
-    rows
-        Rows by the names of the case's tables, every bus still by itself.
-    path
-        The DYR file.
-    units, loads, switched
-        Generators and names of switched shunts by bus and identifier, and what load records need of loads.
-    frequency_hz
-        Nominal frequency.
-    mistakes, skip_unknown_models, net_unmodelled
-        See `psmr.files.psse.dyr.read_dyr`.
-    own
-        Components of the user's own.
+    `rows` have every bus still by itself; `units` and `switched` are generators and names of switched shunts
+    by bus and identifier. For the rest see `read_dyr`.
     """
     of_loads = LoadRecords(loads, mistakes, frequency_hz)
     branches, buses = [*rows["lines"], *rows["transformers"]], [row.number for row in rows["buses"]]

@@ -48,10 +48,7 @@ THREE_PHASE = 3
 class LoadRecords:
     """The load records of a DYR file, gathered and then applied to the loads of the RAW file.
 
-    Attributes
-    ----------
-    relays
-        The relays of motors, which drop at a low voltage.
+    `relays`: the relays of motors, which drop at a low voltage.
     """
 
     def __init__(self, units: Sequence[LoadUnit], mistakes: Mistakes, frequency_hz: float) -> None:
@@ -67,15 +64,8 @@ class LoadRecords:
     def take(self, entry: Entry) -> None:
         """Keep a record for the loads that it is for.
 
-        Raises
-        ------
-        CaseError
-            Where it is for a load that another record of its kind is for.
-
-        Warns
-        -----
-        PsmrWarning
-            Where it is for no load of the RAW file; it is left out.
+        Raises CaseError where it is for a load that another record of its kind is for. Warns where it is for
+        no load of the RAW file; it is left out.
         """
         head = entry.head()
         scope = LOAD_KINDS[entry.model][1]
@@ -224,10 +214,7 @@ def leave_out(entry: Entry, what: str) -> None:
 def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
     """Return the values of a record by name; those whose name begins with - are passed over.
 
-    Raises
-    ------
-    CaseError
-        Where there are too few or too many, or one is not a number.
+    Raises CaseError where there are too few or too many, or one is not a number.
     """
     words = entry.words[3:]
     if len(words) != len(names):
@@ -309,10 +296,7 @@ Key = tuple[int, str]
 class StaticVarRecords:
     """The records of static var systems in a DYR file, and what they make of the shunts.
 
-    Parameters
-    ----------
-    shunts
-        Name of each switched shunt of the RAW file by its bus and identifier.
+    `shunts`: name of each switched shunt of the RAW file by its bus and identifier.
     """
 
     def __init__(self, shunts: Mapping[Key, str]) -> None:

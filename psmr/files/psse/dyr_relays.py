@@ -120,16 +120,8 @@ def branch_relays(
 ) -> Iterator[Found]:
     """Yield what a record is: a relay of its branch, one for each other branch that it opens, and of a load.
 
-    Raises
-    ------
-    CaseError
-        For a form that psmr does not have.
-
-    Warns
-    -----
-    PsmrWarning
-        For a record that is left out (it only monitors, or its branch is not in the RAW file), and for
-        another branch or a load that is not there.
+    Raises CaseError for a form that psmr does not have. Warns for a record that is left out (it only
+    monitors, or its branch is not in the RAW file), and for another branch or a load that is not there.
     """
     names, words = LAYOUTS[entry.model], [entry.words[0], *entry.words[2:]]
     if len(words) - 1 != len(names):

@@ -313,10 +313,7 @@ def unwrapped(entry: Entry) -> Entry:
     whole numbers and values follow. Other records stay as they are, and those of user-written models that
     bear a name of the library and have other values.
 
-    Raises
-    ------
-    CaseError
-        Where there are more or fewer of them.
+    Raises CaseError where there are more or fewer of them.
     """
     counts = COUNTS.get(entry.model, 0)
     first = 4 + counts

@@ -64,11 +64,8 @@ Rows = tuple[tuple[PsseRecord, ...], ...]
 def read_epc(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, Rows]]:
     """Return (case identification, title, version, records by section) of an EPC file, as of a RAW file.
 
-    Raises
-    ------
-    CaseError
-        For a file without sections, a section with another number of records than it says, a record that is
-        cut off, and for what is not read; with file and line.
+    Raises CaseError for a file without sections, a section with another number of records than it says, a
+    record that is cut off, and for what is not read; with file and line.
     """
     lines = list(enumerate(read_text(path), start=1))
     starts = [(k, header) for k, (_, line) in enumerate(lines) if (header := HEADER.match(line))]

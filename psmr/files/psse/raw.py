@@ -58,15 +58,7 @@ _POWER = (0.0, 0.0, 1.0)
 class Loads:
     """Collects the rows of loads, and to whom they belong.
 
-    Parameters
-    ----------
-    places
-        The buses, and the identifiers taken.
-
-    Attributes
-    ----------
-    rows, units
-        The loads; what load records of a DYR file need of each.
+    `rows` are the loads, `units` what load records of a DYR file need of each.
     """
 
     def __init__(self, places: Places) -> None:
@@ -141,10 +133,7 @@ def with_load_bus_machines(case: Case, machines: Sequence[GeneratorRow]) -> Case
 
     MATPOWER and PowSyBl write generators of given power to such buses; PSS/E's solutions are without them.
 
-    Warns
-    -----
-    PsmrWarning
-        With the machines, what becomes of them, and what to do for the other.
+    Warns with the machines, what becomes of them, and what to do for the other.
     """
     if not machines:
         return case
@@ -195,27 +184,11 @@ def read_raw(
 ) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
 
-    Parameters
-    ----------
-    path, dynamics
-        RAW file; DYR file or None.
-    skip_unknown_models
-        Leave out, with a warning for each, devices that psmr has no model of: controllers in the DYR
-        file, FACTS devices that exchange power among each other, and GNE devices in the
-        RAW file.
-    net_unmodelled
-        Leave generators without a machine in the DYR file without devices, for `net_generators`.
-    mechanical
-        What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
-    form
-        ``"raw"``, ``"rawx"`` (PSS/E's JSON) or ``"epc"`` (PSLF).
-    own
-        Components of the user's own.
-
-    Raises
-    ------
-    CaseError
-        For everything the standard forbids and for what psmr cannot model; names file and line.
+    `skip_unknown_models` leaves out devices that psmr has no model of: controllers in the DYR file, FACTS
+    devices that exchange power among each other, and GNE devices in the RAW file. `net_unmodelled` leaves
+    generators without a machine in the DYR file without devices, for `net_generators`. `form` is ``"raw"``,
+    ``"rawx"`` (PSS/E's JSON) or ``"epc"`` (PSLF). Raises CaseError, with file and line, for everything that
+    the standard forbids and for what psmr cannot model.
     """
     raw = read_sections(path, form)
     raw = replace(raw, records=last_of_each(raw.records))

@@ -50,10 +50,7 @@ def read_rawx(
 ) -> tuple[PsseRecord, str, int, dict[str, tuple[tuple[PsseRecord, ...], ...]], float]:
     """Return (case identification, title, version, records by section, THRSHZ) of a RAWX file.
 
-    Raises
-    ------
-    CaseError
-        For a file that is no JSON (with the line) or no RAWX, and for another version.
+    Raises CaseError for a file that is no JSON (with the line) or no RAWX, and for another version.
     """
     text = read_utf8(path)
     network = _network(path, text)

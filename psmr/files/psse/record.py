@@ -64,14 +64,7 @@ def name_part(text: str) -> str:
 class PsseRecord:
     """The fields of one record, or of one of its lines, under the names that the format gives them.
 
-    Parameters
-    ----------
-    path, line, section
-        Where it stands, for messages.
-    names
-        Names of the fields in their order.
-    fields
-        Their texts as `free_format.split` gives them.
+    `fields` are their texts as `split` gives them; `path`, `line` and `section` say where it stands.
     """
 
     def __init__(
@@ -212,10 +205,8 @@ def fields_of(line: str, place: str, separated: bool = True) -> tuple[list[str |
     A field that is left out is None. `separated` says whether a comma was the last thing before the line, or
     nothing: then a comma at its beginning leaves a field out.
 
-    Raises
-    ------
-    CaseError
-        For a quotation mark without its partner and a field that is repeated too often, naming `place`.
+    Raises CaseError for a quotation mark without its partner and a field that is repeated too often, naming
+    `place`.
     """
     fields: list[str | None] = []
     for match in _TOKEN.finditer(line):

@@ -44,20 +44,13 @@ _LABEL = re.compile(r"\b(END OF|BEGIN)\s+(.+?)\s+DATA\b", re.IGNORECASE)
 class RawFile:
     """A RAW file cut into records.
 
-    Attributes
-    ----------
-    head
-        The case identification, with SBASE, REV and BASFRQ.
-    title
-        The first line of text.
-    version
-        23 to 27, or 29 to 36.
-    records
-        Section to its records; a transformer or a DC line is a tuple of its lines, everything else of one.
-    threshold
-        Reactance in pu up to which a branch without resistance counts as none (THRSHZ).
-    load_buses_have_none
-        Whether machines at buses of type 1 do not count: in PSS/E.
+    `head`: the case identification, with SBASE, REV and BASFRQ.
+    `title`: the first line of text.
+    `version`: 23 to 27, or 29 to 36.
+    `records`: section to its records; a transformer or a DC line is a tuple of its lines, everything else of
+        one.
+    `threshold`: reactance in pu up to which a branch without resistance counts as none (THRSHZ).
+    `load_buses_have_none`: whether machines at buses of type 1 do not count: in PSS/E.
     """
 
     head: PsseRecord
@@ -73,18 +66,10 @@ def read_sections(path: str | Path, form: str = "raw") -> RawFile:
 
     One that begins with a brace is RAWX, whatever it is called.
 
-    Parameters
-    ----------
-    path
-        The file, or ``-`` for standard input.
-    form
-        ``"raw"``, ``"rawx"`` (the error on a file that is none then describes the format) or ``"epc"``.
-
-    Raises
-    ------
-    CaseError
-        For a file that is not a text, a version that is not known, a section that is missing or not ended, a
-        quotation mark that is not closed; with file and line.
+    `path`: the file, or ``-`` for standard input; `form`: ``"raw"``, ``"rawx"`` (the error on a file that is
+    none then describes the format) or ``"epc"``. Raises CaseError for a file that is not a text, a version
+    that is not known, a section that is missing or not ended, a quotation mark that is not closed; with file
+    and line.
     """
     if form == "epc":
         return RawFile(*read_epc(path), load_buses_have_none=False)

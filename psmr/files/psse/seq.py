@@ -83,15 +83,8 @@ class _Found:
 def with_seq(case: Case, path: str | Path) -> Case:
     """Return a case with the sequence data in a SEQ file.
 
-    Raises
-    ------
-    CaseError
-        For a file that cannot be read, a newer version, and data that cannot be; names file and line.
-
-    Warns
-    -----
-    PsmrWarning
-        Of data of what the case does not have, and of sections that psmr has no use for.
+    Raises CaseError for a file that cannot be read, a newer version, and data that cannot be; names file and
+    line. Warns of data of what the case does not have, and of sections that psmr has no use for.
     """
     mistakes = Mistakes()
     branches = (row.name for row in case.branches)

@@ -72,10 +72,7 @@ class Correction:
 def corrections(records: Iterable[PsseRecord], version: int) -> dict[int, Correction]:
     """Return the tables of a file by number.
 
-    Raises
-    ------
-    CaseError
-        For a table without two points, or whose points do not ascend.
+    Raises CaseError for a table without two points, or whose points do not ascend.
     """
     width = 2 if version < 34 else 3
     found: dict[int, Correction] = {}
@@ -143,14 +140,8 @@ _CONTROLS = {1: VOLTAGE, 2: REACTIVE_POWER, 3: ACTIVE}
 class Transformers:
     """Collects the rows of transformers, and the star buses that three windings need.
 
-    Parameters
-    ----------
-    base
-        System base in MVA.
-    records, buses
-        The records of all buses by number, and the rows of those that are not isolated.
-    tables
-        Impedance correction tables by number.
+    `base`: system base in MVA; `records`, `buses`: the records of all buses by number, and the rows of those
+    that are not isolated; `tables`: impedance correction tables by number.
     """
 
     def __init__(
@@ -385,19 +376,10 @@ class Transformers:
 class Lines:
     """Collects the rows of branches.
 
-    Parameters
-    ----------
-    base
-        System base in MVA.
-    places
-        The buses.
+    `base`: system base in MVA.
 
-    Attributes
-    ----------
-    rows, turned, shunts
-        Lines; branches with a ratio; what stands at one end of a branch.
-    zero
-        Branches without impedance: the two buses and where it was read.
+    `rows`, `turned`, `shunts`: lines; branches with a ratio; what stands at one end of a branch.
+    `zero`: branches without impedance: the two buses and where it was read.
     """
 
     def __init__(self, base: float, places: Places) -> None:

@@ -29,17 +29,8 @@ from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow
 def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
     """Return the records of all plants' devices, empty where there are none.
 
-    Parameters
-    ----------
-    case
-        The case.
-    units
-        Bus and identifier of each generator, by its name.
-
-    Raises
-    ------
-    CaseError
-        Naming every device that PSS/E has no model of, or whose parameters its record has no place for.
+    `units`: bus and identifier of each generator, by its name. Raises CaseError naming every device that
+    PSS/E has no model of, or whose parameters its record has no place for.
     """
     records, wrong = [], []
     for generator in case.generators:
@@ -151,16 +142,8 @@ def branch_relay_records(
 ) -> Iterator[str]:
     """Yield the records of the relays of branches.
 
-    Parameters
-    ----------
-    case
-        The case.
-    ends
-        Buses and circuit of each branch, by its name.
-    loads
-        Bus and identifier of each load, by its name.
-    lost
-        Takes the relays that no record keeps.
+    `ends`: buses and circuit of each branch, by its name; `loads`: bus and identifier of each load, by its
+    name; `lost`: takes the relays that no record keeps.
     """
     slots: Counter[tuple[int, str]] = Counter()
     for record in _grouped(case.relays, loads, lost):
@@ -265,14 +248,8 @@ def load_records(
 ) -> Iterator[str]:
     """Yield the records of loads with a model of their own, and of relays that read no current.
 
-    Parameters
-    ----------
-    case
-        The case.
-    loads, units
-        Bus and identifier of each load and generator, by its name.
-    lost
-        Takes what the records cannot keep.
+    `loads`, `units`: bus and identifier of each load and generator, by its name; `lost`: takes what the
+    records cannot keep.
     """
     dropping = {row.acts_on: row for row in case.relays if _drops_a_motor(case, row)}
     for row in case.loads:

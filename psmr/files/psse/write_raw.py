@@ -39,18 +39,9 @@ _CODES = {"pq": 2, "pv": 2, "slack": 3}
 def psse_texts(case: Case) -> tuple[str, str]:
     """Return the texts of the RAW file and of the DYR file, the second empty where no plant has a device.
 
-    Raises
-    ------
-    CaseError
-        For a device or load that PSS/E has no model of, two kinds of control at one bus, more parallel
-        devices than there are identifiers.
-    PowerFlowError
-        Where the power flow has no solution.
-
-    Warns
-    -----
-    PsmrWarning
-        Where a name or a value is lost, with how many and the first.
+    Raises CaseError for a device or load that PSS/E has no model of, two kinds of control at one bus, more
+    parallel devices than there are identifiers. Raises PowerFlowError where the power flow has no solution.
+    Warns where a name or a value is lost, with how many and the first.
     """
     flow = power_flow(case)
     writer = _Writer(case, flow)

@@ -53,10 +53,7 @@ def branch_read(case: Tables, row: DeviceRow) -> tuple[BranchRow, str] | None:
 
     None where it reads none.
 
-    Raises
-    ------
-    CaseError
-        Where there is no such branch.
+    Raises CaseError where there is no such branch.
     """
     names = placement(row.component).branch
     if not names:

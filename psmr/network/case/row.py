@@ -144,23 +144,16 @@ CONNECTIONS = tuple(f"{first}{second.lower()}" for first in WINDINGS for second 
 class SequenceRow(Row):
     """Negative- and zero-sequence data of an element; what is left out is taken by the usual ratios.
 
-    Attributes
-    ----------
-    element
-        Name of a line, transformer, generator, shunt or load.
-    r2, x2
-        Negative-sequence impedance of a generator, per unit on its rating.
-    r0, x0
-        Zero-sequence impedance: of a line, as a whole, and of a transformer in pu on the system base, of a
-        generator on its rating.
-    g0, b0
-        Zero-sequence admittance to ground in pu on the system base: of a line, half at each end, a shunt or a
-        load.
-    connection
-        Of a transformer one of `CONNECTIONS`, of a generator, shunt or load one of `WINDINGS`.
-    r_ground, x_ground, r_ground_to, x_ground_to
-        Impedance between neutral and ground, on the base of the zero-sequence impedance: of a generator, or
-        of the winding at the from bus; of the winding at the to bus.
+    `element`: name of a line, transformer, generator, shunt or load.
+    `r2`, `x2`: negative-sequence impedance of a generator, per unit on its rating.
+    `r0`, `x0`: zero-sequence impedance: of a line, as a whole, and of a transformer in pu on the system base,
+        of a generator on its rating.
+    `g0`, `b0`: zero-sequence admittance to ground in pu on the system base: of a line, half at each end, a
+        shunt or a load.
+    `connection`: of a transformer one of `CONNECTIONS`, of a generator, shunt or load one of `WINDINGS`.
+    `r_ground`, `x_ground`, `r_ground_to`, `x_ground_to`: impedance between neutral and ground, on the base of
+        the zero-sequence impedance: of a generator, or of the winding at the from bus; of the winding at the
+        to bus.
     """
 
     element: str

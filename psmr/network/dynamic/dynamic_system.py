@@ -66,14 +66,8 @@ def sections_at_rest(
 
     From the transfer matrix of all sections, the power of that of one.
 
-    Parameters
-    ----------
-    z, y
-        Series impedance and shunt admittance of one section in pu, half of y at either end of it.
-    n
-        How many there are.
-    v
-        Voltages at both ends of the line in pu.
+    `z`, `y`: series impedance and shunt admittance of one section in pu, half of y at either end of it; `n`:
+    how many there are; `v`: voltages at both ends of the line in pu.
     """
     if n == 1:  # exactly, where a short line has the difference of two like voltages
         return [(v[0] - v[1]) / z], [v[0]]
@@ -95,11 +89,8 @@ def with_dynamics(system: System, region: Region, frequency: float) -> System:
     Warns (PsmrWarning) of loads at dynamic buses whose current is no linear function of the voltage, and of
     what a region by its error is.
 
-    Raises
-    ------
-    InputError
-        For a region that cannot be: a name that is not there, a branch without an inductance, a bus whose
-        voltage nothing determines, an error that nothing is measured to keep.
+    Raises InputError for a region that cannot be: a name that is not there, a branch without an inductance, a
+    bus whose voltage nothing determines, an error that nothing is measured to keep.
     """
     try:
         named = _by_devices(system, region, frequency)

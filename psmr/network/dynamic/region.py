@@ -49,10 +49,8 @@ def region_devices(system: System, region: Region) -> frozenset[str]:
 
     A dynamic bus has dynamic branches, and a bus all of whose branches are dynamic is dynamic.
 
-    Raises
-    ------
-    InputError
-        For a bus or device that is not there, and a device that has no dynamics of its own to add.
+    Raises InputError for a bus or device that is not there, and a device that has no dynamics of its own to
+    add.
     """
     centre = _named_buses(system, region)
     joined = branches_in_service(system)
@@ -199,10 +197,7 @@ def dependent_ends(
     The first junctions get theirs first. A series capacitor, named in `capacitors`, has no current of its
     own: at a junction it is always such a branch, and passes the rate of its current on to another junction.
 
-    Raises
-    ------
-    InputError
-        Where series capacitors close a ring, so that their voltages depend on each other.
+    Raises InputError where series capacitors close a ring, so that their voltages depend on each other.
     """
     ends = {b.name: [end for end in b.ends if end in junctions] for b in branches}
     at: dict[str, list[str]] = {bus: [name for name in ends if bus in ends[name]] for bus in junctions}
@@ -276,14 +271,9 @@ PART_OF = "sequence_of"
 class ZeroCircuit:
     """The zero sequence of a network.
 
-    Attributes
-    ----------
-    devices
-        Its elements.
-    kinds
-        What each bus in it is: with capacitance, with a conductance alone, or a junction.
-    start
-        Its variables in a balanced network: all zero but the susceptances.
+    `devices`: its elements.
+    `kinds`: what each bus in it is: with capacitance, with a conductance alone, or a junction.
+    `start`: its variables in a balanced network: all zero but the susceptances.
     """
 
     devices: tuple[Device, ...] = ()
@@ -303,10 +293,8 @@ def zero_circuit(
 
     Warns (PsmrWarning) of sequence data that are taken by usual ratios.
 
-    Raises
-    ------
-    InputError
-        For an impedance that has no inductance, or one below zero between buses with a capacitance.
+    Raises InputError for an impedance that has no inductance, or one below zero between buses with a
+    capacitance.
     """
     impedances = Impedances(system)
     parts = [(device, impedances.zero_sequence(device)) for device in system.devices]
@@ -424,10 +412,7 @@ def _elements(
 def _wave(device: Device, part: ZeroSequence, status: float, frequency: float) -> Device:
     """Return the zero sequence of a line on which waves travel: with z_c and tau of its own.
 
-    Raises
-    ------
-    InputError
-        Where r0, x0 and b0 are of no such line.
+    Raises InputError where r0, x0 and b0 are of no such line.
     """
     (path,), name = part.paths, zero_name(device.name)
     y = 2 * dict(part.admittances).get(path.first, 0j)

@@ -318,18 +318,7 @@ PERIODS = 0.125
 def ringing_faults(system: System, changes: Sequence[Change], h: float) -> str:
     """Return which fault of a bus with capacitance swings longest with the trapezoidal rule, in words.
 
-    Parameters
-    ----------
-    system
-        Has the capacitances.
-    changes
-        Of the run.
-    h
-        Step in s.
-
-    Returns
-    -------
-    "" where none swings longer than an eighth of a period.
+    `h` is the step in s. "" where none swings longer than an eighth of a period.
     """
     found = [
         (_time_constant(system, name, value), change, name)

@@ -84,26 +84,9 @@ def check_adjust(adjust: Sequence[str]) -> None:
 def adjusted(case: Case, adjust: Sequence[str], solve: Callable[..., PowerFlow]) -> Case:
     """Return the case with controls where they keep what they control.
 
-    Parameters
-    ----------
-    case
-        The case; `TransformerRow` and `ShuntRow` say what is controlled.
-    adjust
-        Which controls move, of `ADJUSTABLE`.
-    solve
-        Solves the power flow of a case; `start` is a power flow to start from.
-
-    Warns
-    -----
-    PsmrWarning
-        With what was moved, and what cannot be kept.
-
-    Raises
-    ------
-    InputError
-        For something that cannot be adjusted.
-    PowerFlowError
-        Where the power flow has no solution.
+    `adjust` says which move, of `ADJUSTABLE`; `solve` solves the power flow of a case, from the one that is
+    its `start`. Warns with what was moved, and what cannot be kept. Raises InputError for something that
+    cannot be adjusted and PowerFlowError where the power flow has no solution.
     """
     check_adjust(adjust)
     controls = list(_controls(case, adjust))

@@ -30,21 +30,14 @@ from psmr.network.case.rows import admittance, columns, load_component, load_par
 class LoadPower:
     """The loads of a case for its power flow, at low voltage, too, what they draw in a run.
 
-    Attributes
-    ----------
-    size
-        Number of buses.
-    at
-        (loads,) position of each load's bus.
-    given
-        (loads,) complex power in pu that each is given.
-    groups
-        Component, positions among the loads, and parameters as arrays of those that are no devices.
-    at_own
-        (loads,) whether the power belongs to the voltage of the power flow itself, whatever it turns out to
-        be: it is constant above `below`, and that of devices always.
-    below
-        (loads,) voltage in pu below which the power falls: that of the parts of constant power or current.
+    `size`: number of buses.
+    `at`: (loads,) position of each load's bus.
+    `given`: (loads,) complex power in pu that each is given.
+    `groups`: component, positions among the loads, and parameters as arrays of those that are no devices.
+    `at_own`: (loads,) whether the power belongs to the voltage of the power flow itself, whatever it turns
+        out to be: it is constant above `below`, and that of devices always.
+    `below`: (loads,) voltage in pu below which the power falls: that of the parts of constant power or
+        current.
     """
 
     size: int
@@ -127,24 +120,16 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 class Balance:
     """What the power flow prescribes at each bus; reactive limits change `pv` and `q`.
 
-    Attributes
-    ----------
-    y
-        (buses, buses) admittance matrix in pu.
-    at
-        (generators,) position of each generator's bus.
-    p, q
-        (buses,) injected power in pu, without what generators that hold a voltage give.
-    slack, pv
-        (buses,) whether voltage and angle are held, or generators hold a voltage.
-    v_set
-        (buses,) voltages in pu that the generators of a bus hold, 1 elsewhere.
-    controlled
-        (buses,) position of the bus whose voltage those of a pv bus hold: the bus itself, or another one.
-    share
-        (buses,) what a pv bus gives of the reactive power for that, relative to the others that do.
-    q_low, q_high
-        (buses,) limits in pu of all that the generators give that hold the voltage of a pv bus.
+    `y`: (buses, buses) admittance matrix in pu.
+    `at`: (generators,) position of each generator's bus.
+    `p`, `q`: (buses,) injected power in pu, without what generators that hold a voltage give.
+    `slack`, `pv`: (buses,) whether voltage and angle are held, or generators hold a voltage.
+    `v_set`: (buses,) voltages in pu that the generators of a bus hold, 1 elsewhere.
+    `controlled`: (buses,) position of the bus whose voltage those of a pv bus hold: the bus itself, or
+        another one.
+    `share`: (buses,) what a pv bus gives of the reactive power for that, relative to the others that do.
+    `q_low`, `q_high`: (buses,) limits in pu of all that the generators give that hold the voltage of a pv
+        bus.
     """
 
     case: Case

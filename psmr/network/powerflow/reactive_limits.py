@@ -48,10 +48,7 @@ def solve_with_limits(
     `sides` is 1 or -1 for each bus at its upper or lower limit; `balance` is left with these buses as such of
     given power.
 
-    Raises
-    ------
-    PowerFlowError
-        Where no consistent set of buses at a limit is found.
+    Raises PowerFlowError where no consistent set of buses at a limit is found.
     """
     limits = _Limits.of(balance)
     used, reason = 0, ""
@@ -93,16 +90,11 @@ class _Limits:
 
     A group gives a `level` of reactive power of which each member takes its share up to its own limits.
 
-    Attributes
-    ----------
-    alone
-        Positions of the buses that hold a voltage alone.
-    members, group, share
-        Positions of the members of groups, the group of each, and its share of the level.
-    controlled, v_set
-        (groups,) position of the bus whose voltage each holds, and that voltage in pu.
-    low, high
-        (groups,) levels beyond which no member of a group gives less, or more.
+    `alone`: positions of the buses that hold a voltage alone.
+    `members`, `group`, `share`: positions of the members of groups, the group of each, and its share of the
+        level.
+    `controlled`, `v_set`: (groups,) position of the bus whose voltage each holds, and that voltage in pu.
+    `low`, `high`: (groups,) levels beyond which no member of a group gives less, or more.
     """
 
     alone: Places

@@ -149,10 +149,7 @@ def held_as_solved(case: Case) -> Case:
 
     A program that holds the voltage of a swing bus and not the set-point of its machine has solved it so.
 
-    Warns
-    -----
-    PsmrWarning
-        For each slack that is held at another voltage than its row says.
+    Warns for each slack that is held at another voltage than its row says.
     """
     stored = {bus.number: bus.v for bus in case.buses}
     swings = [row for row in case.generators if row.control == "slack"]

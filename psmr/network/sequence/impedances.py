@@ -37,14 +37,9 @@ GROUND = ""
 class Path:
     """A series impedance through which zero-sequence current flows.
 
-    Attributes
-    ----------
-    first, second
-        Its ends, buses or `GROUND`.
-    z
-        Impedance in pu on the system base, seen from the second end.
-    tap
-        Turns ratio at the first end.
+    `first`, `second`: its ends, buses or `GROUND`.
+    `z`: impedance in pu on the system base, seen from the second end.
+    `tap`: turns ratio at the first end.
     """
 
     first: str
@@ -57,12 +52,8 @@ class Path:
 class ZeroSequence:
     """What a device is in the zero sequence.
 
-    Attributes
-    ----------
-    paths
-        Its impedances.
-    admittances
-        (bus, admittance to ground in pu) pairs.
+    `paths`: its impedances.
+    `admittances`: (bus, admittance to ground in pu) pairs.
     """
 
     paths: tuple[Path, ...] = ()
@@ -88,14 +79,8 @@ NOTHING = ZeroSequence()
 def grounded(bus: str, y: complex, lossless: bool = False) -> ZeroSequence:
     """Return an admittance to ground, as a path where it is an inductance that carries current.
 
-    Parameters
-    ----------
-    bus
-        The bus at which it is.
-    y
-        The admittance in pu.
-    lossless
-        Whether a conductance is beside the inductance; otherwise both are in series.
+    `bus`: the bus at which it is; `y`: the admittance in pu; `lossless`: whether a conductance is beside the
+    inductance; otherwise both are in series.
     """
     if not y:
         return NOTHING
@@ -120,14 +105,9 @@ MACHINE_ZERO = 0.5
 class Element:
     """The admittances of a device in one sequence.
 
-    Attributes
-    ----------
-    device
-        Its name.
-    buses
-        The buses that it stands at.
-    admittance
-        (k, k) matrix between them; what goes to ground is the sum of a row.
+    `device`: its name.
+    `buses`: the buses that it stands at.
+    `admittance`: (k, k) matrix between them; what goes to ground is the sum of a row.
     """
 
     device: str
@@ -146,10 +126,7 @@ class LineData:
 class Impedances:
     """The devices of a system with their parameters, as one of the networks has them.
 
-    Attributes
-    ----------
-    assumed
-        What was taken by usual ratios: the words, and the devices.
+    `assumed`: what was taken by usual ratios: the words, and the devices.
     """
 
     def __init__(self, system: System) -> None:

@@ -31,16 +31,10 @@ class Sections:
     Its nodes are bus i, bus j and the two sides of the cut. A side at a bus whose breaker is closed is that
     bus; behind an open breaker it is a node of the line, as anywhere along it.
 
-    Attributes
-    ----------
-    z, y
-        Series impedance and total shunt admittance of the whole line in pu.
-    at
-        Part of the length from bus i at which it is cut; 0 and 1: at the buses.
-    open_i, open_j
-        Whether the breakers of either end are open.
-    gap
-        Whether the two sides of the cut are apart; otherwise they are one node.
+    `z`, `y`: series impedance and total shunt admittance of the whole line in pu.
+    `at`: part of the length from bus i at which it is cut; 0 and 1: at the buses.
+    `open_i`, `open_j`: whether the breakers of either end are open.
+    `gap`: whether the two sides of the cut are apart; otherwise they are one node.
     """
 
     z: complex
@@ -60,10 +54,8 @@ class Sections:
     def nodes(self, ground: complex = 0j, across: complex = 0j) -> Complexes:
         """Return the (4, 4) admittance matrix of the nodes; an open end is eliminated.
 
-        Parameters
-        ----------
-        ground, across
-            Admittances in pu to ground at the cut, from its side towards bus i, and across it.
+        `ground`, `across`: admittances in pu to ground at the cut, from its side towards bus i, and across
+        it.
         """
         found = np.zeros((4, 4), dtype=complex)
         i, j = self.sides
@@ -117,14 +109,9 @@ LEAK = 1e-9
 class Place:
     """Where a system is unbalanced: at a bus, or inside a line.
 
-    Attributes
-    ----------
-    device
-        The bus or line.
-    line
-        Whether it is a line.
-    gap
-        Whether phases are open there; otherwise phases are joined.
+    `device`: the bus or line.
+    `line`: whether it is a line.
+    `gap`: whether phases are open there; otherwise phases are joined.
     """
 
     device: str
@@ -136,15 +123,10 @@ class Place:
 class Network:
     """The voltages of one sequence network for a unit current.
 
-    Attributes
-    ----------
-    impedance
-        What the place sees, between phase and ground or across the gap, in pu.
-    voltages
-        (nodes,) voltages where a current of 1 pu flows into the place: buses, then inside a line the two
-        sides of the cut.
-    elements
-        What carries current.
+    `impedance`: what the place sees, between phase and ground or across the gap, in pu.
+    `voltages`: (nodes,) voltages where a current of 1 pu flows into the place: buses, then inside a line the
+        two sides of the cut.
+    `elements`: what carries current.
     """
 
     impedance: complex
@@ -156,12 +138,8 @@ class Network:
 class SequenceNetworks:
     """Both networks, and what was assumed in making them.
 
-    Attributes
-    ----------
-    negative, zero
-        The networks.
-    assumed
-        What was taken by usual ratios: the words, and the devices.
+    `negative`, `zero`: the networks.
+    `assumed`: what was taken by usual ratios: the words, and the devices.
     """
 
     negative: Network

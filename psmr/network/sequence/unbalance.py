@@ -64,14 +64,8 @@ def phase_conductances(phases: str, r: float) -> dict[str, float]:
 def fault_admittance(phases: str, z: complex, z2: complex, z0: complex) -> complex:
     """Return the admittance of a fault through z, seen by the positive sequence.
 
-    Parameters
-    ----------
-    phases
-        One of `FAULTS`.
-    z
-        Impedance of the fault in pu: to ground, or between two phases.
-    z2, z0
-        What the place sees of the other networks in pu.
+    `phases`: one of `FAULTS`; `z`: impedance of the fault in pu: to ground, or between two phases; `z2`,
+    `z0`: what the place sees of the other networks in pu.
     """
     if phases == "abc":
         return 1.0 / z
@@ -132,10 +126,7 @@ CAUSES = ("fault", "open_phases", "open_i", "open_j")
 def unbalance(system: System, out: Collection[str] = ()) -> tuple[Place, SequenceNetworks] | None:
     """Return where a system is unbalanced and the networks that the place sees; None where it is balanced.
 
-    Raises
-    ------
-    EventError
-        For two places at once, whose networks are joined with each other.
+    Raises EventError for two places at once, whose networks are joined with each other.
     """
     place = unbalanced_place(system)
     return None if place is None else (place, sequence_networks(system, place, out))
@@ -158,16 +149,8 @@ def dependent_admittances(
 ) -> Values:
     """Return the admittances of buses and lines that follow from the faults and open phases on them.
 
-    Parameters
-    ----------
-    system
-        The system with its parameters as they are.
-    out
-        Devices that were taken out.
-    devices
-        Those whose admittances are asked for; None: all on which there is an unbalance or an open end.
-    every
-        Whether those are returned too that are so already.
+    Devices in `out` were taken out. `devices` are those whose admittances are asked for; None: all on which
+    there is an unbalance or an open end. With `every` those are returned too that are so already.
     """
     unbalanced = unbalance(system, out)
     place, networks = unbalanced or (None, None)
@@ -212,11 +195,8 @@ def _of_device(
 def _of_phases(device: str, component: type[Bus], p: SimpleNamespace) -> dict[str, float]:
     """Return the fault admittances of a bus whose phases are simulated.
 
-    Raises
-    ------
-    EventError
-        For a fault that joins phases with the ground where there is no zero sequence, and one of single
-        phases through a capacitance.
+    Raises EventError for a fault that joins phases with the ground where there is no zero sequence, and one
+    of single phases through a capacitance.
     """
     phases = FAULTS[int(p.fault)]
     found = dict.fromkeys(("g_fault", "b_fault", *PAIRS), 0.0)
@@ -282,12 +262,8 @@ TO_PHASES = np.array([[1, 1, 1], [A**2, A, 1], [A, A**2, 1]])
 class SequenceSolution:
     """Voltages of the negative and zero sequence at K points between two changes.
 
-    Attributes
-    ----------
-    system
-        The system as it is there.
-    v
-        (3, K, buses) voltages in pu: positive, negative and zero sequence.
+    `system`: the system as it is there.
+    `v`: (3, K, buses) voltages in pu: positive, negative and zero sequence.
     """
 
     system: System
@@ -300,14 +276,7 @@ class SequenceSolution:
     def of(cls, system: System, v: Complexes, out: Collection[str] = ()) -> SequenceSolution:
         """Return the solution for (K, buses) positive-sequence voltages of a system.
 
-        Parameters
-        ----------
-        system
-            The system with its parameters as they are at these points.
-        v
-            Voltages of its buses in pu.
-        out
-            Devices that were taken out.
+        The system has its parameters as they are at these points; devices in `out` were taken out.
         """
         found = unbalance(system, sorted(out))
         impedances = Impedances(system)

@@ -114,13 +114,6 @@ def convert_loads(
     The powers become those of the solution and belong to its voltages, so that the power flow of the new case
     is the same. Motors and characteristics stay, and so do DC lines. This is what PSS/E's CONL does, for the
     whole of a load.
-
-    Parameters
-    ----------
-    case, flow
-        The case and its solved power flow.
-    loads
-        See `load_shares`.
     """
     shares, voltage, low = load_shares(loads), flow.by_number(), set(flow.reduced)
     rows = tuple(
@@ -169,25 +162,10 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | 
     Voltages and powers of the power flow stay what they are. Where a slack is netted, the largest generator
     left in its island is the slack, at the voltage and angle of the solution.
 
-    Parameters
-    ----------
-    case, flow
-        The case and its solved power flow.
-    every
-        Whether all are netted, or only the ends of DC lines (`GeneratorRow.held`).
-    kind
-        One of `KINDS`, which a netted generator then stays where loads are converted; None: a power, which is
-        converted as loads are. The ends of DC lines are powers.
-
-    Warns
-    -----
-    PsmrWarning
-        For each generator, with its power; for each slack that moves.
-
-    Raises
-    ------
-    CaseError
-        Where an island keeps no generator.
+    Without `every` only the ends of DC lines (`GeneratorRow.held`) are netted. `kind` is one of `KINDS`,
+    which a netted generator then stays where loads are converted; None: a power, which is converted as loads
+    are. The ends of DC lines are powers. Warns for each generator, and for each slack that moves. Raises
+    CaseError where an island keeps no generator.
     """
     rows = list(zip(case.generators, flow.p * case.base_mva, flow.q * case.base_mva, strict=True))
     gone = [(row, p, q) for row, p, q in rows if not row.devices and (every or row.held)]

@@ -110,11 +110,8 @@ def _unknowns(device: Device) -> tuple[str, ...]:
 def solve_plants(plants: Sequence[Plant]) -> dict[str, float]:
     """Return states, algebraic variables and set-points of all plants by full name.
 
-    Raises
-    ------
-    InitialisationError
-        Where the set-points of a plant do not match its equations in number, or no equilibrium is found: with
-        device, variable and residual.
+    Raises InitialisationError where the set-points of a plant do not match its equations in number, or no
+    equilibrium is found: with device, variable and residual.
     """
     start, failures = attempt_plants(plants)
     if failures:
@@ -301,12 +298,8 @@ def decide(plants: Sequence[Plant], start: Mapping[str, float]) -> list[Plant]:
     What changed has to be solved again. Warns (PsmrWarning) of every such parameter of a case,
     with its value.
 
-    Parameters
-    ----------
-    plants
-        With their equilibrium for the parameters as they are.
-    start
-        States, algebraic variables and set-points of that equilibrium, by full name.
+    `plants`: with their equilibrium for the parameters as they are; `start`: states, algebraic variables and
+    set-points of that equilibrium, by full name.
     """
     return [replace(plant, devices=tuple(_decided(d, start) for d in plant.devices)) for plant in plants]
 

@@ -200,10 +200,7 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
 def polish(system: System) -> System:
     """Return the system with its algebraic variables solved once more, all together.
 
-    Raises
-    ------
-    InitialisationError
-        Where they are not determined.
+    Raises InitialisationError where they are not determined.
     """
     x, y = system.x0, system.y0
     # Two Newton steps for a start good to 1e-11: the first squares that, the second confirms. States that are

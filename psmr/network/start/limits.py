@@ -28,18 +28,11 @@ from psmr.devices.placement import placement
 class Margin:
     """A limit and what it limits, at the start.
 
-    Attributes
-    ----------
-    device
-        Name of the device.
-    state
-        Name of the limited state; empty for the input of a limiter within the equations.
-    value, limit
-        What is limited, and the limit.
-    side
-        ``"lower"`` or ``"upper"``.
-    name
-        Name of the limit's parameter or variable; empty where the limit is computed.
+    `device`: name of the device.
+    `state`: name of the limited state; empty for the input of a limiter within the equations.
+    `value`, `limit`: what is limited, and the limit.
+    `side`: ``"lower"`` or ``"upper"``.
+    `name`: name of the limit's parameter or variable; empty where the limit is computed.
     """
 
     device: str
@@ -99,10 +92,7 @@ def within_limits(system: System, devices: Sequence[Device]) -> System:
 
     Warns (PsmrWarning) of every limit that the start touches.
 
-    Raises
-    ------
-    InitialisationError
-        Where devices start outside their limits: all of them, by how much.
+    Raises InitialisationError where devices start outside their limits: all of them, by how much.
     """
     found = margins(system, devices)
     outside = [str(margin) for margin in found if margin.outside]
@@ -167,17 +157,7 @@ def widened(system: System, devices: Sequence[Device]) -> tuple[list[Device], li
     A limit that is a parameter takes the value that it limits. A limit that is computed moves with the limit
     parameter in it, by what the limit is short of; one that is a variable of the device, in proportion.
 
-    Parameters
-    ----------
-    system
-        The system at its start.
-    devices
-        The devices of its plants.
-
-    Returns
-    -------
-    list of Device, list of str, list of Margin
-        All devices; a sentence for each limit moved; the exceeded limits that no parameter moves.
+    Beside them, a sentence for each limit moved, and the exceeded limits that no parameter moves.
     """
     found: list[Device] = []
     words: list[str] = []

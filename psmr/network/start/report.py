@@ -58,14 +58,9 @@ class Finding:
 class Modes:
     """The modes at the start, as information.
 
-    Attributes
-    ----------
-    unstable
-        Eigenvalues with a positive real part.
-    looked_at
-        How many eigenvalues were computed, of how many states.
-    words
-        Which, in words.
+    `unstable`: eigenvalues with a positive real part.
+    `looked_at`: how many eigenvalues were computed, of how many states.
+    `words`: which, in words.
     """
 
     unstable: int

@@ -126,11 +126,8 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     is held. A stabiliser has no set-points: it also reads what the machine holds. `voltage` and
     `power` (into the bus) are the power flow's, in pu.
 
-    Raises
-    ------
-    CaseError
-        Where two devices offer one name, a device gives a signal that nothing reads, or nothing gives what a
-        stabiliser reads.
+    Raises CaseError where two devices offer one name, a device gives a signal that nothing reads, or nothing
+    gives what a stabiliser reads.
     """
     bus = case.bus(generator.bus).name
     kinds = {row.name: component_of(row) for row in generator.devices}
@@ -253,10 +250,7 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
 def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, complex], power: complex) -> Plant:
     """Return the plant of a generator with a power in pu, at the voltages of the buses by number.
 
-    Raises
-    ------
-    CaseError
-        Where it has no dynamic devices, or they cannot be wired to each other.
+    Raises CaseError where it has no dynamic devices, or they cannot be wired to each other.
     """
     if not row.devices:
         raise CaseError(
@@ -281,10 +275,7 @@ def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, comple
 def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
     """Return a load with states of its own and what the power flow gives its bus for it.
 
-    Raises
-    ------
-    CaseError
-        Where a motor cannot take its power at the voltage, with the most that it can.
+    Raises CaseError where a motor cannot take its power at the voltage, with the most that it can.
     """
     device = load_device(case, row, voltage)
     p = SimpleNamespace(**device.parameters)
@@ -358,11 +349,8 @@ def coupled(
     Each plant has been solved by itself, the torque of its machine a set-point. Of a second machine it is the
     turbine's other output then, with what its fractions leave open as a constant.
 
-    Raises
-    ------
-    CaseError
-        Where a turbine drives a machine that is not there, has a governor, takes no torque, or is driven
-        already.
+    Raises CaseError where a turbine drives a machine that is not there, has a governor, takes no torque, or
+    is driven already.
     """
     found, values = {plant.name: plant for plant in plants}, dict(start)
     driven: dict[str, str] = {}

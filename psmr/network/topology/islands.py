@@ -49,18 +49,12 @@ if TYPE_CHECKING:
 class Plant:
     """A machine or converter and its controllers.
 
-    Attributes
-    ----------
-    name
-        Name of the machine or converter.
-    bus
-        Bus that it feeds.
-    devices
-        Names of all its devices.
-    machine
-        Whether its source is a machine that turns, with a rotor angle ``delta``; an infinite bus is none.
-    holds
-        Whether it can hold the voltage and frequency of an island by itself.
+    `name`: name of the machine or converter.
+    `bus`: bus that it feeds.
+    `devices`: names of all its devices.
+    `machine`: whether its source is a machine that turns, with a rotor angle ``delta``; an infinite bus is
+        none.
+    `holds`: whether it can hold the voltage and frequency of an island by itself.
     """
 
     name: str
@@ -109,10 +103,7 @@ def _plant(source: Device, bus: str, order: Mapping[str, int], wired: Mapping[st
 def find_plant(system: System, generator: int | str, what: str) -> Plant:
     """Return the plant of a generator given by name or by its bus (``2``, ``"bus2"``).
 
-    Raises
-    ------
-    EventError
-        When there is none, with the nearest known name, or when the bus has several.
+    Raises EventError when there is none, with the nearest known name, or when the bus has several.
     """
     known = plants(system)
     if str(generator) in known:
@@ -134,19 +125,12 @@ def find_plant(system: System, generator: int | str, what: str) -> Plant:
 class Source:
     """A source with an angle of its own: a machine, a converter that forms the voltage, an infinite bus.
 
-    Attributes
-    ----------
-    name, bus
-        Its own and its bus's.
-    angle
-        Name of its angle in rad, a state; of an infinite bus, which keeps it, a held input.
-    weight
-        Kinetic energy at nominal speed, h s_n in MWs; the rating s_n in MVA for a converter; infinite for an
-        infinite bus.
-    machine
-        Whether it is a machine.
-    speed
-        Name of its speed, a state; "" where none is.
+    `name`, `bus`: its own and its bus's.
+    `angle`: name of its angle in rad, a state; of an infinite bus, which keeps it, a held input.
+    `weight`: kinetic energy at nominal speed, h s_n in MWs; the rating s_n in MVA for a converter; infinite
+        for an infinite bus.
+    `machine`: whether it is a machine.
+    `speed`: name of its speed, a state; "" where none is.
     """
 
     name: str
@@ -258,14 +242,7 @@ def undetermined(
 ) -> bool:
     """Return whether the currents of an island do not depend on its voltages in some direction.
 
-    Parameters
-    ----------
-    system, parameters
-        The system of the run at its start, and its parameter matrices as they are.
-    island
-        Names of its buses.
-    out
-        Names of the devices out of service.
+    `parameters` are the matrices of the system as they are, `out` the names of the devices out of service.
     """
     if any(f"{bus}.v_re" in system.names_x for bus in island):
         return False  # a capacitance holds the voltage
@@ -281,12 +258,8 @@ def undetermined(
 class _AtBus:
     """The devices that are out of service with a bus.
 
-    Attributes
-    ----------
-    lost
-        Plants and motors, which do not return with it.
-    others
-        Loads, shunts, and relays that measure there.
+    `lost`: plants and motors, which do not return with it.
+    `others`: loads, shunts, and relays that measure there.
     """
 
     lost: frozenset[str]

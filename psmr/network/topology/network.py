@@ -103,10 +103,7 @@ def at_buses(system: System) -> Mapping[str, Sequence[Device]]:
 def find_loads(system: System, bus: str, what: str) -> tuple[Device, ...]:
     """Return the loads at a bus, motors included.
 
-    Raises
-    ------
-    EventError
-        When there are none, with the buses that have some.
+    Raises EventError when there are none, with the buses that have some.
     """
     there = {name: [d for d in devices if is_load(d)] for name, devices in at_buses(system).items()}
     if not there[bus]:
@@ -120,10 +117,7 @@ def find_loaded_buses(system: System, bus: int | str, what: str) -> tuple[str, .
 
     Those of an area or zone (``"area 2"``, ``"zone 7"``), or of a pattern (``"*"``, ``"bus[56]"``).
 
-    Raises
-    ------
-    EventError
-        For a bus that is not there, and where no bus with a load is meant.
+    Raises EventError for a bus that is not there, and where no bus with a load is meant.
     """
     known, pattern = buses(system), str(bus)
     group = _GROUP.fullmatch(pattern)
@@ -201,10 +195,7 @@ def branches_in_service(system: System, out: Iterable[str] | None = None) -> lis
 def find_bus(system: System, bus: int | str, what: str) -> str:
     """Return the device name of a bus given as ``5``, ``"5"``, ``"bus5"``, or by an alias.
 
-    Raises
-    ------
-    EventError
-        When it is not there, with the nearest known one, or several have the alias.
+    Raises EventError when it is not there, with the nearest known one, or several have the alias.
     """
     known = buses(system)
     found = buses_called(system, str(bus))
@@ -236,10 +227,8 @@ def find_branch(system: System, line: str, what: str) -> Branch:
     Where no branch joins buses of these names, ``"1-4"`` is one whose own name has them, as the file has
     bus 4 that is one with bus 3; then one between buses with these aliases.
 
-    Raises
-    ------
-    EventError
-        When it is not there, with the nearest known one, or when several branches join the two buses.
+    Raises EventError when it is not there, with the nearest known one, or when several branches join the two
+    buses.
     """
     every = branches(system)
     for branch in every:
