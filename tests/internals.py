@@ -99,8 +99,8 @@ psmr.integrate.run.span: span_module
 psmr.integrate.run.table: available_memory_module
 psmr.integrate.run.trajectory: Counters
 psmr.integrate.schemes.multirate_program: HISTORY lagrange_weights PREDICTED multirate_program_module
-psmr.integrate.schemes.scheme: Scheme rounded_down
-psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_polynomial
+psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program
+psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_limit stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block
 psmr.integrate.solve.equations: evaluate move_limits project

@@ -1,8 +1,11 @@
-"""Texts of others, as a terminal or a page may show them: what would steer it is written as an escape."""
+"""Texts as a terminal or a page may show them: of others without what would steer it, and of records."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import Field, fields
+from html import escape
+from typing import Any
 
 _STEERING = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls of terminals (Cc) but tab and end of line; C1 begins with \x80
@@ -53,3 +56,27 @@ def percent_text(fraction: float, sign: str = "", unit: str = "%") -> str:
     else:
         text = f"{percent:{sign if percent else ''}.3g}"
     return f"{text}\N{NO-BREAK SPACE}{unit}"
+
+
+class PrintedFields:
+    """What frozen dataclasses print of themselves: the call that makes them, and a table of their fields."""
+
+    def __repr__(self) -> str:
+        """Return the call that makes the record, without what has its default."""
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in self._fields() if not self._is_default(f))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        rows = "".join(
+            f"<tr><td {left}>{f.name}</td><td {left}>{escape(str(getattr(self, f.name)))}</td>"
+            f"<td {left}>{'default' if self._is_default(f) else ''}</td></tr>"
+            for f in self._fields()
+        )
+        return f"<p><strong>{escape(str(self))}</strong></p><table>{rows}</table>"
+
+    def _fields(self) -> tuple[Field[Any], ...]:
+        return fields(self)  # type: ignore[arg-type]
+
+    def _is_default(self, field: Field[Any]) -> bool:
+        return bool(getattr(self, field.name) == field.default)

@@ -117,9 +117,10 @@ class GlobalError:
 
     @property
     def _by(self) -> str:
-        if self.reference.follows_error:
+        if self.reference.error_control is not None:
             return f"tolerance {self.reference.tolerance:g}"
-        return f"{self.reference.step_name} = {self.reference.step:g} s"
+        name, step, _ = self.reference.accuracy[0]
+        return f"{name} = {step:g} s"
 
     def __str__(self) -> str:
         if self.note:

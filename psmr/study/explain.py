@@ -13,7 +13,7 @@ from partitioning import Partition
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import few
 from psmr.dae.system.system import System
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, damped_after_events, steady_program
 from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.step.description import matrices, words
 from psmr.integrate.step.program import Side
@@ -72,13 +72,14 @@ def explain(system: System, scheme: Scheme) -> Explanation:
     """
     check_arguments(explain, locals())
     if dynamic_elements(system):
-        scheme = scheme.damped_after_events()
-    split, n, m = scheme.split, system.n, system.m
+        scheme = damped_after_events(scheme)
+    two_rates, n, m = scheme.two_rates, system.n, system.m
     sizes: dict[Side, tuple[int, int]] = {"all": (n, m)}
-    program = scheme.steady_program()
+    program = steady_program(scheme)
     steps: list[tuple[str, tuple[str, ...]]] = []
     read: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    if split is not None:
+    if two_rates is not None:
+        split = two_rates.split
         require_same_system(split, system)
         nf, mf = int(split.fast_x.sum()), int(split.fast_y.sum())
         sizes |= {"fast": (nf, mf), "slow": (n - nf, m - mf)}
@@ -96,15 +97,16 @@ def explain(system: System, scheme: Scheme) -> Explanation:
         (heading, (*lines, *across[reads]))
         for heading, lines, reads in words(program, scheme.step, sizes, scheme.newton)
     ]
-    if (first := scheme.program_after_event(scheme.step)) is not None:
+    oscillation = scheme.numerical_oscillation
+    if oscillation is not None and (first := oscillation.first_step) is not None:
         steps += [
             (f"First step after an event: {heading[0].lower()}{heading[1:]}", lines)
             for heading, lines, _ in words(first, scheme.step, sizes, scheme.newton)
         ]
-    name = "macro step" if scheme.has_ratio else "step"
+    name = "step" if two_rates is None else "macro step"
     sized = f"{system.name or 'the system'}, {n} states and {m} algebraic variables"
     title = f"One {name} of {scheme.step:g} s on {sized}: {scheme}."
-    single = {n + m: scheme.ratio} if scheme.has_ratio else None
+    single = None if two_rates is None else {n + m: two_rates.ratio}
     return Explanation(title, tuple(steps), matrices(program, sizes), single, *read)
 
 

@@ -94,7 +94,7 @@ class ClearingTime:
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
         fault = self._fault(start)
-        if not start.scheme.chooses_steps:
+        if start.scheme.step_choice is None:
             warnings.warn(
                 "the steps of the scheme are fixed, and their error is in the critical clearing time; take "
                 "shorter ones, or a scheme that chooses its steps by the error (VariableStep)",
@@ -161,7 +161,7 @@ class _Trials:
 
 def _closer(scheme: Scheme) -> Scheme | None:
     """Return a scheme that chooses its steps by a smaller tolerance; None where it has none."""
-    if not (scheme.chooses_steps and hasattr(scheme, "tolerance")):
+    if scheme.step_choice is None:
         return None
     try:
         return replace(scheme, tolerance=CLOSER * scheme.tolerance)  # type: ignore[type-var]

@@ -14,7 +14,6 @@ import numpy as np
 
 from psmr.base.errors import InputError, PsmrError, PsmrWarning, StudyError
 from psmr.dae.system.system import System
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.pencil.deformation.deformation import OneStepModes
@@ -319,7 +318,7 @@ class PointRunner:
     def _certified(self, key: Any, system: System, scheme: Scheme, run: Run | None) -> Certificate:
         """Return the certificate of a scheme, at the steps of a run where it has chosen them."""
         small = system.n + system.m <= LARGEST and system.n > 0
-        if run is None or not small or not isinstance(scheme.at_step(1.0), SingleRate):
+        if run is None or not small or scheme.error_control is None:
             return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
         end = run.outcome.t_end
         steps = judged_steps(run.taken, [change.t for change in run.changes if change.t < end])

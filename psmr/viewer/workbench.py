@@ -243,8 +243,8 @@ class Workbench:
         if self.step is not None:
             study = self._parsed(study_toml(self.content | {"scheme": self._with_step(h)}))
         scheme: Scheme | None = study.recipe.scheme(self.linear)
-        if scheme is not None and scheme.chooses_steps:
-            scheme = scheme.at_step(h)
+        if scheme is not None and scheme.step_choice is not None:
+            scheme = None if scheme.error_control is None else scheme.error_control.at_step(h)
         if scheme is None:
             raise SchemeError("this scheme has no pencil")
         z = np.linalg.eigvals(step_operator(self.linear, scheme)).astype(complex)

@@ -342,7 +342,9 @@ def pareto(tuning: Tuning) -> Figure:
         ("multirate", True, RED, "o"),
         ("single rate", False, BLUE, "s"),
     ):
-        points = np.array([(100 * c.deformation, 1e3 * c.cost) for c in stable if c.scheme.has_ratio == kind])
+        points = np.array(
+            [(100 * c.deformation, 1e3 * c.cost) for c in stable if (c.scheme.two_rates is not None) == kind]
+        )
         if len(points):
             marks.append(
                 Dots(points[:, 0], points[:, 1], shape, 4.0, colour, "none", alpha=0.35, label=words)

@@ -32,7 +32,6 @@ from psmr.integrate.step.program import Program
 from psmr.integrate.step.stepper import (
     NO_POINTS,
     NewtonSettings,
-    ProgramAfterEvent,
     Programs,
     Stepper,
     uniform,
@@ -45,14 +44,8 @@ Reals = NDArray[np.float64]
 class FixedSteps:
     """See `psmr.integrate.schemes.scheme.Engine`: steps of one size, the last one of a span shortened.
 
-    Parameters
-    ----------
-    system, programs, after_event, step, choices, split, parameters, w
-        See `Stepper`.
-    within
-        Returns the times in s of the points within a step of h in s.
-    every
-        Whether they are recorded.
+    `within` has the times in s of the points within a step of h in s, `every` says whether they are recorded;
+    all else as for `Stepper`.
     """
 
     ends_at_stops = True
@@ -61,7 +54,7 @@ class FixedSteps:
         self,
         system: System,
         programs: Programs,
-        after_event: ProgramAfterEvent,
+        first_step: Program | None,
         step: float,
         choices: NewtonSettings,
         split: Partition | None,
@@ -70,7 +63,7 @@ class FixedSteps:
         within: Callable[[float], Reals],
         every: bool,
     ) -> None:
-        self.stepper = Stepper(system, programs, step, choices, split, parameters, w, every, after_event)
+        self.stepper = Stepper(system, programs, step, choices, split, parameters, w, every, first_step)
         self.blocks, self.every = self.stepper.blocks, every
         self._grid = GridSteps(step, within, every, system.n + system.m)
         self._before: tuple[float, ...] = ()

@@ -20,7 +20,7 @@ from psmr.integrate.run.changes import autonomous, begin_span, instants_of, put_
 from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.run.span import integrate_span
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
-from psmr.integrate.schemes.scheme import Engine, Scheme
+from psmr.integrate.schemes.scheme import Engine, PastReading, Scheme, point_times, reading_past
 from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve
 from psmr.integrate.solve.block import Block
 from psmr.integrate.timeline.change import Change
@@ -98,14 +98,16 @@ def integrate(
     t_start = float(w[-1])
     if not math.isfinite(t_end) or t_end <= t_start:
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
-    if stops is not None and not scheme.chooses_steps:
+    if stops is not None and scheme.step_choice is None:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
     scheme = able_to_read_delays(scheme, system)
     same = TUNED.least_tolerance * (t_end - t_start)
-    if not scheme.chooses_steps:
+    if scheme.step_choice is None:
         same = TUNED.rounding * min(scheme.step, t_end - t_start)
     instants = instants_of(system, changes, t_start, t_end, same)
-    expected = 0 if scheme.chooses_steps else _expected_points(scheme, t_end - t_start, instants, every)
+    expected = 0
+    if scheme.step_choice is None:
+        expected = _expected_points(scheme, t_end - t_start, instants, every)
     run = _prepared(
         system, scheme, w, same, service or AsTripped(), acting, followers, keep, every, expected, progress
     )
@@ -153,7 +155,8 @@ def _prepared(
     algebraic = algebraic_block(system, parameters, w)
     algebraic_solve(algebraic, w, "start")
     _require_within_limits(system, w)
-    inner = scheme.read_within_steps([delay.source for delay in system.delays])
+    past = scheme.past or PastReading(1)
+    inner = past.has_within([delay.source for delay in system.delays])
     engine: Engine = scheme.engine(system, parameters, w, every or bool(inner.any()))
     began, compiling = time.perf_counter(), seconds_compiling()
     span = first_span(system, service, w)
@@ -164,14 +167,14 @@ def _prepared(
     if system.delays:
         history = History(
             system,
-            scheme.delay_degree,
+            past.degree,
             span.t,
             w,
             within=inner,
             same=same,
             step=scheme.step,
             last_stage=scheme.program(scheme.step).last_stage,
-            unsolved=scheme.reads_unsolved_step,
+            unsolved=past.own_step,
             least_jump=10.0 * scheme.tolerance,
         )
         following = span.following(system.n + system.m, history.delayed)
@@ -309,10 +312,11 @@ class _Integration:
         inputs = [first + place for place in span.input_courses]
         if (
             rows.size
-            and self.scheme.ratio > 1
+            and self.scheme.two_rates is not None
+            and self.scheme.two_rates.ratio > 1
             and not self.engine.read_slowly(inputs, span.parameter_courses)
         ):
-            rows = times_off_grid(t, rows, self.scheme.step / self.scheme.ratio)
+            rows = times_off_grid(t, rows, self.scheme.two_rates.h_fast)
         integrate_span(
             self.engine, self.algebraic, end, self.w, rows, self.recorder, self.progress, span, self.history
         )
@@ -360,13 +364,13 @@ def able_to_read_delays(scheme: Scheme, system: System) -> Scheme:
     """
     names = (*system.names_x, *system.names_y, *system.names_u)
     for delay in system.delays:
-        scheme = scheme.reading(names[delay.input], names[delay.source], delay.source, delay.tau)
+        scheme = reading_past(scheme, names[delay.input], names[delay.source], delay.tau)
     return scheme
 
 
 def _points(scheme: Scheme, every: bool) -> int:
     """Return how many points of a step are recorded."""
-    return scheme.point_times(scheme.step).size if every else 1
+    return point_times(scheme, scheme.step).size if every else 1
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,13 @@ from psmr.integrate.schemes.multirate_program import (
     SOLUTIONS,
     multirate_program,
 )
-from psmr.integrate.schemes.scheme import Scheme, require_step_within, rounded_down
+from psmr.integrate.schemes.scheme import (
+    InnerPoints,
+    NumericalOscillation,
+    PastReading,
+    Scheme,
+    rounded_down,
+)
 from psmr.integrate.step.program import (
     Program,
 )
@@ -138,9 +144,6 @@ class Multirate(Scheme):
     coupling: Annotated[str | None, COUPLINGS] = None
     interface: Annotated[str | None, INTERFACES] = None
 
-    step_name: ClassVar[str] = "h_slow"
-    has_ratio: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
         check_partition(self.split)
@@ -201,19 +204,9 @@ class Multirate(Scheme):
         return (cls, cls.from_steps)
 
     @classmethod
-    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Multirate:
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae | None) -> Multirate:
         """See `Scheme`."""
         return cls._of(**choices)
-
-    @classmethod
-    def check_choices(cls, choices: Mapping[str, Any]) -> None:
-        """See `Scheme`."""
-        cls._of(**choices)
-
-    @property
-    def leaves_swinging(self) -> bool:
-        """See `Scheme`."""
-        return self.solution == "TM"
 
     @classmethod
     def _of(cls, split: Partition, h_fast: float | None = None, **choices: Any) -> Multirate:
@@ -234,14 +227,14 @@ class Multirate(Scheme):
         return self.h_slow
 
     @property
-    def kind(self) -> Hashable:
-        """See `Scheme`: TM and BEM predict with the same work."""
+    def work(self) -> Hashable:
+        """What the work of a step depends on beside its sizes and corrections: TM and BEM predict alike."""
         predictor = self.predictor if self.predictor in ("FEM", EXTRAPOLATION) else "implicit"
         return (self.split, predictor, self.predict, self.solution, self.coupling, self.interface)
 
     @property
     def passes(self) -> int:
-        """See `Scheme`; of corrections until they agree one pass is counted."""
+        """How often a step is done over, with every correction; until they agree one pass is counted."""
         return 1 if self.corrections == "converge" else 1 + int(self.corrections)
 
     @property
@@ -249,15 +242,26 @@ class Multirate(Scheme):
         """See `Scheme`: that of the solution, also where the sides exchange values at the ends of a step."""
         return TABLEAUX[self.solution].order
 
-    def reading(self, reader: str, source: str, place: int, tau: float) -> Multirate:
-        """See `Scheme`: of a macro step itself nothing is read."""
-        why = "a macro step reads none of its own points"
-        require_step_within(self, reader, source, tau, why)
+    @property
+    def two_rates(self) -> Multirate:
+        """See `Scheme`."""
         return self
 
-    def read_within_steps(self, places: Sequence[int]) -> NDArray[np.bool_]:
-        """See `Scheme`: of the fast ones."""
-        return np.asarray(np.concatenate([self.split.fast_x, self.split.fast_y])[places])
+    @property
+    def numerical_oscillation(self) -> NumericalOscillation | None:
+        """See `Scheme`: the trapezoidal rule is not damped."""
+        return NumericalOscillation() if self.solution == "TM" else None
+
+    @property
+    def past(self) -> PastReading:
+        """See `Scheme`: with the points within a step of the fast variables."""
+        fast = np.concatenate([self.split.fast_x, self.split.fast_y])
+        return PastReading(1, why_not="a macro step reads none of its own points", within=fast)
+
+    @property
+    def inner_points(self) -> InnerPoints:
+        """See `Scheme`: the fast points."""
+        return InnerPoints(self.point_times)
 
     def with_step(self, h: float) -> Multirate:
         """See `Scheme`: the ratio stays."""
@@ -275,17 +279,23 @@ class Multirate(Scheme):
         return self.with_step(h_slow) if 0.0 < h_slow < self.h_slow else None
 
     def with_ratio(self, ratio: int) -> Multirate:
-        """See `Scheme`."""
+        """Return the scheme with another ratio at the same smallest step."""
         check_whole("ratio", ratio, RATIO)
         check_fast_steps(ratio, self.passes)
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 
     def converged(self) -> Multirate:
-        """See `Scheme`: with the interface held, since under the network's response nothing is corrected."""
+        """Return the scheme with corrections until prediction and result agree.
+
+        With the interface held, since under the network's response nothing is corrected.
+        """
         return replace(self, corrections="converge", coupling=str(self.coupling), interface=HELD)
 
     def predicting_implicitly(self) -> Multirate | None:
-        """See `Scheme`: none decides where it is corrected until it agrees, or a level is predicted."""
+        """Return the scheme with an implicit prediction; None where it has no explicit one that decides.
+
+        None decides where it is corrected until it agrees, or a level is predicted.
+        """
         if self.predictor != "FEM" or self.corrections == "converge" or self.interface == SCHUR:
             return None
         return replace(self, predictor="TM") if self.has(True) and self.has(False) else None
@@ -295,7 +305,7 @@ class Multirate(Scheme):
         return max(1, math.ceil(h / self.h_fast - TUNED.rounding)) if self.has(True) else 1
 
     def point_times(self, h: float) -> NDArray[np.float64]:
-        """See `Scheme`: the fast points."""
+        """Return the times in s of the fast points of a macro step of h in s."""
         count = self.fast_steps(h)
         return h * np.arange(1, count + 1) / count
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -16,7 +15,7 @@ from psmr.integrate.schemes.choices import (
     check_newton_tolerance,
     check_positive,
 )
-from psmr.integrate.schemes.scheme import Scheme, require_step_within
+from psmr.integrate.schemes.scheme import PastReading, Scheme
 from psmr.integrate.step.program import NEW as NEW
 from psmr.integrate.step.program import NOW as NOW
 from psmr.integrate.step.program import Program as Program
@@ -33,7 +32,6 @@ class UniformStep(Scheme):
         def h(self) -> float: ...  # noqa: D102
 
     split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
@@ -51,16 +49,12 @@ class UniformStep(Scheme):
         return replace(self, h=h)  # type: ignore[type-var]
 
     @property
-    def reads_unsolved_step(self) -> bool:
-        """See `Scheme`: up to order 2."""
-        return self.delay_degree == 1
-
-    def reading(self, reader: str, source: str, place: int, tau: float) -> Self:
-        """See `Scheme`."""
-        if not self.reads_unsolved_step:
-            why = f"a method of order {self.order} reads a cubic, through points that are not there yet"
-            require_step_within(self, reader, source, tau, why)
-        return self
+    def past(self) -> PastReading:
+        """See `Scheme`: a line up to order 2, which a step may be a part of."""
+        if self.order <= 2:
+            return PastReading(1, own_step=True)
+        why_not = f"a method of order {self.order} reads a cubic, through points that are not there yet"
+        return PastReading(3, why_not=why_not)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,15 +81,8 @@ class OneStep(UniformStep):
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
 
-    @property
-    def kind(self) -> Hashable:
-        """See `Scheme`: the class, and every choice that is not how fast or how well it is solved."""
-        return (type(self), *self._choices())
-
-    def _choices(self) -> tuple[tuple[str, object], ...]:
-        common = {item.name for item in fields(OneStep)}
-        return tuple((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in common)
-
     def __str__(self) -> str:
-        said = "".join(f"{name} = {value}, " for name, value in self._choices())
+        common = {item.name for item in fields(OneStep)}
+        own = (f.name for f in fields(self) if f.name not in common)
+        said = "".join(f"{name} = {getattr(self, name)}, " for name in own)
         return f"{type(self).__name__}, {said}h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"

@@ -1,22 +1,24 @@
 """What a scheme is to everything else: a frozen record that yields the program of its step.
 
-Nothing outside a scheme asks for its type. What the simulator, the pencil, the cost model and the
-explanation need of a scheme stands here; a scheme whose step is no program (matrix exponentials, steps that
-the error or the arc chooses) brings an engine and, where it has one, a step operator of its own.
+Nothing outside a scheme asks for its type. What every scheme has stands in `Scheme`; what only some have is a
+record that is None for the others. A scheme whose step is no program (matrix exponentials, steps that the
+error or the arc chooses) brings an engine and, where it has one, a step operator of its own.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import Field, fields
-from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrError, SchemeError
+from psmr.base.printable import PrintedFields
+from psmr.integrate.schemes.multirate_program import MultirateChoices
 
 if TYPE_CHECKING:
     from partitioning import Partition
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
-class Scheme:
+class Scheme(PrintedFields):
     """A scheme of integration; the base of every record of choices.
 
     Attributes
@@ -40,20 +42,6 @@ class Scheme:
         How stages are solved.
     split
         Partition into fast and slow variables; None for a scheme without one.
-    ratio
-        Fast steps in a step.
-    chooses_steps
-        Whether the times of its points are found in the run.
-    dense_output
-        Whether its steps are as long as the error allows, so that between two points of a run its dense
-        output is wanted (`psmr.study.record.dense_output`), and no straight line.
-    follows_error
-        Whether its steps follow an estimated error and Newton's accuracy its tolerance.
-    leaves_tolerance
-        Whether Newton's tolerance alone is left of the algebraic equations at its points, so that they are
-        solved anew where that matters. With two rates the sides differ by an error of the scheme.
-    step_name, has_ratio
-        Name of the field that is its step, and whether `ratio` can be chosen.
     """
 
     if TYPE_CHECKING:
@@ -64,35 +52,6 @@ class Scheme:
         def tolerance(self) -> float: ...  # noqa: D102
         @property
         def split(self) -> Partition | None: ...  # noqa: D102
-        @property
-        def ratio(self) -> int: ...  # noqa: D102
-
-    chooses_steps: ClassVar[bool] = False
-    dense_output: ClassVar[bool] = False
-    follows_error: ClassVar[bool] = False
-    leaves_tolerance: ClassVar[bool] = False
-    step_name: ClassVar[str] = "h"
-    has_ratio: ClassVar[bool] = False
-
-    def __repr__(self) -> str:
-        """Return the call that makes the scheme, without what has its default."""
-        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in self._fields() if not self._is_default(f))
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><td {left}>{f.name}</td><td {left}>{escape(str(getattr(self, f.name)))}</td>"
-            f"<td {left}>{'default' if self._is_default(f) else ''}</td></tr>"
-            for f in self._fields()
-        )
-        return f"<p><strong>{escape(str(self))}</strong></p><table>{rows}</table>"
-
-    def _fields(self) -> tuple[Field[Any], ...]:
-        return fields(self)  # type: ignore[arg-type]
-
-    def _is_default(self, field: Field[Any]) -> bool:
-        return bool(getattr(self, field.name) == field.default)
 
     @classmethod
     def makers(cls) -> tuple[Callable[..., Scheme], ...]:
@@ -100,8 +59,10 @@ class Scheme:
         return (cls,)
 
     @classmethod
-    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Self:
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae | None) -> Scheme | None:
         """Return the scheme of the choices in a study file, `split` included, for a linearised DAE.
+
+        Without one the choices are checked as far as no system is needed; None where they leave a search.
 
         Raises
         ------
@@ -110,27 +71,45 @@ class Scheme:
         """
         return cls(**choices)
 
-    @classmethod
-    def check_choices(cls, choices: Mapping[str, Any]) -> None:
-        """Raise SchemeError for choices in a study file that no system would make right."""
-        cls(**choices)
-
     @property
     def step(self) -> float:
         """Time between two accepted points in s; NaN where it is found in the run."""
-        if self.chooses_steps:
+        if self.step_choice is not None:
             return math.nan
         raise NotImplementedError
 
     @property
-    def longest_step(self) -> float:
-        """Longest time between two accepted points in s, as far as it is known before a run; may be inf."""
-        return self.step
+    def order(self) -> int:
+        """Power of the step with which the error of a run falls."""
+        return 1
 
     @property
-    def h_fast(self) -> float:
-        """Smallest step in s."""
-        return self.step / self.ratio
+    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
+        """The fields of a study's table that set its error: name, value, and unit or ""; () for none."""
+        return (("h", self.step, "s"),) if self.step_choice is None else ()
+
+    def finer(self, part: float) -> Scheme | None:
+        """Return the scheme with a shorter step, which makes its error smaller to a part of it, below 1.
+
+        What sets the error (`accuracy`) is a round number then, rounded down. None where nothing sets it, and
+        where no such scheme can be.
+        """
+        if self.step_choice is not None:
+            return None
+        h = rounded_down(self.step * part ** (1.0 / self.order))
+        return self.with_step(h) if least_step(self) < h < self.step else None
+
+    def with_step(self, h: float) -> Scheme:
+        """Return the scheme with a step operator that spans h in s; all else stays.
+
+        Raises
+        ------
+        SchemeError
+            For a method that chooses its own steps, where no operator has a step to set.
+        """
+        if self.step_choice is not None:
+            raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
+        raise NotImplementedError
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """Return the program of a step of h in s.
@@ -152,50 +131,8 @@ class Scheme:
             " only a dense operator, of every mode of at most 2000 variables (leave out modes=)"
         )
 
-    @property
-    def leaves_swinging(self) -> bool:
-        """Whether it leaves what decays within a fraction of a step swinging from step to step."""
-        return False
-
-    def damped_after_events(self) -> Scheme:
-        """Return the scheme with what swings after events damped, where that is not chosen and it can be."""
-        return self
-
-    def program_after_event(self, h: float) -> Program | None:
-        """Return the program of the first step after an event, of h in s; None: that of any other."""
-        return None
-
-    def steady_program(self) -> Program:
-        """Return the program of a usual step with all the history that it uses.
-
-        Raises
-        ------
-        SchemeError
-            For a scheme whose step is no program.
-        """
-        if not math.isfinite(self.step):
-            raise SchemeError(f"{self}: chooses its own steps, so that there is no one step to show")
-        program = self.program(self.step)
-        if not program.history:
-            return program
-        return self.program(self.step, tuple((k + 1) * self.step for k in range(program.history)))
-
-    @property
-    def kind(self) -> Hashable:
-        """What the work of a step depends on, step sizes and corrections aside."""
-        return str(self)
-
-    @property
-    def passes(self) -> int:
-        """How often a step is done over, with every correction made."""
-        return 1
-
-    def point_times(self, h: float) -> Reals:
-        """Return the times in s of the points within a step of h in s; the last one is h."""
-        return np.array([h])
-
     def engine(self, system: System, parameters: Sequence[Reals], w: Reals, every: bool) -> Engine:
-        """Return the scheme on a system, ready to run.
+        """Return the scheme on a system, ready to run; `every`: with the points within a step.
 
         Raises
         ------
@@ -205,153 +142,200 @@ class Scheme:
         from psmr.integrate.control.engine import FixedSteps
         from psmr.integrate.step.stepper import NewtonSettings
 
+        oscillation, within = self.numerical_oscillation, functools.partial(point_times, self)
+        first_step = None if oscillation is None else oscillation.first_step
         choices = NewtonSettings(self.newton, self.tolerance)
         return FixedSteps(
-            system,
-            self.program,
-            self.program_after_event,
-            self.step,
-            choices,
-            self.split,
-            parameters,
-            w,
-            self.point_times,
-            every,
+            system, self.program, first_step, self.step, choices, self.split, parameters, w, within, every
         )
 
-    def operator(self, linear: LinearDae) -> Reals | None:
-        """Return the step operator (n + m, n + m) of a scheme whose step is no program; None where it is one.
+    # What only some schemes have.
 
-        Raises
-        ------
-        SchemeError
-            For a scheme that has none, or that does not fit the system.
+    @property
+    def two_rates(self) -> TwoRates | None:
+        """What has fast variables take shorter steps than slow ones: the scheme itself; None at one rate."""
+        return None
+
+    @property
+    def step_choice(self) -> StepChoice | None:
+        """How it chooses its steps; None where they are fixed before a run."""
+        return None
+
+    @property
+    def error_control(self) -> ErrorControl | None:
+        """What follows an estimated error: its steps, and by its tolerance Newton's accuracy; None: neither.
+
+        They are as long as the error allows, so that between two points of a run the dense output of the
+        method is wanted (`psmr.study.record.dense_output`), and no straight line.
         """
         return None
 
     @property
     def tableau(self) -> Tableau | None:
-        """The method, where every variable takes one step of a one-step method; None otherwise.
+        """The method, where every variable takes one step of a one-step method.
 
         What it makes of a mode follows from that mode alone: `Tableau.stability_function`.
         """
         return None
 
     @property
-    def delay_degree(self) -> int:
-        """Degree of the polynomials on which it reads the past: 1 up to order 2, otherwise 3."""
-        return 1 if self.order <= 2 and not self.chooses_steps else 3
-
-    @property
-    def reads_unsolved_step(self) -> bool:
-        """Whether its steps may be longer than a delay: what they read of themselves is on a line."""
-        return False
-
-    def reading(self, reader: str, source: str, place: int, tau: float) -> Scheme:
-        """Return the scheme with steps that allow it to read a signal as it was tau in s ago.
-
-        Parameters
-        ----------
-        reader, source, place
-            Names of the input and of what it reads, and the position of that in w.
-        tau
-            The delay in s.
-
-        Raises
-        ------
-        SchemeError
-            Where it cannot.
-        """
-        raise SchemeError(
-            f"{self}: keeps no past, and {reader} reads {source} with a delay; take SingleRate, Multirate or "
-            "VariableStep"
-        )
-
-    def read_within_steps(self, places: Sequence[int]) -> NDArray[np.bool_]:
-        """Return of which variables (positions in w) the past has the points within a step too."""
-        return np.zeros(len(places), bool)
-
-    @property
-    def operator_step(self) -> float:
-        """Time in s that one application of the step operator spans."""
-        return self.step
-
-    @property
-    def shortest_step(self) -> float:
-        """Step in s above which the scheme is defined."""
-        return 0.0
-
-    def with_step(self, h: float) -> Scheme:
-        """Return the scheme with a step operator that spans h in s; all else stays.
-
-        Raises
-        ------
-        SchemeError
-            For a method that chooses its own steps, where no operator has a step to set.
-        """
-        if self.chooses_steps:
-            raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
-        raise NotImplementedError
-
-    @property
-    def order(self) -> int:
-        """Power of the step with which the error of a run falls."""
-        return 1
-
-    @property
-    def accuracy(self) -> tuple[tuple[str, float, str], ...]:
-        """The fields of a study's table that set its error: name, value, and unit or ""; () for none."""
-        return () if self.chooses_steps else ((self.step_name, self.step, "s"),)
-
-    def finer(self, part: float) -> Scheme | None:
-        """Return the scheme with a shorter step, which makes its error smaller to a part of it, below 1.
-
-        What sets the error (`accuracy`) is a round number then, rounded down. None where nothing sets it, and
-        where no such scheme can be.
-        """
-        if self.chooses_steps:
-            return None
-        h = rounded_down(self.step * part ** (1.0 / self.order))
-        return self.with_step(h) if self.shortest_step < h < self.step else None
-
-    def at_step(self, h: float) -> Scheme | None:
-        """Return a scheme that chooses its steps with every step of h in s; None where it has none.
-
-        What the pencil says of it holds for the steps of that size which a run took.
-        """
+    def inner_points(self) -> InnerPoints | None:
+        """The points within a step; None where it has but its end."""
         return None
 
-    def with_ratio(self, ratio: int) -> Scheme:
-        """Return the scheme with another ratio at the same smallest step.
+    @property
+    def past(self) -> PastReading | None:
+        """How it reads a signal as it was a delay ago; None where it keeps no past."""
+        return None
 
-        Raises
-        ------
-        SchemeError
-            For a scheme that has one step size.
-        """
-        raise SchemeError(f"{self}: has one step size and no ratio")
+    @property
+    def numerical_oscillation(self) -> NumericalOscillation | None:
+        """What it does about what its rule leaves oscillating; None for a rule that damps it."""
+        return None
+
+    @property
+    def operator(self) -> StepOperator | None:
+        """What the pencil knows of a step that is no program; None where it is one."""
+        return None
+
+
+@dataclass(frozen=True)
+class StepChoice:
+    """How a scheme chooses its steps in a run: the longest in s, as far as it is known before; may be inf."""
+
+    longest: float
+
+
+@dataclass(frozen=True)
+class ErrorControl:
+    """Steps that follow an estimated error.
+
+    Attributes
+    ----------
+    at_step
+        Returns the method with a fixed step of h in s. What the pencil says of it holds for the steps of that
+        size which a run took.
+    """
+
+    at_step: Callable[[float], Scheme]
+
+
+class TwoRates(MultirateChoices, Protocol):
+    """What a scheme with two rates has beside what its program depends on.
+
+    Attributes
+    ----------
+    split, ratio, h_fast
+        The partition, the number of fast steps in a step, and the fast step in s.
+    passes
+        How often a step is done over, with every correction made.
+    work
+        What the work of a step depends on, step sizes and corrections aside.
+    """
+
+    @property
+    def split(self) -> Partition: ...  # noqa: D102
+    @property
+    def ratio(self) -> int: ...  # noqa: D102
+    @property
+    def h_fast(self) -> float: ...  # noqa: D102
+    @property
+    def passes(self) -> int: ...  # noqa: D102
+    @property
+    def work(self) -> Hashable: ...  # noqa: D102
+
+    def with_ratio(self, ratio: int) -> Scheme:
+        """Return the scheme with another ratio at the same smallest step."""
 
     def converged(self) -> Scheme:
-        """Return the scheme with corrections until prediction and result agree.
-
-        Raises
-        ------
-        SchemeError
-            For a scheme that predicts nothing.
-        """
-        raise SchemeError(f"a {type(self).__name__} scheme has no corrections; pass a Multirate scheme")
+        """Return the scheme with corrections until prediction and result agree."""
 
     def predicting_implicitly(self) -> Scheme | None:
         """Return the scheme with an implicit prediction; None where it has no explicit one that decides."""
-        return None
 
-    def remarks(self) -> tuple[str, ...]:
-        """Return what a report on the scheme must say besides its figures."""
-        return ()
 
-    def limit(self, linear: LinearDae) -> str:
-        """Say up to which step the scheme is stable and what sets that; "" where there is nothing to say."""
-        return ""
+@dataclass(frozen=True)
+class InnerPoints:
+    """The points within a step.
+
+    Attributes
+    ----------
+    times
+        Their times in s, of a step of h in s; the last one is h.
+    least_step
+        Step in s above which the scheme is defined.
+    """
+
+    times: Callable[[float], Reals]
+    least_step: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PastReading:
+    """How a scheme reads a signal as it was a delay ago.
+
+    Attributes
+    ----------
+    degree
+        Of the polynomials on which it reads the past.
+    own_step
+        Whether its steps may be longer than a delay: what they read of themselves is on a line.
+    why_not
+        Why not, in words.
+    within
+        (n + m,) of which variables the past has the points within a step too; None for none of them.
+    limited
+        Returns the scheme with steps of at most a delay, where it can limit them.
+    """
+
+    degree: int
+    own_step: bool = False
+    why_not: str = ""
+    within: NDArray[np.bool_] | None = None
+    limited: Callable[[float], Scheme] | None = None
+
+    def has_within(self, places: Sequence[int] | NDArray[Any]) -> NDArray[np.bool_]:
+        """Return of which variables (positions in w) the past has the points within a step too."""
+        return np.zeros(len(places), bool) if self.within is None else np.asarray(self.within[places])
+
+
+@dataclass(frozen=True)
+class NumericalOscillation:
+    """What a scheme does about that which its rule leaves oscillating from step to step after an event.
+
+    Attributes
+    ----------
+    first_step
+        Program of the first step after an event, where that damps it.
+    damped
+        The scheme with such a step, where that is not chosen and it can be.
+    """
+
+    first_step: Program | None = None
+    damped: Scheme | None = None
+
+
+@dataclass(frozen=True)
+class StepOperator:
+    """What the pencil knows of a scheme whose step is no program.
+
+    Attributes
+    ----------
+    matrix
+        The step operator (n + m, n + m) on a linear DAE; raises SchemeError where there is none, or where the
+        scheme does not fit the system.
+    step
+        Time in s that one application of it spans; NaN where it is found in the run.
+    limit
+        Says up to which step the scheme is stable on a linear DAE and what sets that; "" for nothing to say.
+    remarks
+        What a report on the scheme must say besides its figures.
+    """
+
+    matrix: Callable[[LinearDae], Reals]
+    step: float
+    limit: Callable[[LinearDae], str] = lambda linear: ""
+    remarks: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
@@ -393,14 +377,84 @@ class Engine(Protocol):
         """Return what `Counters` has beside the work of the blocks."""
 
 
-def require_step_within(scheme: Scheme, reader: str, source: str, tau: float, why: str) -> None:
-    """Raise SchemeError where a scheme's step is longer than a delay of tau in s; `why` it cannot be."""
-    if scheme.step > tau * (1.0 + 1e-9):
+def operator_step(scheme: Scheme) -> float:
+    """Return the time in s that one application of the step operator spans; NaN where it has none."""
+    return scheme.step if scheme.operator is None else scheme.operator.step
+
+
+def smallest_step(scheme: Scheme) -> float:
+    """Return the smallest step in s: of two rates the fast one."""
+    return scheme.step if scheme.two_rates is None else scheme.two_rates.h_fast
+
+
+def least_step(scheme: Scheme) -> float:
+    """Return the step in s above which the scheme is defined."""
+    return 0.0 if scheme.inner_points is None else scheme.inner_points.least_step
+
+
+def point_times(scheme: Scheme, h: float) -> Reals:
+    """Return the times in s of the points within a step of h in s; the last one is h."""
+    return np.array([h]) if scheme.inner_points is None else scheme.inner_points.times(h)
+
+
+def damped_after_events(scheme: Scheme) -> Scheme:
+    """Return the scheme with what oscillates after events damped, where that is not chosen and it can be."""
+    oscillation = scheme.numerical_oscillation
+    return scheme if oscillation is None or oscillation.damped is None else oscillation.damped
+
+
+def oscillates(scheme: Scheme) -> bool:
+    """Return whether it leaves what decays within a fraction of a step oscillating from step to step."""
+    return scheme.numerical_oscillation is not None and scheme.numerical_oscillation.first_step is None
+
+
+def leaves_newton_tolerance(scheme: Scheme) -> bool:
+    """Return whether Newton's tolerance alone is left of the algebraic equations at its points.
+
+    They are solved anew where that matters. With two rates the sides differ by an error of the scheme.
+    """
+    return scheme.tableau is not None or scheme.error_control is not None
+
+
+def steady_program(scheme: Scheme) -> Program:
+    """Return the program of a usual step with all the history that it uses.
+
+    Raises
+    ------
+    SchemeError
+        For a scheme whose step is no program.
+    """
+    if not math.isfinite(scheme.step):
+        raise SchemeError(f"{scheme}: chooses its own steps, so that there is no one step to show")
+    program = scheme.program(scheme.step)
+    if not program.history:
+        return program
+    return scheme.program(scheme.step, tuple((k + 1) * scheme.step for k in range(program.history)))
+
+
+def reading_past(scheme: Scheme, reader: str, source: str, tau: float) -> Scheme:
+    """Return the scheme with steps that allow the input `reader` to read `source` as it was tau in s ago.
+
+    Raises
+    ------
+    SchemeError
+        Where it cannot.
+    """
+    if scheme.past is None:
+        raise SchemeError(
+            f"{scheme}: keeps no past, and {reader} reads {source} with a delay; take SingleRate, Multirate "
+            "or VariableStep"
+        )
+    if scheme.past.limited is not None:
+        return scheme.past.limited(tau)
+    if not scheme.past.own_step and scheme.step > tau * (1.0 + 1e-9):
         raise SchemeError(
             f"{scheme}: {reader} reads {source} as it was {tau:g} s ago, which with steps of {scheme.step:g} "
-            f"s is a part of the step that is still to be solved: {why}; take a step of at most the delay, "
-            "SingleRate with TM, BEM or SDIRK2, VariableStep, whose steps are no longer, or a delay of 0"
+            f"s is a part of the step that is still to be solved: {scheme.past.why_not}; take a step of at "
+            "most the delay, SingleRate with TM, BEM or SDIRK2, VariableStep, whose steps are no longer, or "
+            "a delay of 0"
         )
+    return scheme
 
 
 ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
@@ -14,11 +14,9 @@ from psmr.integrate.schemes.choices import (
     check_choice,
 )
 from psmr.integrate.schemes.one_step import UniformStep
+from psmr.integrate.schemes.scheme import NumericalOscillation
 from psmr.integrate.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
 from psmr.integrate.tableaux import TABLEAUX, Tableau
-
-if TYPE_CHECKING:
-    from psmr.dae.system.linear import LinearDae
 
 ONE_STEP_METHODS = tuple(TABLEAUX)
 
@@ -58,8 +56,6 @@ class SingleRate(UniformStep):
     tolerance: float = 1e-10
     damped: bool | None = None
 
-    leaves_tolerance: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("method", self.method, ONE_STEP_METHODS)
@@ -67,11 +63,6 @@ class SingleRate(UniformStep):
             raise SchemeError(
                 f"damped = True: is for method = 'TM'; leave it out with {self.method}", field="damped"
             )
-
-    @property
-    def kind(self) -> Hashable:
-        """See `Scheme`."""
-        return self.method
 
     @property
     def tableau(self) -> Tableau:
@@ -83,31 +74,20 @@ class SingleRate(UniformStep):
         """See `Scheme`."""
         return self.tableau.order
 
-    def limit(self, linear: LinearDae) -> str:
-        """See `Scheme`: for the explicit methods."""
-        from psmr.integrate.schemes.stability import explicit_limit
-
-        return explicit_limit(linear, self.method)
-
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: a stage for each row of the tableau, and one that puts the step together."""
         return tableau_program(TABLEAUX[self.method])
 
     @property
-    def leaves_swinging(self) -> bool:
-        """See `Scheme`."""
-        return self.method == "TM" and not self.damped
-
-    def damped_after_events(self) -> SingleRate:
-        """See `Scheme`."""
-        return replace(self, damped=True) if self.method == "TM" and self.damped is None else self
-
-    def program_after_event(self, h: float) -> Program | None:
-        """See `Scheme`: its two stages have the matrix of the trapezoidal rule."""
-        if not self.damped:
+    def numerical_oscillation(self) -> NumericalOscillation | None:
+        """See `Scheme`: the two stages of the first step have the matrix of the trapezoidal rule."""
+        if self.method != "TM":
             return None
+        if not self.damped:
+            return NumericalOscillation(damped=replace(self, damped=True) if self.damped is None else None)
         half = Stage("step", "all", "half", NOW, gamma=0.5, at=(0.5,), guess=NOW)
-        return Program((half, Stage("step", "all", NEW, "half", gamma=0.5, matrix="kept", guess="half")))
+        end = Stage("step", "all", NEW, "half", gamma=0.5, matrix="kept", guess="half")
+        return NumericalOscillation(Program((half, end)))
 
     def __str__(self) -> str:
         damped = ", damped after events" if self.damped else ""

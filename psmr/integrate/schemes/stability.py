@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.base.errors import SchemeError
 from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.linear import LinearDae
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.tableaux import EXPLICIT
 
 # Bisection for where |R| passes 1: to the fourth digit of the step, which is more than a warning needs.
@@ -125,6 +126,13 @@ def explicit_limit(linear: LinearDae, method: str, factor: float = 1.0, unit: st
         f"{method} is stable up to h = {factor * limit:.3g}{unit}, "
         f"where the mode {mode_words(mode)} sets the limit"
     )
+
+
+def stability_limit(linear: LinearDae, scheme: Scheme) -> str:
+    """Say up to which step a scheme is stable and what sets that; "" where there is nothing to say."""
+    if scheme.operator is not None:
+        return scheme.operator.limit(linear)
+    return "" if scheme.tableau is None else explicit_limit(linear, scheme.tableau.name)
 
 
 def stability_polynomial(matrix: NDArray[np.float64], method: str) -> NDArray[np.float64]:

@@ -13,7 +13,14 @@ from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_positive, check_whole_steps
-from psmr.integrate.schemes.scheme import Scheme, rounded_down
+from psmr.integrate.schemes.scheme import (
+    ErrorControl,
+    PastReading,
+    Scheme,
+    StepChoice,
+    StepOperator,
+    rounded_down,
+)
 from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
 from psmr.integrate.tableaux import PAIRS, ImplicitPair
@@ -77,11 +84,6 @@ class VariableStep(Scheme):
 
     newton: ClassVar[str] = "very dishonest"
     split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
-    chooses_steps: ClassVar[bool] = True
-    dense_output: ClassVar[bool] = True
-    follows_error: ClassVar[bool] = True
-    leaves_tolerance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
@@ -120,11 +122,25 @@ class VariableStep(Scheme):
 
     @property
     def longest_step(self) -> float:
-        """See `Scheme`."""
+        """Longest step in s; inf for no limit but the next event."""
         return math.inf if self.h_max is None else self.h_max
 
-    def reading(self, reader: str, source: str, place: int, tau: float) -> VariableStep:
+    @property
+    def step_choice(self) -> StepChoice:
+        """See `Scheme`."""
+        return StepChoice(self.longest_step)
+
+    @property
+    def error_control(self) -> ErrorControl:
+        """See `Scheme`."""
+        return ErrorControl(self.at_step)
+
+    @property
+    def past(self) -> PastReading:
         """See `Scheme`: no step is longer than the delay."""
+        return PastReading(3, limited=self._up_to)
+
+    def _up_to(self, tau: float) -> VariableStep:
         return self if self.longest_step <= tau else replace(self, h_max=tau)
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
@@ -144,7 +160,10 @@ class VariableStep(Scheme):
         return replace(self, tolerance=tolerance) if least <= tolerance < self.tolerance else None
 
     def at_step(self, h: float) -> SingleRate:
-        """See `Scheme`: the method with a fixed step."""
+        """Return the method with a fixed step of h in s.
+
+        What the pencil says of it holds for the steps of that size which a run took.
+        """
         return SingleRate(self.name, h, newton="very dishonest")
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
@@ -156,8 +175,12 @@ class VariableStep(Scheme):
             self.longest_step, self.most_steps, parameters, w,
         )  # fmt: skip
 
-    def operator(self, linear: LinearDae) -> NoReturn:
+    @property
+    def operator(self) -> StepOperator:
         """See `Scheme`: there is none, but one for each step (`at_step`)."""
+        return StepOperator(self._no_operator, math.nan)
+
+    def _no_operator(self, linear: LinearDae) -> NoReturn:
         raise SchemeError(
             f"{self}: a method that chooses its own steps has no one step operator; scheme.at_step(h) has "
             "that of a step of h, and the certificate of a run those of the steps that it took"

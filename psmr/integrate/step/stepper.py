@@ -49,9 +49,6 @@ Reals = NDArray[np.float64]
 Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""
 
-ProgramAfterEvent = Callable[[float], Program | None]
-"""The program of the first step of h in s after an event; None: that of any other."""
-
 NO_POINTS = np.zeros((0, 0))
 
 UNCHANGED = 1e-9
@@ -97,8 +94,8 @@ class Stepper:
         Parameter matrices, and the buffer at the start.
     every
         Whether the points within a step are recorded.
-    after_event
-        Yields the program of the first step after an event.
+    first_step
+        The program of the first step after an event; None: that of any other.
 
     Attributes
     ----------
@@ -116,10 +113,10 @@ class Stepper:
         parameters: Sequence[Reals],
         w: Reals,
         every: bool,
-        after_event: ProgramAfterEvent = lambda h: None,
+        first_step: Program | None = None,
     ) -> None:
-        self.programs, self.every, self._first_program = programs, every, after_event
-        self.restarts = after_event(step) is not None
+        self.programs, self.every, self._first_program = programs, every, first_step
+        self.restarts = first_step is not None
         self._size = system.n + system.m
         program = programs(step, ())
         steady = programs(step, uniform(step, program.history))
@@ -185,8 +182,8 @@ class Stepper:
     def _program(self, h: float, before: tuple[float, ...], first: bool = False) -> Encoded:
         key = (h, before, first)
         if key not in self._encoded:
-            program = self._first_program(h) if first else None
-            self._encoded[key] = encode(program or self.programs(h, before), tuple(self.places.items()))
+            program = (self._first_program if first else None) or self.programs(h, before)
+            self._encoded[key] = encode(program, tuple(self.places.items()))
         return self._encoded[key]
 
     def _wanted(self) -> NDArray[Any]:

@@ -27,6 +27,7 @@ from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
 from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import OPEN
+from psmr.integrate.schemes.scheme import oscillates, smallest_step
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.region import PART_OF
 from psmr.network.topology.network import branches, buses
@@ -349,7 +350,7 @@ def doubts_on(system: System | None, changes: Sequence[Change], scheme: Scheme) 
     found = []
     if outside := events_outside(system, changes):
         found.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")
-    if scheme.leaves_swinging and (swinging := ringing_faults(system, changes, scheme.h_fast)):
+    if oscillates(scheme) and (swinging := ringing_faults(system, changes, smallest_step(scheme))):
         found.append(f"{swinging}.")
     return tuple(found)
 

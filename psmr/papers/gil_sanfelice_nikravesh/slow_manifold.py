@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +37,7 @@ from psmr.integrate.schemes.choices import (
     check_partition,
     check_positive,
 )
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, StepOperator
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.failure import step_failure
@@ -277,8 +277,6 @@ class SlowManifold(Scheme):
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
 
-    ratio: ClassVar[int] = 1
-
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
         check_partition(self.split)
@@ -308,14 +306,12 @@ class SlowManifold(Scheme):
         choices = ManifoldChoices(self.split, self.h, kept, self.drift, self.newton, self.tolerance)
         return ManifoldEngine(system, choices, parameters, w)
 
-    def operator(self, linear: LinearDae) -> NDArray[np.float64]:
-        """See `Scheme`.
+    @property
+    def operator(self) -> StepOperator:
+        """See `Scheme`."""
+        return StepOperator(self._matrix, self.h, self._limit)
 
-        Raises
-        ------
-        SchemeError
-            For a partition of another system, or fast states without a quasi-steady state.
-        """
+    def _matrix(self, linear: LinearDae) -> NDArray[np.float64]:
         from psmr.integrate.schemes.stability import with_algebraic
         from psmr.integrate.solve.partition_sides import require_same_system
         from psmr.papers.gil_sanfelice_nikravesh.manifold import require_fit, slow_manifold_map
@@ -326,8 +322,7 @@ class SlowManifold(Scheme):
         require_fit(A[np.ix_(fast, fast)], names, self.tolerance, "linearised system")
         return with_algebraic(linear, slow_manifold_map(A, fast, self.h))
 
-    def limit(self, linear: LinearDae) -> str:
-        """See `Scheme`."""
+    def _limit(self, linear: LinearDae) -> str:
         from psmr.papers.gil_sanfelice_nikravesh.manifold import manifold_limit
 
         return manifold_limit(linear.state_matrix(), self.split.fast_x)

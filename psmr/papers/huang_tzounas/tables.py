@@ -52,7 +52,7 @@ def table_1(setting: Setting) -> pd.DataFrame:
         end = macro * h_fast * ratio
         counters = integrate(setting.system, scheme, end, start=(start, setting.system.y0)).counters
         made = {role: counters.factorisations_by_role.get(role, 0) / macro for role in counters.orders}
-        orders, single = counters.orders, not scheme.has_ratio
+        orders, single = counters.orders, scheme.two_rates is None
         rows.append(
             {
                 "scheme": name,

@@ -5,6 +5,7 @@ The record of an explicit method that chooses its own steps.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +27,9 @@ from psmr.integrate.schemes.choices import (
     check_positive,
     check_whole_steps,
 )
-from psmr.integrate.schemes.scheme import Scheme, rounded_down
+from psmr.integrate.schemes.scheme import Scheme, StepChoice, StepOperator, rounded_down
 from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.stability import explicit_limit, explicit_operator
 from psmr.integrate.tableaux import EXPLICIT
 
 if TYPE_CHECKING:
@@ -81,7 +83,6 @@ class Adaptive(Scheme):
     tolerance: float = 1e-10
 
     split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
@@ -105,12 +106,10 @@ class Adaptive(Scheme):
                 field="tolerance",
             )
 
-    chooses_steps: ClassVar[bool] = True
-
     @property
-    def longest_step(self) -> float:
+    def step_choice(self) -> StepChoice:
         """See `Scheme`."""
-        return self.longest
+        return StepChoice(self.longest)
 
     @property
     def accuracy(self) -> tuple[tuple[str, float, str], ...]:
@@ -130,18 +129,19 @@ class Adaptive(Scheme):
         chosen = (self.rtol, self.atol), self.longest, self.most_steps, self.newton, self.tolerance
         return ExplicitEngine(system, ExplicitChoices(self.method, None, *chosen, str(self)), parameters, w)
 
-    def operator(self, linear: LinearDae) -> NoReturn:
+    @property
+    def operator(self) -> StepOperator:
         """See `Scheme`: there is none."""
-        raise no_operator(self)
+        return StepOperator(functools.partial(no_operator, self), math.nan)
 
     def __str__(self) -> str:
         name = {"RK54": "Runge-Kutta 5(4)", "Adams": "Adams PECE"}[self.method]
         return f"adaptive {name}, rtol = {self.rtol:g}, atol = {self.atol:g}"
 
 
-def no_operator(scheme: Scheme) -> SchemeError:
-    """Return the error for a report on a method that chooses its own steps."""
-    return SchemeError(
+def no_operator(scheme: Scheme, linear: LinearDae) -> NoReturn:
+    """Raise the error for a report on a method that chooses its own steps."""
+    raise SchemeError(
         f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the "
         "tolerance, and on a stiff system the stability limit of the method. For a report take a fixed-step "
         "method"
@@ -199,7 +199,6 @@ class ArcLength(Scheme):
     tolerance: float = 1e-10
 
     split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
@@ -248,17 +247,10 @@ class ArcLength(Scheme):
         usual = 1.0 if isinstance(self.weights, Mapping) else float(self.weights)
         return np.array([*(named.get(name, usual) for name in names_x), self.weight_t], dtype=float)
 
-    chooses_steps: ClassVar[bool] = True
-
     @property
-    def longest_step(self) -> float:
+    def step_choice(self) -> StepChoice:
         """See `Scheme`."""
-        return self.operator_step
-
-    @property
-    def operator_step(self) -> float:
-        """See `Scheme`: at an equilibrium, where nothing but t moves, a step of lambda is h / w_t in time."""
-        return self.h / self.weight_t
+        return StepChoice(self.operator.step)
 
     @property
     def order(self) -> int:
@@ -294,31 +286,25 @@ class ArcLength(Scheme):
         choices = ExplicitChoices(method, weights, tolerances, self.h, self.most_steps, *chosen, str(self))
         return ExplicitEngine(system, choices, parameters, w)
 
-    def operator(self, linear: LinearDae) -> np.ndarray:
-        """See `Scheme`: that of the base method with a step of h / w_t."""
-        from psmr.integrate.schemes.stability import explicit_operator
-
+    @property
+    def operator(self) -> StepOperator:
+        """See `Scheme`: at an equilibrium, where nothing but t moves, a step of lambda is h / w_t in time."""
+        h = self.h / self.weight_t
         if isinstance(self.method, Adaptive):
-            raise no_operator(self)
-        return explicit_operator(linear, self.method, self.operator_step)
-
-    def remarks(self) -> tuple[str, ...]:
-        """See `Scheme`."""
-        return (
+            return StepOperator(functools.partial(no_operator, self), h)
+        remark = (
             "Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base "
-            f"method, {self.method} with a step of {self.operator_step:g} s, and so is the report. "
+            f"method, {self.method} with a step of {h:g} s, and so is the report. "
             "Away from it the steps are shorter. Where the base method is unstable at this step the run does "
             "not grow but chatters about the slow manifold; the run's counters say how often a step turned "
-            "back.",
+            "back."
         )
-
-    def limit(self, linear: LinearDae) -> str:
-        """See `Scheme`."""
-        from psmr.integrate.schemes.stability import explicit_limit
-
-        if isinstance(self.method, Adaptive):
-            return ""
-        return explicit_limit(linear, self.method, self.weight_t, "")
+        return StepOperator(
+            functools.partial(explicit_operator, method=self.method, h=h),
+            h,
+            functools.partial(explicit_limit, method=self.method, factor=self.weight_t, unit=""),
+            (remark,),
+        )
 
     def __str__(self) -> str:
         method = (

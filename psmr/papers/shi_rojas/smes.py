@@ -32,7 +32,7 @@ from psmr.integrate.schemes.choices import (
     check_newton_tolerance,
     check_positive,
 )
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import InnerPoints, Scheme
 from psmr.integrate.schemes.stability import Spectrum, longest_step, mode_words, narrowest
 from psmr.integrate.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
 from psmr.integrate.tableaux import EXPLICIT
@@ -273,7 +273,6 @@ class Smes(Scheme):
     nodes: Annotated[str, NODES] = "settled"
 
     split: ClassVar[None] = None
-    ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
@@ -360,19 +359,15 @@ class Smes(Scheme):
         return (cls, cls.for_system)
 
     @classmethod
-    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Smes:
-        """See `Scheme`."""
-        return cls(**choices) if {"delta", "micro"} <= choices.keys() else cls.for_system(linear, **choices)
-
-    @classmethod
-    def check_choices(cls, choices: Mapping[str, Any]) -> None:
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae | None) -> Smes | None:
         """See `Scheme`."""
         if {"delta", "micro"} <= choices.keys():
             if "margin" in choices:
                 raise SchemeError("margin is for the search of micro; leave out margin, or delta and micro")
-            cls(**choices)
-        elif "micro" in choices:
+            return cls(**choices)
+        if "micro" in choices:
             raise SchemeError("micro needs delta beside it; leave out both to have them searched")
+        return None if linear is None else cls.for_system(linear, **choices)
 
     @property
     def step(self) -> float:
@@ -400,10 +395,11 @@ class Smes(Scheme):
         return ("h", self.h, "s"), ("delta", self.delta, "s"), ("micro", self.micro, "")
 
     @property
-    def shortest_step(self) -> float:
-        """See `Scheme`: room for the micro steps."""
+    def inner_points(self) -> InnerPoints:
+        """See `Scheme`: the micro steps, for which there must be room."""
         # Two per cent beyond the step that micro steps fill, where nothing would be left for the long step.
-        return 1.02 * self.micro * self.delta / room_for_micro(self.base, 1.0, self.nodes)
+        room = 1.02 * self.micro * self.delta / room_for_micro(self.base, 1.0, self.nodes)
+        return InnerPoints(self.point_times, room)
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the formulas above; a step without room for the micro steps is equal ones."""

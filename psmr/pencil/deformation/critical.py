@@ -14,7 +14,7 @@ from psmr.base.arguments import check_arguments, positive_number
 from psmr.base.errors import InputError, SchemeError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, least_step, operator_step, smallest_step
 from psmr.pencil.deformation.deformation import LARGEST, correction_rate_of, spectra_of
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, ShiftInvert, along_axis
 from psmr.pencil.modes.spectrum import Match, Modes, Multipliers, modes_of
@@ -70,12 +70,13 @@ class StepJudge:
 
     def __init__(self, linear: LinearDae, modes: Modes, scheme: Scheme, vary: str) -> None:
         self.linear, self.modes, self.scheme, self.vary = linear, modes, scheme, vary
-        self.h_fast = scheme.h_fast
+        self.h_fast = smallest_step(scheme)
 
     def at(self, step: float) -> Scheme:
         """Return the scheme with another step (h, h_slow, or the ratio as a number)."""
         if self.vary == "ratio":
-            return self.scheme.with_ratio(round(step))
+            assert self.scheme.two_rates is not None
+            return self.scheme.two_rates.with_ratio(round(step))
         return self.scheme.with_step(step)
 
     def upward(self, first: float, k: int) -> float:
@@ -148,14 +149,14 @@ class StepJudgeAtSize(StepJudge):
 
     def __init__(self, linear: LinearDae, scheme: Scheme, vary: str) -> None:
         self.linear, self.scheme, self.vary = linear, scheme, vary
-        self.h_fast = scheme.h_fast
+        self.h_fast = smallest_step(scheme)
         self.pencil = ShiftInvert(linear)
         refuse_unstable_at_size(self.pencil)
 
     def outer(self, step: float) -> Outermost:
         """Return the outermost multipliers at a step."""
         scheme = self.at(step)
-        return outermost(step_map(self.linear, scheme), scheme.operator_step)
+        return outermost(step_map(self.linear, scheme), operator_step(scheme))
 
     def stable(self, step: float) -> bool:
         """Return whether no multiplier outside the unit circle is found."""
@@ -180,7 +181,7 @@ class StepJudgeAtSize(StepJudge):
         k = int(np.flatnonzero(outer.outside)[0])
         z, vector = complex(outer.z[k]), outer.vectors[: len(names), k]
         variable = names[int(np.abs(vector).argmax())]
-        s, vectors, _ = self.pencil.near(np.log(z) / self.at(step).operator_step * (1.0 + 1e-6j))
+        s, vectors, _ = self.pencil.near(np.log(z) / operator_step(self.at(step)) * (1.0 + 1e-6j))
         length = np.linalg.norm(vector) * np.linalg.norm(vectors, axis=0)
         like = np.abs(vector.conj() @ vectors) / length if len(s) else np.zeros(0)
         if not len(like) or like.max() < ALIKE:
@@ -238,7 +239,7 @@ class CriticalStep:
         return "alternating" if angle > math.pi - 0.1 else "monotone" if angle < 1e-9 else "oscillating"
 
     def __str__(self) -> str:
-        name = self.scheme.step_name
+        name = "h" if self.scheme.two_rates is None else "h_slow"
         if not math.isfinite(self.h):
             return f"{self.scheme}: stable up to {name} = {self.searched[1]:g} s, the largest step tried"
         fast = "" if name == "h" else f", h_fast = {self.h_fast:.6g} s"
@@ -302,11 +303,11 @@ def critical_step(
     linear = system if isinstance(system, LinearDae) else system.linearise()
     if vary not in VARY:
         raise SchemeError(f"vary = {shown(vary)}: must be one of {', '.join(map(repr, VARY))}")
-    if vary == "ratio" and not scheme.has_ratio:
+    if vary == "ratio" and scheme.two_rates is None:
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
     last = positive_number("last", last)
-    smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
-    if linear.delays is not None and not scheme.reads_unsolved_step:
+    smallest = smallest_step(scheme) if vary == "ratio" else max(1e-3 * last, least_step(scheme))
+    if linear.delays is not None and not (scheme.past is not None and scheme.past.own_step):
         last = min(last, float(linear.delays.tau.min()))
         smallest = min(smallest, last)
     first = positive_number("first", smallest if first is None else first)
@@ -362,15 +363,16 @@ def _result(judge: StepJudge, good: float, bad: float, searched: tuple[float, fl
     if not math.isfinite(bad):
         return CriticalStep(math.inf, math.inf, math.inf, searched, None, None, "", judge.scheme)
     stable, unstable = judge.at(good), judge.at(bad)
-    h_fast = stable.operator_step / stable.ratio
+    spans = operator_step(stable)
+    h_fast = spans if stable.two_rates is None else spans / stable.two_rates.ratio
     if judge.diverges(bad):
         return CriticalStep(
             stable.step, h_fast, unstable.step, searched, None, None, "", judge.scheme, diverges=True
         )
     return CriticalStep(
-        stable.operator_step,
+        spans,
         h_fast,
-        unstable.operator_step,
+        operator_step(unstable),
         searched,
         *judge.culprit(bad),
         judge.scheme,

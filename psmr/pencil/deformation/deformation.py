@@ -16,7 +16,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import SchemeError, shown
 from psmr.dae.system.eigenvalues import EPS
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, operator_step, smallest_step
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.deformation.prediction import objection
 from psmr.pencil.deformation.report import (
@@ -69,12 +69,13 @@ def spectra_of(linear: LinearDae, scheme: Scheme, modes: Modes | None = None) ->
     if scheme.tableau is not None and linear.delays is None:
         return one_step_spectra(modes, scheme)
     numerical = multipliers_of(step_operator(linear, scheme), linear.n + linear.m)
-    return Spectra.of(modes, numerical, scheme.operator_step, correction_rate_of(linear, scheme))
+    return Spectra.of(modes, numerical, operator_step(scheme), correction_rate_of(linear, scheme))
 
 
 def correction_rate_of(linear: LinearDae, scheme: Scheme) -> float:
     """Return the factor by which a correction changes the error where they are to converge, otherwise 0."""
-    return correction_rate(linear, scheme) if getattr(scheme, "corrections", 0) == "converge" else 0.0
+    converges = scheme.two_rates is not None and scheme.two_rates.corrections == "converge"
+    return correction_rate(linear, scheme) if converges else 0.0
 
 
 def one_step_spectra(modes: Modes, scheme: Scheme) -> Spectra:
@@ -158,7 +159,7 @@ def deformation(
         return _with_prediction(deformation_at_size(linear, scheme, *_chosen(modes, size)), linear)
     names = linear.names_x + linear.names_y
     if pencil == "published":
-        spectra = Spectra.of(modes_of(linear), published_multipliers(linear, scheme), scheme.h_fast)
+        spectra = Spectra.of(modes_of(linear), published_multipliers(linear, scheme), smallest_step(scheme))
         return report_of(scheme, pencil, spectra, names)
     return _with_prediction(report_of(scheme, pencil, spectra_of(linear, scheme), names), linear)
 
@@ -191,7 +192,7 @@ def report_of(scheme: Scheme, pencil: Pencil, spectra: Spectra, names: tuple[str
         said=(
             *((WARNING,) if pencil == "published" else ()),
             *remarks(modes, numerical, matched),
-            *scheme.remarks(),
+            *(() if scheme.operator is None else scheme.operator.remarks),
         ),
     )
 

@@ -27,7 +27,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.arrays import Reals
 from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, TwoRates
 from psmr.integrate.solve.partition_sides import sides_of
 from psmr.pencil.operator.equation import NEW, STATE, Equation
 from psmr.pencil.operator.equations import StepEquations, step_equations
@@ -67,10 +67,10 @@ def amplification(linear: LinearDae, scheme: Scheme) -> Amplification | None:
     Raises SchemeError for a partition of another system; SingularError when an equation of the step has no
     unique solution.
     """
-    implicit = scheme.predicting_implicitly()
-    if implicit is None:
+    implicit = None if scheme.two_rates is None else scheme.two_rates.predicting_implicitly()
+    if scheme.two_rates is None or implicit is None:
         return None
-    loop = _Loop(linear, scheme, implicit)
+    loop = _Loop(linear, scheme, scheme.two_rates, implicit)
     return Amplification(0.0) if loop.read.size == 0 or loop.states.size == 0 else loop.amplification()
 
 
@@ -80,15 +80,16 @@ def objection(linear: LinearDae, scheme: Scheme) -> str:
     Raises SchemeError, SingularError as `amplification`.
     """
     found = amplification(linear, scheme)
-    if found is None or not found.breaks_down:
+    two_rates = scheme.two_rates
+    if two_rates is None or found is None or not found.breaks_down:
         return ""
-    ratio = scheme.ratio // 2
-    while ratio > 1 and _breaks_down(linear, scheme.with_ratio(ratio)):
+    ratio = two_rates.ratio // 2
+    while ratio > 1 and _breaks_down(linear, two_rates.with_ratio(ratio)):
         ratio //= 2
-    held = ", or predict='slow'" if getattr(scheme, "predict", "") == "all" else ""
-    shorter = f", or {scheme.step_name} = {ratio * scheme.h_fast:.4g} s" if ratio > 1 else ""
+    held = ", or predict='slow'" if two_rates.predict == "all" else ""
+    shorter = f", or h_slow = {ratio * two_rates.h_fast:.4g} s" if ratio > 1 else ""
     return (
-        f"The explicit prediction breaks down at {scheme.step_name} = {scheme.step:g} s: what the slow "
+        f"The explicit prediction breaks down at h_slow = {scheme.step:g} s: what the slow "
         f"variables excite in fast states, foremost {found.variable}, comes back {found.gain:.3g} times as "
         "large in those predicted, so that the run errs wherever fast states move; take predictor='TM', "
         f"'BEM' or 'extrapolation'{held}{shorter}."
@@ -106,17 +107,17 @@ class _Loop:
     `read`, `states`: Positions in w of the slow variables that the fast rows read, and of the fast states.
     """
 
-    def __init__(self, linear: LinearDae, scheme: Scheme, implicit: Scheme) -> None:
-        self.linear, self.passes = linear, scheme.passes
-        sides = sides_of(linear, scheme.split)
+    def __init__(self, linear: LinearDae, scheme: Scheme, two_rates: TwoRates, implicit: Scheme) -> None:
+        self.linear, self.passes = linear, two_rates.passes
+        sides = sides_of(linear, two_rates.split)
         read = np.unique(linear.jacobian().tocsr()[sides.fast_rows].indices)
         self.read = np.intersect1d(read, sides.slow)
         self.slow, self.states = sides.slow, sides.fast[sides.fast < linear.n]
         # The excitation after 1, 2, 4, ... fast steps, and at the end.
-        stops = [2**k for k in range(scheme.ratio.bit_length())]
-        self.at = sorted({*stops, scheme.ratio})
+        stops = [2**k for k in range(two_rates.ratio.bit_length())]
+        self.at = sorted({*stops, two_rates.ratio})
         # Given the prediction, one pass is the step that is corrected until it agrees.
-        self.corrected = Substitution(step_equations(linear, scheme.converged(), stops=stops))
+        self.corrected = Substitution(step_equations(linear, two_rates.converged(), stops=stops))
         self.step = self.corrected.step
         self.fast = {
             int(e.unknown.removeprefix("fast point ")): e

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from psmr.dae.system.linear import Delays, LinearDae
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.multirate_program import lagrange_weights
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import PastReading, Scheme, point_times, reading_past
 from psmr.integrate.timeline.past import first_node
 
 STATE = "w(t)"
@@ -82,8 +82,7 @@ def require_readable(linear: LinearDae, scheme: Scheme) -> None:
     assert linear.delays is not None
     names = (*linear.names_x, *linear.names_y)
     for k, (reader, tau) in enumerate(zip(linear.delays.names, linear.delays.tau.tolist(), strict=True)):
-        place = int(_sources(linear.delays)[k])
-        scheme.reading(reader, names[place], place, tau)
+        reading_past(scheme, reader, names[int(_sources(linear.delays)[k])], tau)
 
 
 def _sources(delays: Delays) -> np.ndarray:
@@ -126,13 +125,18 @@ class Register(NamedTuple):
         return f"next {self.name(age)}"
 
 
+def _past(scheme: Scheme) -> PastReading:
+    assert scheme.past is not None  # see `require_readable`
+    return scheme.past
+
+
 def _registers(delays: Delays, scheme: Scheme, within: tuple[str, ...]) -> list[Register]:
     """Return the past that a step reads: of what has points within a step, and of the rest.
 
     A step without points within has one past, that at its ends, whichever side a signal is of.
     """
     places = _sources(delays)
-    inner, found = scheme.read_within_steps(places.tolist()) & bool(within), []
+    inner, found = _past(scheme).has_within(places) & bool(within), []
     for fast in np.unique(inner).tolist():
         sources = np.unique(places[inner == fast])
         of = np.where(inner == fast, np.searchsorted(sources, places), -1)
@@ -148,14 +152,14 @@ def read_at_end(
     `blocks` has the (size, k) values of each block by its name.
     """
     assert linear.delays is not None
-    inner = scheme.point_times(scheme.step).size - 1
+    inner = point_times(scheme, scheme.step).size - 1
     found = np.zeros((len(linear.delays.tau), blocks[NEW].shape[1]), dtype=complex)
     for register in _registers(linear.delays, scheme, ("",) * inner):
         values = [blocks[NEW][register.sources]]
         values += [blocks[register.successor(age)] for age in range(1, register.points)]
         for k in np.flatnonzero(register.of >= 0).tolist():
             steps = float(linear.delays.tau[k]) / scheme.step * register.points
-            for age, weight in read_at(steps, scheme.delay_degree).items():
+            for age, weight in read_at(steps, _past(scheme).degree).items():
                 whole, part = divmod(age, register.points)
                 found[k] += weight * values[part][register.of[k]] * z**-whole
     return found
@@ -186,7 +190,7 @@ def _reading(
     equations: list[Equation], linear: LinearDae, scheme: Scheme, register: Register
 ) -> tuple[list[Equation], int]:
     """Return the equations with what they read of a register, and how many points back that goes."""
-    delays, h, points = linear.delays, scheme.step, register.points
+    delays, h, points, past = linear.delays, scheme.step, register.points, _past(scheme)
     assert delays is not None
     picked, by_row, oldest = _picked(linear, register), sp.csr_array(delays.b), 0
     found: list[Equation] = []
@@ -201,7 +205,7 @@ def _reading(
                 if not column.nnz:
                     continue
                 row = sp.csr_array(([1.0], ([0], [register.of[k]])), shape=(1, len(register.sources)))
-                part = 1.0 - tau / (h * at) if at and scheme.reads_unsolved_step else 0.0
+                part = 1.0 - tau / (h * at) if at and past.own_step else 0.0
                 if part > TUNED.rounding:  # of the line to the point that is being solved
                     to_point, to_start = part * (column @ row @ picked), (1.0 - part) * (column @ row)
                     read[0] = read[0] + to_start if 0 in read else to_start
@@ -210,7 +214,7 @@ def _reading(
                     else:
                         terms.append((point, to_point))
                     continue
-                for age, weight in read_at((tau / h - at) * points, scheme.delay_degree).items():
+                for age, weight in read_at((tau / h - at) * points, past.degree).items():
                     part = weight * (column @ row)
                     read[age] = read[age] + part if age in read else part
             terms += [

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.integrate.solve.partition_sides import sides_of
 from psmr.integrate.step.program import (
     NOW,
@@ -95,7 +95,7 @@ def step_equations(
 
 def side_matrices(linear: LinearDae, scheme: Scheme) -> SideMatrices:
     """Return the matrices of which the step of a scheme on a linear DAE is made."""
-    program, sides = scheme.steady_program(), sides_of(linear, scheme.split)
+    program, sides = steady_program(scheme), sides_of(linear, scheme.split)
     remembered = sides.of(program.history_of)[1] if program.history else np.zeros(0, dtype=int)
     return SideMatrices(linear, sides, remembered)
 
@@ -104,7 +104,7 @@ def equations_with(
     known: SideMatrices, scheme: Scheme, closed_up_to: int = 0, stops: Sequence[int] = ()
 ) -> StepEquations:
     """Return the `step_equations` of a scheme, of matrices that may change within the step."""
-    linear, program = known.linear, scheme.steady_program()
+    linear, program = known.linear, steady_program(scheme)
     writer = _Writer(known, scheme.step, closed_up_to, stops)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)

@@ -197,7 +197,7 @@ def product_of_steps(
         return mapped(equations_with(matrices, scheme)).apply
 
     order = sum(equations_with(known, scheme).sizes)
-    if order > n + linear.m or scheme.split is not None:
+    if order > n + linear.m or scheme.two_rates is not None:
         return Product(_kept(made, order), steps, steps * h, order, n)
     consistent = _consistent(jacobian(begin), n)
 

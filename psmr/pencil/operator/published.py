@@ -123,14 +123,15 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
 
 
 def _checked(scheme: Scheme) -> Multirate:
-    if not scheme.has_ratio:
+    two_rates = scheme.two_rates
+    if two_rates is None:
         raise SchemeError(
             f"the published pencil is of the multirate scheme, not of '{scheme}'; use pencil='exact'"
         )
-    if scheme.predictor not in COEFFICIENTS:  # type: ignore[attr-defined]
+    if two_rates.predictor not in COEFFICIENTS:
         raise SchemeError(
             "the published pencil needs predictor = 'FEM', 'TM' or 'BEM', not "
-            f"{scheme.predictor!r}: the paper stacks the points of one step, "  # type: ignore[attr-defined]
+            f"{two_rates.predictor!r}: the paper stacks the points of one step, "
             "and an extrapolation reads those before it; use pencil='exact'"
         )
     usual = (("interpolation", "linear"), ("corrections", 0), ("predict", "all"))

@@ -102,9 +102,8 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
     check_arguments(step_operator, locals())
-    closed = scheme.operator(linear)
-    if closed is not None:
-        return closed
+    if scheme.operator is not None:
+        return scheme.operator.matrix(linear)
     step = step_equations(linear, scheme, closed_up_to=linear.n + linear.m)
     if step.slow is None:
         return Substitution(step).advance(_state_columns(step))
@@ -126,7 +125,9 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
     SchemeError
         For a scheme without corrections (single rate).
     """
-    step = step_equations(linear, scheme.converged(), closed_up_to=linear.n + linear.m)
+    if scheme.two_rates is None:
+        raise SchemeError(f"a {type(scheme).__name__} scheme has no corrections; pass a Multirate scheme")
+    step = step_equations(linear, scheme.two_rates.converged(), closed_up_to=linear.n + linear.m)
     if step.slow is None or len(step.slow) == 0:  # one side alone: nothing is predicted
         return 0.0
     _, feedback = _one_correction(step)

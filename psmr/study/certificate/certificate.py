@@ -168,7 +168,9 @@ class Certificate:
 
     def judged(self, scheme: Scheme) -> Scheme:
         """Return the scheme that was judged: of one that chose its steps that of the first of `at_steps`."""
-        return (scheme.at_step(self.at_steps[0].h) or scheme) if self.at_steps else scheme
+        if not self.at_steps or scheme.error_control is None:
+            return scheme
+        return scheme.error_control.at_step(self.at_steps[0].h)
 
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""

@@ -23,6 +23,8 @@ from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.run.changes import autonomous
 from psmr.integrate.schemes.multirate_program import SCHUR
+from psmr.integrate.schemes.scheme import ErrorControl, operator_step
+from psmr.integrate.schemes.stability import stability_limit
 from psmr.pencil.modes.verdict import Kind
 from psmr.pencil.operator.step_operator import fastest_growing, step_map
 from psmr.study.certificate.certificate import AtStep, Certificate, Scheme, mode_text
@@ -187,7 +189,7 @@ def _objection(certificate: Certificate, system: System, scheme: Scheme, linear:
         return words
     if certificate.at_steps:
         return f"{words}; take a smaller tolerance, which makes the steps smaller"
-    limit = scheme.limit(linear or system.linearise())
+    limit = stability_limit(linear or system.linearise(), scheme)
     return f"{words}; take a smaller step, {limit or 'another partition or corrections'}"
 
 
@@ -223,7 +225,7 @@ def _judged(
         )
         from psmr.pencil.deformation.prediction import objection
 
-        explicit = scheme.predicting_implicitly() is not None
+        explicit = scheme.two_rates is not None and scheme.two_rates.predicting_implicitly() is not None
         words = objection(linear or system.linearise(), scheme) if explicit else ""
         note = f"{note}. {words}" if words else note
         return Certificate(str(scheme), partition, note=note, prediction=words)
@@ -231,26 +233,32 @@ def _judged(
         return Certificate(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
-    if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
-        return _of_steps(judge or _Whole(linear or system.linearise()), scheme, partition, warn, steps)
-    if math.isnan(scheme.operator_step):
+    if scheme.error_control is not None and steps:
+        judge = judge or _Whole(linear or system.linearise())
+        return _of_steps(judge, scheme, scheme.error_control, partition, warn, steps)
+    if math.isnan(operator_step(scheme)):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
     return _reported(judge or _Whole(linear or system.linearise()), scheme, partition, warn)
 
 
 def _of_steps(
-    judge: Judge, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
+    judge: Judge,
+    scheme: Scheme,
+    control: ErrorControl,
+    partition: str,
+    warn: bool,
+    steps: Mapping[str, float],
 ) -> Certificate:
     """Return the certificate at some steps of a run; the first one is that of the fields."""
     used, *others = dict.fromkeys(steps.values())
-    first = _reported(judge, scheme.at_step(used), partition, warn)
+    first = _reported(judge, control.at_step(used), partition, warn)
     if first.report is None:
         return replace(first, scheme=str(scheme))
     reports, notes = {used: first.report}, [first.note]
     for h in others:
         try:
-            reports[h] = judge.deformation(scheme.at_step(h))
+            reports[h] = judge.deformation(control.at_step(h))
         except PsmrError as error:
             notes.append(f"Not judged with a step of {h:.4g} s: {error}")
     at_steps = tuple(
@@ -349,7 +357,7 @@ def foreseen(system: System, scheme: Scheme, certificate: Certificate | None) ->
 
 
 def _largest(system: System, scheme: Scheme) -> str:
-    h = scheme.operator_step
+    h = operator_step(scheme)
     if math.isnan(h) or not system.n:
         return ""
     linear = system.linearise()

@@ -192,14 +192,16 @@ class Recipe:
             if self.split is not None:
                 checked = self.choices if self.kind == "multirate" else None
                 choices["split"] = self.split.of(linear, checked, stage)
-            return self.made.chosen(choices, linear)
+            found = self.made.chosen(choices, linear)
         except PartitionError as error:
             raise SchemeError(str(error)) from error
+        assert found is not None
+        return found
 
     def check(self) -> None:
         """Raise SchemeError now for choices that no system would make right."""
         split = {} if self.split is None else {"split": _anonymous()}
-        self.made.check_choices({**split, **self.choices})
+        self.made.chosen({**split, **self.choices}, None)
 
 
 def _anonymous() -> Partition:

@@ -74,7 +74,7 @@ def advice_on(run: Recorded, error: GlobalError) -> Advice | None:
     """
     scheme, limit = run.scheme, run.criteria.error
     own = _sought(run, scheme, error.part)
-    if scheme.follows_error or (own is not None and own.error is not None):
+    if scheme.error_control is not None or (own is not None and own.error is not None):
         return own
     # A tolerance of the limit is tried first, and the largest before it taken as not enough.
     coarse = VariableStep(max(LEAST_TOLERANCE, min(limit / FINEST, 0.5)))
@@ -90,11 +90,12 @@ def _sought(run: Recorded, scheme: Scheme, off: float, another: bool = False) ->
     assert run.system is not None
     limit, found = run.criteria.error, None
     size = run.system.n + run.system.m
-    most = MostSteps(max(WORK * run.stats.counters.steps, ROWS / size) / scheme.ratio)
+    ratio = 1 if scheme.two_rates is None else scheme.two_rates.ratio
+    most = MostSteps(max(WORK * run.stats.counters.steps, ROWS / size) / ratio)
     # Parts of the step or tolerance: of one that is not enough, of one that is, and of what is tried.
     coarse, fine = 1.0, 0.0
     # Where sides exchange values the order is often less than that of the method: half of it above 1 counts.
-    order = scheme.order if scheme.ratio == 1 else 0.5 * (1.0 + scheme.order)
+    order = scheme.order if ratio == 1 else 0.5 * (1.0 + scheme.order)
     part = _finer_part(off / limit, order)
     for _ in range(TRIALS):
         proposed = scheme.finer(part**scheme.order)
@@ -134,13 +135,13 @@ def _guess(scheme: Scheme, part: float, another: bool) -> Advice | None:
 
 def _fits(run: Recorded, scheme: Scheme, most: MostSteps) -> bool:
     """Return whether a trial may be within the steps that are left, as far as that is known before it."""
-    return most.left > (0.0 if scheme.chooses_steps else run.t[-1] / scheme.step)
+    return most.left > (0.0 if scheme.step_choice is not None else run.t[-1] / scheme.step)
 
 
 def _tried(run: Recorded, scheme: Scheme, most: MostSteps) -> GlobalError | None:
     """Return the estimated error that a scheme gives to a run; None where it, or the second run, fails."""
     assert run.system is not None
-    samples = Samples(run.system, dense=EVERY if scheme.chooses_steps else DENSE)
+    samples = Samples(run.system, dense=DENSE if scheme.step_choice is None else EVERY)
     end = float(run.t[-1])
     detectors = Detectors.of(run.system, run.criteria, end)
     try:

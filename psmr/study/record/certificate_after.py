@@ -47,7 +47,9 @@ def certificate_after(run: Recorded) -> Certificate | None:
         return None
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
-    steps = judged_steps(within(run.taken, span.t, run.outcome.t_end)) if scheme.chooses_steps else None
+    steps = (
+        judged_steps(within(run.taken, span.t, run.outcome.t_end)) if scheme.step_choice is not None else None
+    )
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.moves:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, PsmrError, SchemeError
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.topology.network import nominal_frequency
@@ -242,19 +242,18 @@ def _points(run: Recorded, span: Span, begin: float, period: float) -> tuple[Rea
 
 def _with_one_step(run: Recorded, span: Span) -> Scheme:
     """Return the scheme of a run; of one that chooses its steps that of the median step of a stretch."""
-    if not run.scheme.chooses_steps:
+    if run.scheme.step_choice is None:
         return run.scheme
-    found = run.scheme.at_step(
+    if run.scheme.error_control is None:
+        raise SchemeError(f"{run.scheme}: chooses its own steps and has no step operator")
+    return run.scheme.error_control.at_step(
         judged_steps(within(run.taken, *run.t[span.rows][[0, -1]].tolist()))["the median step"]
     )
-    if found is None:
-        raise SchemeError(f"{run.scheme}: chooses its own steps and has no step operator")
-    return found
 
 
 def _dividing(scheme: Scheme, steps: int, period: float) -> Scheme:
     """Return the scheme with so many steps in a period."""
-    scheme.steady_program()
+    steady_program(scheme)
     if steps < 1:
         raise InputError(
             f"run with {scheme}: h = {scheme.step:g} s is longer than the period, {period:g} s; take a step"

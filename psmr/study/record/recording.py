@@ -10,7 +10,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, of_voltage, quantity
@@ -68,7 +68,7 @@ class Recording:
         self.names_y = tuple(name for name in system.names_y if name in chosen)
         own = {*self.names_x, *self.names_y}
         self.computed = tuple(name for name in self.names if name in chosen and name not in own)
-        self._taken = Table(0, record.memory * MIB) if scheme.chooses_steps else None
+        self._taken = Table(0, record.memory * MIB) if scheme.step_choice is not None else None
         self._table = Table(len(own) + len(self.computed), record.memory * MIB)
         columns = (*self.names_x, *self.names_y, *self.computed)
         self._columns = _Columns(system, self._signals, dict.fromkeys((*columns, *self.names)))
@@ -76,8 +76,10 @@ class Recording:
         self._own = [place[name] for name in columns]
         self._written = [place[name] for name in self.names]
         states = set(system.names_x)
-        self._every = scheme.follows_error and any(name not in states for name in self._columns.names)
-        self._solves = self._every or (scheme.leaves_tolerance and self._columns.of_devices)
+        self._every = scheme.error_control is not None and any(
+            name not in states for name in self._columns.names
+        )
+        self._solves = self._every or (leaves_newton_tolerance(scheme) and self._columns.of_devices)
         self._left: list[float] = []
         self._spans: list[Span] = []
         self._periods: list[list[tuple[Reals, Reals]]] = []

@@ -282,7 +282,7 @@ def judged(found: Integrated, rough: float = math.inf) -> GlobalError:
     """
     limit, scheme = found.run.criteria.error, found.scheme
     reference, most = _reference(COARSE * limit), max(STEPS, MOST * found.steps)
-    if scheme.follows_error:
+    if scheme.error_control is not None:
         if scheme.tolerance >= 0.5 * COARSE * limit:
             return _estimated(found)
         reference, most = _reference(COARSE * limit, "ESDIRK43"), math.inf
@@ -294,12 +294,12 @@ def judged(found: Integrated, rough: float = math.inf) -> GlobalError:
             return replace(error, bound=True)
         if error.part > rough * limit:
             return error
-        if not scheme.follows_error:
+        if scheme.error_control is None:
             return difference(found, _reference(JUDGED * limit), most)
     except SimulationError:
-        if scheme.chooses_steps and not scheme.follows_error:
+        if scheme.step_choice is not None and scheme.error_control is None:
             raise
-        if not scheme.chooses_steps:
+        if scheme.step_choice is None:
             return difference(found, scheme.with_step(0.5 * scheme.step))
     return _estimated(found)
 
@@ -315,7 +315,7 @@ def estimated_error(run: Recorded) -> GlobalError:
 
 def _estimated(found: Integrated) -> GlobalError:
     scheme = found.scheme
-    if not scheme.follows_error:
+    if scheme.error_control is None:
         return difference(found, _reference(FINE * found.run.criteria.error))
     if scheme.tolerance < 2.0 * LEAST_TOLERANCE:
         raise InputError(
@@ -345,7 +345,12 @@ def difference(found: Integrated, reference: Scheme, most: float = math.inf) -> 
         return GlobalError(0.0, "", "", found.end, 0.0, 0.0, reference, found.scheme)
     samples = Samples(run.system, times)
     integrate_again(
-        run, reference, found.end, [samples], MostSteps(most), times if reference.chooses_steps else None
+        run,
+        reference,
+        found.end,
+        [samples],
+        MostSteps(most),
+        times if reference.step_choice is not None else None,
     )
     theirs = samples.result()
     same = np.isin(times, theirs.t)
@@ -392,7 +397,7 @@ def _largest(
     """
     run = found.run
     assert run.system is not None
-    factor = 1.0 if reference.follows_error else 1.0 / (1.0 - 0.5**reference.order)
+    factor = 1.0 if reference.error_control is not None else 1.0 / (1.0 - 0.5**reference.order)
     errors = []
     for quantity in quantities(run.system):
         own, values = quantity.columns, theirs.values[:, quantity.columns]

@@ -77,7 +77,7 @@ class Stats:
         volume = Volume(
             rows(counters.residuals), rows(counters.factorisations_by_role), rows(counters.solves)
         )
-        if not scheme.has_ratio:
+        if scheme.two_rates is None:
             return cls(counters, volume)
         # Without a fast set every variable takes the macro step; its counts are then those of the slow set.
         role, steps = ("fast", counters.steps) if orders.get("fast") else ("slow", counters.macro_steps)
@@ -88,7 +88,7 @@ class Stats:
             share * counters.factorisations_by_role.get(role, 0),
             share * counters.solves.get(role, 0),
         )
-        return cls(counters, volume, single, scheme.h_fast)
+        return cls(counters, volume, single, scheme.two_rates.h_fast)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the work by role as texts: heads and rows."""

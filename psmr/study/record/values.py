@@ -319,7 +319,7 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
         return expansion.combined(values_of(run, expansion.names, rows, exact))
     states = set(run.names_x)
     x = run.x[rows]
-    every = exact and run.scheme.follows_error and any(name not in states for name in names)
+    every = exact and run.scheme.error_control is not None and any(name not in states for name in names)
     y = run.algebraic(rows) if every else run.y[rows]
     place_x = {name: i for i, name in enumerate(run.names_x)}
     place_y = {name: i for i, name in enumerate(run.names_y)}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
+from psmr.integrate.schemes.scheme import leaves_newton_tolerance
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import DelayedInputs
 from psmr.integrate.timeline.span import Span
@@ -141,7 +142,7 @@ class RunData:
         it is `y`.
         """
         check_arguments(RunData.algebraic, locals())
-        if not (self.scheme.leaves_tolerance and (self.whole or self._thinned)):
+        if not (leaves_newton_tolerance(self.scheme) and (self.whole or self._thinned)):
             return self.y[rows]
         if self.y.nbytes > LARGE:
             assert self.system is not None
@@ -151,7 +152,7 @@ class RunData:
     @property
     def _thinned(self) -> bool:
         """Whether some points were kept with all their variables, as the scheme left them."""
-        if self.kept is None or self.kept.chosen or self.scheme.follows_error:
+        if self.kept is None or self.kept.chosen or self.scheme.error_control is not None:
             return False
         return self.system is not None and not self.system.delays
 
@@ -168,10 +169,11 @@ class RunData:
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:
         """What held from when on, with the past of what reads it."""
-        if self.system is None or not self.system.delays or self.kept is not None:
+        past = self.scheme.past
+        if self.system is None or not self.system.delays or self.kept is not None or past is None:
             return self.timeline
         points = np.hstack([self.x, self.y])
-        delayed = DelayedInputs.of_run(self.system, self.scheme.delay_degree, self.t, points)
+        delayed = DelayedInputs.of_run(self.system, past.degree, self.t, points)
         return tuple(replace(span, delayed=delayed) for span in self.timeline)
 
     @property

@@ -95,7 +95,7 @@ def with_dense_output(run: Recorded, times: Reals) -> Recorded:
     A scheme of fixed steps has none, and a run that kept a part of its points or variables lost it: both are
     returned as they are.
     """
-    return run.refined(times) if run.whole and run.scheme.dense_output else run
+    return run.refined(times) if run.whole and run.scheme.error_control is not None else run
 
 
 def strictly_ascending(t: Reals) -> Reals:

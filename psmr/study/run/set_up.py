@@ -26,7 +26,7 @@ from psmr.devices.placement import placement
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.table import available_memory, bytes_text
 from psmr.integrate.run.trajectory import Follower
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, oscillates, smallest_step
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.switching import (
     events_outside,
@@ -218,7 +218,7 @@ def set_up(
         )
     if swinging := oscillating_faults(system, changes):
         warnings.warn(swinging, PsmrWarning, stacklevel=3)
-    if scheme.leaves_swinging and (ringing := ringing_faults(system, changes, scheme.h_fast)):
+    if oscillates(scheme) and (ringing := ringing_faults(system, changes, smallest_step(scheme))):
         warnings.warn(ringing, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
     if islanding and (cut_off := dead_part(system, changes)) is not None:
@@ -349,7 +349,9 @@ class Size:
 
 def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None, all: bool) -> Size:
     """Return the estimates of a run; of steps that the error chooses those that it must have at least."""
-    ratio, macro_steps = float(scheme.ratio), t_end / scheme.longest_step
+    chosen, two_rates = scheme.step_choice, scheme.two_rates
+    macro_steps = t_end / (scheme.step if chosen is None else chosen.longest)
+    ratio = 1.0 if two_rates is None else float(two_rates.ratio)
     steps = macro_steps * ratio * _passes(scheme)
     points = macro_steps * (ratio if all else 1.0)
     width, memory, disk = 1.0 + system.n + system.m, 0.0, 0.0
@@ -360,7 +362,7 @@ def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None,
         kept = REAL * width * points
         memory = min(kept, record.memory * 2.0**20)
         disk = (kept if kept > memory else 0.0) + len(record.files) * CSV * width * points
-    return Size(steps, points, memory, disk, SECONDS * steps * (width - 1.0), scheme.chooses_steps)
+    return Size(steps, points, memory, disk, SECONDS * steps * (width - 1.0), chosen is not None)
 
 
 def check_size(system: System, scheme: Scheme, t_end: float, record: Record | None, all: bool) -> None:

@@ -18,6 +18,7 @@ from psmr.dae.system.system import System
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Counters, Trajectory
+from psmr.integrate.schemes.scheme import damped_after_events
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span
@@ -104,7 +105,7 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         t, x, y, kept = recording.result(outcome)
         taken = kept.taken
         names_x, names_y = recording.names_x, recording.names_y
-    if setup.certify and setup.scheme.chooses_steps:
+    if setup.certify and setup.scheme.step_choice is not None:
         certificate = _certificate_of_steps(setup, taken, [span.t for span in spans if span.changes])
     return Run(
         t=t,
@@ -308,12 +309,12 @@ def simulate(
     scheme = VariableStep() if scheme is None else scheme
     check_arguments(simulate, locals(), leaving=("t_end",))
     if dynamic_elements(system):
-        scheme = scheme.damped_after_events()
+        scheme = damped_after_events(scheme)
     setup = set_up(system, scheme, t_end, events, start, monitors, record, every, criteria, certify)
     if not large:
         check_size(setup.system, setup.scheme, setup.t_end, setup.record, all)
     certificate = None
-    if certify and not scheme.chooses_steps:
+    if certify and scheme.step_choice is None:
         certificate = _certify(system, scheme, any_size=certify == "always", t_end=setup.end)
     try:
         with setup.files(transaction):

@@ -226,7 +226,7 @@ TRIED = (0.02, 0.005, 0.001, 2e-4)
 class CostModel:
     """Seconds of work by scheme.
 
-    `terms`: (start, slow, fast) in seconds, by what a scheme's step is made of (`Scheme.kind`).
+    `terms`: (start, slow, fast) in seconds, by what a scheme's step is made of (`work_of`).
     `seconds`: Processor time that the calibration took.
     `reads_past`: Whether a run reads signals with a delay; what that takes is not in the costs.
     """
@@ -240,8 +240,15 @@ class CostModel:
 
         Raises KeyError for a method or a partition that was not calibrated.
         """
-        start, slow, fast = self.terms[scheme.kind]
-        return (start + scheme.passes * (slow + scheme.ratio * fast)) / scheme.step
+        start, slow, fast = self.terms[work_of(scheme)]
+        if (two_rates := scheme.two_rates) is None:
+            return (start + slow + fast) / scheme.step
+        return (start + two_rates.passes * (slow + two_rates.ratio * fast)) / scheme.step
+
+
+def work_of(scheme: Scheme) -> Hashable:
+    """Return what the work of a step depends on, step sizes and corrections aside."""
+    return scheme.with_step(1.0) if scheme.two_rates is None else scheme.two_rates.work
 
 
 def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) -> CostModel:
@@ -258,9 +265,9 @@ def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) ->
     began = time.process_time()
     terms: dict[Hashable, Terms] = {}
     for scheme in schemes:
-        if scheme.kind not in terms:
-            timed = _terms if scheme.has_ratio else _step
-            terms[scheme.kind] = _first_stable(timed, system, scheme, w, timing)
+        if (work := work_of(scheme)) not in terms:
+            timed = _step if scheme.two_rates is None else _terms
+            terms[work] = _first_stable(timed, system, scheme, w, timing)
     return CostModel(terms, time.process_time() - began, bool(system.delays))
 
 

@@ -108,10 +108,14 @@ def tune(
         if progress is not None:
             progress((k + 1) / len(known))
     tried.sort(key=lambda candidate: candidate.cost)
+    good = [c for c in tried if c.meets]
     single, multirate = (
         # Beyond LARGEST those that meet it have their margin already.
-        next((c for c in good if not small or _has_margin(modes, c.scheme, target)), None)
-        for good in ([c for c in tried if c.meets and c.scheme.has_ratio is ratio] for ratio in (False, True))
+        next((c for c in kind if not small or _has_margin(modes, c.scheme, target)), None)
+        for kind in (
+            [c for c in good if c.scheme.two_rates is None],
+            [c for c in good if c.scheme.two_rates is not None],
+        )
     )
     found = [c for c in (single, multirate) if c is not None]
     if not found:

@@ -179,7 +179,7 @@ class Tuning:
         if single is None or multi is None:
             kind = "multirate" if single is None else "single-rate"
             return f"Only {kind} schemes reach it."
-        if not self.winner.scheme.has_ratio:
+        if self.winner.scheme.two_rates is None:
             better, other, factor = "Single rate", "multirate", multi.cost / single.cost
         else:
             better, other, factor = "Multirate", "single-rate", single.cost / multi.cost

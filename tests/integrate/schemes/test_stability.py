@@ -5,7 +5,15 @@ import pytest
 
 import psmr
 from psmr import ArcLength, SingleRate
-from tests.internals import EPSILON, EXPLICIT, Spectrum, boundary_layer, longest_step, mode_words
+from tests.internals import (
+    EPSILON,
+    EXPLICIT,
+    Spectrum,
+    boundary_layer,
+    longest_step,
+    mode_words,
+    stability_limit,
+)
 from tests.papers.test_smes import linear
 
 
@@ -44,10 +52,12 @@ def test_modes_in_words():
 
 def test_limit_is_said_for_explicit_methods_only():
     dae = linear(-1e3, -1.0)
-    assert SingleRate("RK4", 0.01).limit(dae).startswith("RK4 is stable up to h = 0.00279 s")
-    assert ArcLength("FEM", 0.01, weight_t=2.0).limit(dae).startswith("FEM is stable up to h = 0.004,")
-    assert SingleRate("TM", 0.01).limit(dae) == ""
-    assert "with no step" in SingleRate("FEM", 0.01).limit(linear(5j))
+    assert stability_limit(dae, SingleRate("RK4", 0.01)).startswith("RK4 is stable up to h = 0.00279 s")
+    assert stability_limit(dae, ArcLength("FEM", 0.01, weight_t=2.0)).startswith(
+        "FEM is stable up to h = 0.004,"
+    )
+    assert stability_limit(dae, SingleRate("TM", 0.01)) == ""
+    assert "with no step" in stability_limit(linear(5j), SingleRate("FEM", 0.01))
 
 
 def test_a_step_beyond_the_limit_is_warned_with_the_limit():

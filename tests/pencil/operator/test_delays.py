@@ -8,7 +8,7 @@ import pytest
 import psmr
 from partitioning import by_device, by_hand
 from psmr.errors import SchemeError
-from tests.internals import integrate, step_equations
+from tests.internals import integrate, point_times, step_equations
 from tests.systems.delayed import integrator, three_delays, two_delays
 
 DELAYS = [(20.4, 7.3), (1.0, 1.6), (5.0, 2.5), (2.0, 3.0)]  # in steps
@@ -23,12 +23,12 @@ def difference(scheme, delays, steps=30, make=two_delays):
     start = (np.linspace(1.0, 0.5, system.n), [0.0])
     run = integrate(system, scheme, end, start=start, every=True)
     w = np.hstack([run.x, run.y])
-    points = scheme.point_times(scheme.step).size
+    points = point_times(scheme, scheme.step).size
     begin = len(w) - 1 - points * (steps + 1)  # the end of a step; all of them are whole
     linear = system.linearise()
     equations = step_equations(linear, scheme)
     sources = np.unique([delay.source for delay in system.delays])
-    inner = scheme.read_within_steps(sources.tolist())
+    inner = scheme.past.has_within(sources.tolist())
     state = [w[begin]]
     for name in equations.state[1:]:
         if kept := re.fullmatch(r"remembered\(t-(\d?)h\)", name):

@@ -138,7 +138,7 @@ def march_times(system: psmr.dae.system.system.System) -> list[tuple[str, float,
             one = SingleRate("TM", 1e-3)
             whole = median(lambda: cpu_time(lambda: integrate(system, one, T_END, changes)), 15)  # noqa: B023
             rows.append(("10 s of TM at 1 ms, preparation included [s]", *whole, "0.15"))
-        if not scheme.has_ratio and scheme.h == 5e-3:
+        if scheme.two_rates is None and scheme.h == 5e-3:
             ten = middle / counters.steps * 1e7
     for label, scheme in (
         ("FEM/TM", Multirate(split, 0.05, 10)),

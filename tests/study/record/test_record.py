@@ -89,7 +89,7 @@ def alike(system, events, scheme, parts):
         assert [c.at_steps for c in kept.certificates] == [c.at_steps for c in whole.certificates]
         assert kept.judgement == whole.judgement
         assert words == said
-        if scheme.chooses_steps:
+        if scheme.step_choice is not None:
             np.testing.assert_array_equal(kept.taken, whole.t)
 
 
