@@ -49,7 +49,7 @@ psmr.devices.blocks: dead_band
 psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters
 psmr.devices.dynamic_network.branch: CHARGED
 psmr.devices.dynamic_network.travelling_wave: own_waves wave_values
-psmr.devices.exciters.compensator: compensated
+psmr.devices.exciters.exciter: compensated
 psmr.devices.loads.composite.air_conditioner: air_conditioner_module
 psmr.devices.loads.composite.start: start>start_of_composite
 psmr.devices.loads.composite.static_parts: static_parts_module

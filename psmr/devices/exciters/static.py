@@ -1,11 +1,4 @@
-"""Static excitation systems of the standard library: ESST1A with its current limiter, SCRX.
-
-The bus-fed static excitation system for machines that give no field current.
-
-The bus-fed static excitation system of the standard library.
-
-The simplified excitation system of the standard library.
-"""
+"""Static excitation systems: ESST1A and its kin, those with a bridge, and ST5B to ST8C of IEEE 421.5."""
 
 from __future__ import annotations
 
@@ -14,30 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import (
-    Component,
-    Parameter,
-    Terms,
-    crossed,
-    flag,
-    improper,
-    nonnegative,
-    positive,
-    whole,
-)
-from psmr.devices.blocks import lag, lead_lag, washout
-from psmr.devices.exciters.compensator import regulated_voltage
+from psmr.dae.declare.component import Parameter, flag, nonnegative, positive, ungained, whole
+from psmr.devices.blocks import error_at_rest, rectified
+from psmr.devices.exciters.direct_current import moving_limits
+from psmr.devices.exciters.exciter import WITH_FIELD_CURRENT, Exciter, Regulator, measured, regulated_voltage
 
 
-class ESST1A(Component):
+class ESST1A(Exciter):
     """Bus-fed static excitation system, IEEE type ST1A (1992), with its limiter of the field current.
-
-    ::
-
-        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s1 - v_m - feedback -> limits [v_i_min, v_i_max]
-        -> (1 + s t_c)/(1 + s t_b) -> (1 + s t_c1)/(1 + s t_b1) -> k_a/(1 + s t_a),
-        limits [v_a_min, v_a_max] -> v_a      v_a + v_s2 - max(k_lr (i_f - i_lr), 0) -> v_l
-        v_l -> limits [|v| v_r_min, |v| v_r_max - k_c i_f] -> v_f      feedback = s k_f/(1 + s t_f) v_l
 
     The stabiliser's signal v_s is v_s1 with vos = 1, at the error, and v_s2 with vos = 2, behind the
     regulator. i_f is the field current of the machine. The gates of over- and underexcitation limiters are
@@ -45,17 +22,12 @@ class ESST1A(Component):
     ST1A; PSS/E, Model Library, ESST1A.
     """
 
-    role = "exciter"
     records = (
         "ESST1A -uel vos t_r v_i_max v_i_min t_c t_b t_c1 t_b1 k_a t_a v_a_max v_a_min v_r_max "
         "v_r_min k_c k_f t_f k_lr i_lr",
     )
     states = ("v_m", "x_l", "x_l1", "v_a", "x_f")
-    algebraic = ("v_f",)
-    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
-    optional = {"v_s": 0.0}
-    limits = {"v_a": ("v_a_min", "v_a_max")}
-    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "x_l1": ("t_b1",), "v_a": ("t_a",)}
+    inputs = WITH_FIELD_CURRENT
 
     vos = Parameter("code", "stabiliser at the error (1) or behind the regulator (2)", whole(1, 2), 1.0)
     t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
@@ -77,56 +49,32 @@ class ESST1A(Component):
     k_lr = Parameter("pu", "gain of the limiter of the field current", nonnegative)
     i_lr = Parameter("pu", "field current at which its limiter begins")
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to leads without their lags and to crossed limits."""
-        limits = (("v_i_min", "v_i_max"), ("v_r_min", "v_r_max"))
-        return crossed(p, *limits) or improper(p, ("t_c", "t_b"), ("t_c1", "t_b1"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of transducer, lead-lags, regulator and feedback, and the field voltage."""
-        magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-        behind = m.ge(p.vos, 2)
-        summed = v.v_a + m.where(behind, v.v_s, 0) - m.max(p.k_lr * (v.i_f - p.i_lr), 0)
-        washed, d_f = washout(summed, v.x_f, p.t_f)
-        error = v.v_ref + m.where(behind, 0, v.v_s) - v.v_m - p.k_f / p.t_f * washed
-        first, d_l = lead_lag(m.clip(error, p.v_i_min, p.v_i_max), v.x_l, p.t_c, p.t_b)
-        second, d_l1 = lead_lag(first, v.x_l1, p.t_c1, p.t_b1)
-        limited = m.clip(summed, magnitude * p.v_r_min, magnitude * p.v_r_max - p.k_c * v.i_f)
-        derivatives = (
-            lag(regulated_voltage(m, v), v.v_m, p.t_r),
-            d_l,
-            d_l1,
-            lag(p.k_a * second, v.v_a, p.t_a),
-            d_f,
-        )
-        return derivatives, (limited - v.v_f,), ()
-
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium for the field voltage that the machine needs."""
-        v_f, i_f = terminal.signals.get("v_f", 1.0), terminal.signals.get("i_f", 1.0)
-        v_m, v_a = np.abs(terminal.voltage), v_f + np.maximum(p.k_lr * (i_f - p.i_lr), 0.0)
-        signals = {"v_a": v_a, "x_f": v_f, "v_f": v_f, "x_l": v_a / p.k_a, "x_l1": v_a / p.k_a}
-        return signals | {"v_m": v_m, "v_ref": v_m + v_a / p.k_a}
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect limiters, feedback, transducer, lead-lags and regulator."""
+        behind, magnitude = b.ge(p.vos, 2), b.magnitude(v.v_re, v.v_im)
+        less = b.max(p.k_lr * (v.i_f - p.i_lr), 0)
+        v_l = b.named("v_l", v.v_a + b.where(behind, v.v_s, 0) - less)
+        b.output("v_f", b.clip(v_l, magnitude * p.v_r_min, magnitude * p.v_r_max - p.k_c * v.i_f))
+        fed_back = b.rate("x_f", v_l, "k_f", "t_f")
+        error = v.v_ref + b.where(behind, 0, v.v_s) - measured(b, v) - fed_back
+        led = b.lead_lag("x_l", b.limit(error, "v_i_min", "v_i_max"), "t_c", "t_b")
+        b.lag("v_a", p.k_a * b.lead_lag("x_l1", led, "t_c1", "t_b1"), "t_a", ("v_a_min", "v_a_max"))
+        b.ordered("v_r_min", "v_r_max")
 
 
-def through_bridge(m: Any, v: Any, p: Any, output: Any) -> Any:
-    """Return the field voltage behind a bridge that is fed with a regulator's output: that of `SCRX`."""
-    magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-    fed = m.where(m.ge(p.c_switch, 1), 1, magnitude) * output
-    crowbar = m.where(m.le(p.rc_rfd, 0), fed, -p.rc_rfd * v.i_f)
-    return m.where(m.ge(v.i_f, 0), fed, crowbar)
+def through_bridge(b: Any, v: Any, p: Any, output: Any) -> None:
+    """Connect a regulator to the field by a bridge: that of `SCRX`."""
+    fed = b.where(b.ge(p.c_switch, 1), 1, b.magnitude(v.v_re, v.v_im)) * output
+    crowbar = b.where(b.le(p.rc_rfd, 0), fed, -p.rc_rfd * v.i_f)
+    words = (
+        "|v| v_a with c_switch = 0, v_a with c_switch = 1; -rc_rfd i_f while i_f < 0 and rc_rfd > 0"
+    ).replace("v_a", getattr(output, "text", "v_a"))
+    b.output("v_f", b.where(b.ge(v.i_f, 0), fed, crowbar), words)
 
 
-class SCRX(Component):
+class SCRX(Exciter):
     """Static exciter fed from the bus or from a battery: `SEXS` with the source's voltage and a diode bridge.
-
-    ::
-
-        v_ref + v_s - |v| -> (1 + s t_a)/(1 + s t_b) -> k/(1 + s t_e), limits [e_min, e_max] -> v_a
-        v_f = |v| v_a with c_switch = 0, v_a with c_switch = 1; -rc_rfd i_f while i_f < 0 and rc_rfd > 0
 
     The bridge carries no negative current: the field then discharges through a crowbar, whose resistance is
     rc_rfd times that of the field. With rc_rfd = 0 the bridge carries both: so PowerSimulationsDynamics.jl,
@@ -134,14 +82,8 @@ class SCRX(Component):
     t_a/t_b in the place of t_a. Source: PSS/E, Model Library, SCRX.
     """
 
-    role = "exciter"
     records = ("SCRX ta_tb t_b k t_e e_min e_max c_switch rc_rfd",)
-    states = ("x_l", "v_a")
-    algebraic = ("v_f",)
-    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
-    optional = {"v_s": 0.0}
-    limits = {"v_a": ("e_min", "e_max")}
-    lags = {"x_l": ("t_b",), "v_a": ("t_e",)}
+    inputs = WITH_FIELD_CURRENT
 
     t_a = Parameter("s", "lead time constant", nonnegative)
     t_b = Parameter("s", "lag time constant", nonnegative)
@@ -152,46 +94,22 @@ class SCRX(Component):
     c_switch = Parameter("1", "0 fed from the bus, 1 from a constant source", flag)
     rc_rfd = Parameter("1", "crowbar by field resistance, 0 for a bridge of both currents", nonnegative)
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag."""
-        return improper(p, ("t_a", "t_b"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of lead-lag and exciter, and the field voltage."""
-        led, d_l = lead_lag(v.v_ref + v.v_s - regulated_voltage(m, v), v.x_l, p.t_a, p.t_b)
-        return (d_l, lag(p.k * led, v.v_a, p.t_e)), (through_bridge(m, v, p, v.v_a) - v.v_f,), ()
-
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium for the field voltage that the machine needs."""
-        v_f, v_m = terminal.signals.get("v_f", 1.0), np.abs(terminal.voltage)
-        v_a = v_f / np.where(p.c_switch > 0, 1.0, v_m)
-        return {"x_l": v_a / p.k, "v_a": v_a, "v_f": v_f, "v_ref": v_m + v_a / p.k}
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect lead-lag, exciter and bridge."""
+        led = b.lead_lag("x_l", v.v_ref + v.v_s - regulated_voltage(b, v), "t_a", "t_b")
+        through_bridge(b, v, p, b.lag("v_a", p.k * led, "t_e", ("e_min", "e_max")))
 
 
-class StaticExciter(Component):
+class StaticExciter(Regulator):
     """Bus-fed static excitation system: EXST1 without the regulation of the rectifier (k_c = 0).
-
-    ::
-
-        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> limits [v_i_min, v_i_max]
-        -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a) -> v_a -> limits [|v| v_r_min, |v| v_r_max] -> v_f
-        feedback = s k_f/(1 + s t_f) v_f
 
     It reads no field current, which the two-axis machine does not give; EXST1 needs one. Source: IEEE
     Committee Report, Excitation System Models for Power System Stability Studies (1981), type ST1.
     """
 
-    role = "exciter"
-    states = ("v_m", "x_l", "v_a", "x_f")
-    algebraic = ("v_f",)
-    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "v_ref")
-    optional = {"v_s": 0.0}
-    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
+    states: ClassVar[tuple[str, ...]] = ("v_m", "x_l", "v_a", "x_f")
 
-    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
     v_i_max = Parameter("pu", "upper limit of the voltage error", positive)
     v_i_min = Parameter("pu", "lower limit of the voltage error")
     t_c = Parameter("s", "lead time constant", nonnegative)
@@ -203,52 +121,29 @@ class StaticExciter(Component):
     k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
     t_f = Parameter("s", "time constant of the rate feedback", positive)
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag and to crossed limits."""
-        limits = (("v_i_min", "v_i_max"), ("v_r_min", "v_r_max"))
-        return crossed(p, *limits) or improper(p, ("t_c", "t_b"))
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect bridge, transducer, lead-lag, regulator and feedback."""
+        drop, magnitude = cls.drop(v, p), b.magnitude(v.v_re, v.v_im)
+        b.output("v_f", b.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop))
+        error = v.v_ref + v.v_s - measured(b, v) - b.rate("x_f", cls.fed_back(v), "k_f", "t_f")
+        led = b.lead_lag("x_l", b.limit(error, "v_i_min", "v_i_max"), "t_c", "t_b")
+        b.lag("v_a", p.k_a * led, "t_a")
+        b.ordered("v_r_min", "v_r_max")
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
-        return bus_fed(m, v, p, 0, v.v_f)
+    @classmethod
+    def drop(cls, v: Any, p: Any) -> Any:
+        """Return what the rectifier takes off the ceiling."""
+        return 0
 
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium for the field voltage that the machine needs."""
-        v_f = terminal.signals.get("v_f", 1.0)
-        v_m = np.abs(terminal.voltage)
-        signals = {"v_a": v_f, "x_f": v_f, "v_f": v_f}
-        return signals | {"v_m": v_m, "x_l": v_f / p.k_a, "v_ref": v_m + v_f / p.k_a}
-
-
-def bus_fed(m: Any, v: Any, p: Any, drop: Any, fed_back: Any) -> tuple[Terms, Terms, Terms]:
-    """Return the equations of a bus-fed exciter with rate feedback of `fed_back`.
-
-    `drop` is what the rectifier takes off the ceiling.
-    """
-    magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-    washed, d_f = washout(fed_back, v.x_f, p.t_f)
-    error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
-    led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
-    limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
-    return (
-        (lag(regulated_voltage(m, v), v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
-        (limited - v.v_f,),
-        (),
-    )
+    @classmethod
+    def fed_back(cls, v: Any) -> Any:
+        """Return what the rate feedback is of."""
+        return v.v_f
 
 
 class EXST1(StaticExciter):
     """Bus-fed static excitation system, IEEE type ST1 (1981), with the rectifier's limits on v_f.
-
-    ::
-
-        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> limits [v_i_min, v_i_max]
-        -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a) -> v_a
-        v_a -> limits [|v| v_r_min - k_c i_f, |v| v_r_max - k_c i_f] -> v_f
-        feedback = s k_f/(1 + s t_f) v_a
 
     i_f is the field current of the machine. The feedback is of the regulator's output before the rectifier's
     limits, as a trace of PSS/E through a fault has it (docs/benchmarks/psse.md). Source: IEEE Committee
@@ -256,35 +151,48 @@ class EXST1(StaticExciter):
     Library, EXST1.
     """
 
-    role = "exciter"
     records = ("EXST1 t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",)
-    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+    inputs = WITH_FIELD_CURRENT
 
     k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
-        return bus_fed(m, v, p, p.k_c * v.i_f, v.v_a)
+    @classmethod
+    def drop(cls, v: Any, p: Any) -> Any:
+        """Return what the rectifier takes off the ceiling."""
+        return p.k_c * v.i_f
+
+    @classmethod
+    def fed_back(cls, v: Any) -> Any:
+        """Return the regulator's output before the rectifier's limits."""
+        return v.v_a
 
 
-class SEXS(Component):
+class OEX12T(EXST1):
+    """Bus-fed static excitation system, IEEE type ST1 (1981), of Ontario Hydro without its limiters.
+
+    The equations are those of EXST1. The record has limiters of the terminal voltage and of the field current
+    besides, for which no public description gives the equations: it is read where their values are zero
+    (VTMAX, VTMIN, LIMOUT, IFLMT, KIFL, ETLMT, KETL, TL1, TL2, VOMX, VOMN), the ceiling is in proportion to
+    the terminal voltage (ACON = 0, BCON = 1) and VEMAX, VEMIN are out of reach, as in every public record.
+    ETMIN, the least terminal voltage of the supply, changes nothing: the ceiling falls with the voltage.
+    Source: IEEE Committee Report, Excitation System Models for Power System Stability Studies (1981), type
+    ST1; PSS/E, Model Library, OEX12T; for the order of its values the reader of DSPSS (PETSc).
+    """
+
+    records = (
+        "OEX12T t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f -et_min vt_max=0 vt_min=0 "
+        "limout=0 acon=0 bcon=1 ve_max=99.9 ve_min=-99.9 iflmt=0 kifl=0 etlmt=0 ketl=0 tl_1=0 tl_2=0 "
+        "vo_max=0 vo_min=0",
+    )
+
+
+class SEXS(Exciter):
     """Simplified excitation system: a lead-lag and a gain with one lag, non-windup limits on v_f.
-
-    ::
-
-        v_ref + v_s - |v| -> (1 + s t_a)/(1 + s t_b) -> k/(1 + s t_e), limits [e_min, e_max] -> v_f
 
     The standard gives t_a/t_b in the place of t_a. Source: PSS/E, Model Library, SEXS.
     """
 
-    role = "exciter"
     records = ("SEXS ta_tb t_b k t_e e_min e_max",)
-    states = ("x_l", "v_f")
-    inputs = ("v_re", "v_im", "v_s", "v_ref")
-    optional = {"v_s": 0.0}
-    limits = {"v_f": ("e_min", "e_max")}
-    lags = {"x_l": ("t_b",), "v_f": ("t_e",)}
 
     t_a = Parameter("s", "lead time constant", nonnegative)
     t_b = Parameter("s", "lag time constant", nonnegative)
@@ -293,20 +201,183 @@ class SEXS(Component):
     e_min = Parameter("pu", "lower limit of the field voltage")
     e_max = Parameter("pu", "upper limit of the field voltage")
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag."""
-        return improper(p, ("t_a", "t_b"))
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect lead-lag and exciter."""
+        led = b.lead_lag("x_l", v.v_ref + v.v_s - regulated_voltage(b, v), "t_a", "t_b")
+        b.lag("v_f", p.k * led, "t_e", ("e_min", "e_max"))
+
+
+class EXNI(Regulator):
+    """Static exciter fed from the bus or from a battery, with rate feedback and a diode bridge.
+
+    The bridge is that of `SCRX`. The field voltage is within 8e-5 pu of PSS/E's 9 s after steps of the load
+    and of the reference (docs/conformance.md). Source: PSS/E, Model Library, EXNI; for the place of the
+    feedback and the order of the values OpenIPSL, EXNI.
+    """
+
+    records = ("EXNI t_r k_a t_a v_r_max v_r_min k_f t_f1 t_f2 c_switch rc_rfd",)
+    states = ("v_m", "v_r", "x_f", "x_f2")
+    inputs = WITH_FIELD_CURRENT
+
+    k_a = Parameter("pu", "gain of the regulator", positive)
+    t_a = Parameter("s", "time constant of the regulator", nonnegative)
+    v_r_max = Parameter("pu", "upper limit of the regulator's output")
+    v_r_min = Parameter("pu", "lower limit of the regulator's output")
+    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
+    t_f1 = Parameter("s", "first time constant of the rate feedback", nonnegative)
+    t_f2 = Parameter("s", "second time constant of the rate feedback", nonnegative)
+    c_switch = Parameter("1", "0 fed from the bus, 1 from a constant source", flag)
+    rc_rfd = Parameter("1", "crowbar by field resistance, 0 for a bridge of both currents", nonnegative)
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect bridge, feedback, transducer and regulator."""
+        through_bridge(b, v, p, v.v_r)
+        fed_back = b.lag("x_f2", b.rate("x_f", v.v_r, "k_f", "t_f1"), "t_f2")
+        b.lag("v_r", p.k_a * (v.v_ref + v.v_s - measured(b, v) - fed_back), "t_a", ("v_r_min", "v_r_max"))
+        b.ordered("v_r_min", "v_r_max")
+
+
+class ST5B(Regulator):
+    """Bus-fed static excitation system, IEEE type ST5B: two limited lead-lags, a gain, the bridge.
+
+    i_f is the field current of the machine. The limits of a lead-lag hold for its output and, without windup,
+    for its state (here by k_r). The gates of over- and underexcitation limiters are left out, and with them
+    the lead-lags that would be in force beyond a gate: the record's values TUC1 to TOB2 change nothing. The
+    record URST5T is the same system without them. Source: IEEE Std 421.5-2005, type ST5B; PSS/E, Model
+    Library, ST5B and URST5T.
+    """
+
+    records = (
+        "ST5B t_r t_c1 t_b1 t_c2 t_b2 k_r v_r_max v_r_min t_1 k_c -t_uc1 -t_ub1 -t_uc2 -t_ub2 -t_oc1 -t_ob1 "
+        "-t_oc2 -t_ob2",
+        "URST5T t_r t_c1 t_b1 t_c2 t_b2 k_r v_r_max v_r_min t_1 k_c",
+    )
+    inputs = WITH_FIELD_CURRENT
+
+    t_c1 = Parameter("s", "first lead time constant", nonnegative)
+    t_b1 = Parameter("s", "first lag time constant", nonnegative)
+    t_c2 = Parameter("s", "second lead time constant", nonnegative)
+    t_b2 = Parameter("s", "second lag time constant", nonnegative)
+    k_r = Parameter("pu", "gain of the regulator", positive)
+    v_r_max = Parameter("pu", "upper limit of the regulator, and of v_f at rated bus voltage")
+    v_r_min = Parameter("pu", "lower limit of the regulator, and of v_f at rated bus voltage")
+    t_1 = Parameter("s", "time constant of the bridge's firing", nonnegative)
+    k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect transducer, lead-lags and bridge."""
+        limits = ("v_r_min", "v_r_max")
+        first = b.lead_lag("x_1", p.k_r * (v.v_ref + v.v_s - measured(b, v)), "t_c1", "t_b1", limits)
+        v_r = b.named("v_r", b.lead_lag("x_2", first, "t_c2", "t_b2", limits))
+        b.lag("v_f", v_r - p.k_c * v.i_f, "t_1", moving_limits(b, v, p, "v_f"))
+
+
+class ST6B(Regulator):
+    """Bus-fed static excitation system, IEEE type ST6B, with its limiter of the field current.
+
+    i_f is the field current of the machine. The limits of the regulator hold for its integral part, without
+    windup, and for its output. The gate of an overexcitation limiter is left out: the record's number OEL,
+    which places it, changes nothing. Source: IEEE Std 421.5-2005, type ST6B; IEEE Std 421.5-2016, type ST6C;
+    PSS/E, Model Library, ST6B.
+    """
+
+    records = (
+        "ST6B -oel t_r k_pa k_ia k_da t_da v_a_max v_a_min k_ff k_m k_ci k_lr i_lr v_r_max v_r_min k_g t_g",
+    )
+    inputs = WITH_FIELD_CURRENT
+
+    k_pa = Parameter("pu", "proportional gain of the regulator", nonnegative)
+    k_ia = Parameter("pu/s", "integral gain of the regulator", nonnegative)
+    k_da = Parameter("pu s", "derivative gain of the regulator", nonnegative)
+    t_da = Parameter("s", "time constant of the derivative", nonnegative)
+    v_a_max = Parameter("pu", "upper limit of the regulator")
+    v_a_min = Parameter("pu", "lower limit of the regulator")
+    k_ff = Parameter("pu", "gain of the feedforward", nonnegative)
+    k_m = Parameter("pu", "gain of the inner loop", nonnegative)
+    k_ci = Parameter("1", "factor of i_lr", nonnegative)
+    k_lr = Parameter("pu", "gain of the limiter of the field current", nonnegative)
+    i_lr = Parameter("pu", "field current of the limiter")
+    v_r_max = Parameter("pu", "upper limit of the field voltage at rated bus voltage")
+    v_r_min = Parameter("pu", "lower limit of the field voltage at rated bus voltage")
+    k_g = Parameter("pu", "gain of the inner feedback", nonnegative)
+    t_g = Parameter("s", "time constant of the inner feedback", nonnegative)
 
     @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of lead-lag and exciter."""
-        error = v.v_ref + v.v_s - regulated_voltage(m, v)
-        led, d_l = lead_lag(error, v.x_l, p.t_a, p.t_b)
-        return (d_l, lag(p.k * led, v.v_f, p.t_e)), (), ()
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to an inner loop without gains."""
+        wrong = ungained(p, ("k_m", "k_ff"))
+        return f"{wrong}, or the regulator acts on nothing" if wrong else None
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect transducer, regulator, limiter of the field current and inner loop."""
+        error = b.named("e", v.v_ref + v.v_s - measured(b, v))
+        regulated = b.pid(("x_i", "x_d"), error, ("k_pa", "k_ia", "k_da"), "t_da", ("v_a_min", "v_a_max"))
+        v_a = b.named("v_a", regulated)
+        v_lr = b.named("v_lr", b.max((p.k_ci * p.i_lr - v.i_f) * p.k_lr, p.v_r_min))
+        upper = b.where(b.le(p.k_lr, 0), p.v_r_max, b.min(v_lr, p.v_r_max))
+        v_g = b.lag("v_g", p.k_g * v.v_f, "t_g")
+        v_r = b.clip((v_a - v_g) * p.k_m + p.k_ff * v_a, p.v_r_min, upper)
+        b.ordered("v_r_min", "v_r_max")
+        magnitude = b.magnitude(v.v_re, v.v_im)
+        b.output("v_f", magnitude * b.named("v_r", v_r))
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        v_f = terminal.signals.get("v_f", 1.0)
-        return {"x_l": v_f / p.k, "v_f": v_f, "v_ref": np.abs(terminal.voltage) + v_f / p.k}
+        v_f, v_m = terminal.signals.get("v_f", 1.0), np.abs(terminal.voltage)
+        v_g = p.k_g * v_f
+        v_a = (v_f / v_m + p.k_m * v_g) / (p.k_m + p.k_ff)
+        error = error_at_rest(v_a, p.k_pa, p.k_ia)
+        return {"v_m": v_m, "x_i": v_a, "x_d": error, "v_g": v_g, "v_f": v_f, "v_ref": v_m + error}
+
+
+class ST8C(Regulator):
+    """Static excitation system, IEEE type ST8C, whose source is independent of the bus.
+
+    i_f is the field current of the machine. The limits of a PI regulator hold for its integral part, without
+    windup, and for its output. The switch SW1 has to be 0 (a source of its own, k_p), and the compounding
+    from the machine's current has to be off (K_I2 = 0). The gates of limiters are left out: the record's
+    numbers OEL, UEL and SCL, which place them, change nothing. Source: IEEE Std 421.5-2016, type ST8C; PSS/E,
+    Model Library, ST8C.
+    """
+
+    records = (
+        "ST8C -oel -uel -scl sw1=0 t_r k_pr k_ir v_pi_max v_pi_min k_pa k_ia v_a_max v_a_min k_a t_a v_r_max "
+        "v_r_min k_f t_f k_c1 k_p -k_i1 -x_l -theta_p v_b1_max -k_c2 k_i2=0 -v_b2_max",
+    )
+    states = ("v_m", "x_r", "x_a", "v_r", "i_m")
+    inputs = WITH_FIELD_CURRENT
+
+    k_pr = Parameter("pu", "proportional gain of the voltage regulator", nonnegative)
+    k_ir = Parameter("pu/s", "integral gain of the voltage regulator", nonnegative)
+    v_pi_max = Parameter("pu", "upper limit of the voltage regulator")
+    v_pi_min = Parameter("pu", "lower limit of the voltage regulator")
+    k_pa = Parameter("pu", "proportional gain of the current regulator", nonnegative)
+    k_ia = Parameter("pu/s", "integral gain of the current regulator", nonnegative)
+    v_a_max = Parameter("pu", "upper limit of the current regulator")
+    v_a_min = Parameter("pu", "lower limit of the current regulator")
+    k_a = Parameter("pu", "gain of the bridge", positive)
+    t_a = Parameter("s", "time constant of the bridge", nonnegative)
+    v_r_max = Parameter("pu", "upper limit of the bridge")
+    v_r_min = Parameter("pu", "lower limit of the bridge")
+    k_f = Parameter("pu", "gain of the measured field current", nonnegative)
+    t_f = Parameter("s", "time constant of the measured field current", nonnegative)
+    k_c1 = Parameter("pu", "regulation of the rectifier", nonnegative)
+    k_p = Parameter("pu", "voltage of the source", positive)
+    v_b1_max = Parameter("pu", "upper limit of the source's voltage", positive)
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect transducer, both regulators, bridge and source."""
+        error = v.v_ref + v.v_s - measured(b, v)
+        i_ref = b.named("i_ref", b.pi("x_r", error, "k_pr", "k_ir", ("v_pi_min", "v_pi_max")))
+        inner = i_ref - b.lag("i_m", p.k_f * v.i_f, "t_f")
+        regulated = b.pi("x_a", inner, "k_pa", "k_ia", ("v_a_min", "v_a_max"))
+        v_r = b.lag("v_r", p.k_a * regulated, "t_a", ("v_r_min", "v_r_max"))
+        b.ordered("v_r_min", "v_r_max")
+        v_b = b.min(rectified(b, p.k_p, p.k_c1 * v.i_f), p.v_b1_max)
+        b.output("v_f", b.named("v_b", v_b, "min(k_p F_EX(k_c1 i_f/k_p), v_b1_max)") * v_r)

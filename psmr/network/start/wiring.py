@@ -19,7 +19,7 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.catalogue import SOURCES, defaults
-from psmr.devices.exciters.compensator import compensated
+from psmr.devices.exciters.exciter import compensated
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.network import ALIASES, Bus, MonitoredLine, Shunt
 from psmr.devices.placement import placement

@@ -147,7 +147,7 @@ def test_st6b_has_the_eigenvalues_of_another_program(tmp_path):
     dyr = tmp_path / "free.dyr"
     dyr.write_text(given.read_text().replace("17.330", "0.0"))
     assert distance(psmr.build(read("ST6B", dyr)), "ST6B", "test59_eigvals") < 4e-4
-    source = Path(psmr.devices.exciters.static_of_2016.__file__).read_text()
+    source = Path(psmr.devices.exciters.static.__file__).read_text()
     others, own = source.split("class ST6B")
     changed, count = re.subn(r"magnitude = .*", "magnitude = v.v_m", own)
     assert count == 1

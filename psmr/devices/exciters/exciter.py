@@ -1,15 +1,50 @@
-"""The voltage compensator of the standard library."""
+"""What all exciters share: their inputs, the voltage that they regulate, and the voltage compensator."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms
+from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative
 from psmr.dae.declare.forms import derived
 from psmr.devices.blocks import machine_to_network
+from psmr.devices.diagram import BlockDiagram
+
+
+class Exciter(BlockDiagram, part=True):
+    """Inputs of an exciter; its output is the field voltage v_f."""
+
+    role = "exciter"
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "v_ref")
+    optional = {"v_s": 0.0}
+    set_point = "v_ref"
+
+    @staticmethod
+    def known(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the field voltage that the machine needs."""
+        return {"v_f": terminal.signals.get("v_f", 1.0)}
+
+
+class Regulator(Exciter, part=True):
+    """An exciter that measures the voltage with a lag."""
+
+    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
+
+
+WITH_FIELD_CURRENT = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+"""Inputs of an exciter that reads the field current of the machine."""
+
+
+def regulated_voltage(b: Any, v: Any) -> Any:
+    """Return the voltage that an exciter regulates: of its terminals, or the compensated one if it has it."""
+    return b.magnitude(*((v.u_re, v.u_im) if "u_re" in vars(v) else (v.v_re, v.v_im)))
+
+
+def measured(b: Any, v: Any) -> Any:
+    """Return the regulated voltage behind its transducer."""
+    return b.lag("v_m", regulated_voltage(b, v), "t_r")
 
 
 class IEEEVC(Component):
@@ -27,10 +62,7 @@ class IEEEVC(Component):
     """
 
     role = "compensator"
-    records = (
-        "COMP x_comp",
-        "IEEEVC r_c x_c",
-    )
+    records = ("COMP x_comp", "IEEEVC r_c x_c")
     algebraic = ("u_re", "u_im")
     inputs = ("v_re", "v_im", "delta", "i_d", "i_q")
     together = (("u_re", "u_im"),)
@@ -51,12 +83,6 @@ class IEEEVC(Component):
         """Return the terminal voltage, from which the compensated one is not far."""
         voltage = np.asarray(terminal.voltage)
         return {"u_re": voltage.real, "u_im": voltage.imag}
-
-
-def regulated_voltage(m: Any, v: Any) -> Any:
-    """Return the voltage that an exciter regulates: of its terminals, or the compensated one if it has it."""
-    re, im = (v.u_re, v.u_im) if hasattr(v, "u_re") else (v.v_re, v.v_im)
-    return m.sqrt(re**2 + im**2)
 
 
 @derived

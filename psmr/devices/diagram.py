@@ -1,0 +1,458 @@
+"""A component as its block diagram: each block named once, with its state, its limits and its value at rest.
+
+`BlockDiagram.diagram` is run in three ways: with numbers or expressions, for the equations; with what is
+known of a plant at rest, for the guess; with words, for the declaration and the drawing of the docstring.
+Diagrams of the blocks: P. Kundur, Power System Stability and Control (1994), chapters 8 and 12; IEEE Std
+421.5-2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import factorial
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from psmr.base.errors import InputError
+from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.blocks import error_at_rest
+from psmr.devices.drawing import Drawing, Words, Writing, between
+
+Limits = tuple[str | None, str | None]
+
+
+class Blocks:
+    """The functions of `m`, and the blocks of a diagram: each returns its output and notes what it is.
+
+    States are named; time constants, gains and limits are names of parameters (a limit also of a variable),
+    time constants and gains numbers or expressions as well.
+
+    Attributes
+    ----------
+    slopes, rows
+        Derivatives by state, residuals by algebraic variable.
+    lags, limits, integrals
+        As in `Component`, with all time constants and gains that have a name.
+    leads, ranges, gains
+        Pairs of names for the objections `improper`, `crossed` and `ungained`.
+    """
+
+    def __init__(
+        self, m: Any, v: Any, p: Any, rest: dict[str, Any] | None = None, drawing: Drawing | None = None
+    ) -> None:
+        self._m, self._v, self._p, self._rest, self._drawing = m, v, p, rest, drawing
+        self.slopes: dict[str, Any] = {}
+        self.rows: dict[str, Any] = {}
+        self.lags: dict[str, tuple[str, ...]] = {}
+        self.limits: dict[str, Limits] = {}
+        self.integrals: dict[str, str] = {}
+        self.leads: list[tuple[str, str]] = []
+        self.ranges: list[tuple[str, str]] = []
+        self.gains: list[tuple[str, str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._m, name)
+
+    def lag(self, state: str, u: Any, t: Any, limits: Limits | None = None) -> Any:
+        """Lag 1/(1 + s t) with non-windup limits: its output is its state."""
+        x = self._lagged(state, u, t, limits)
+        return self._drawn(x, u, f"1/(1 + s {t})", limits, state)
+
+    def lead_lag(self, state: str, u: Any, lead: Any, t: Any, limits: Limits | None = None) -> Any:
+        """Lead-lag (1 + s lead)/(1 + s t); limits hold for the output and, without windup, for the state."""
+        self._pair(self.leads, lead, t)
+        x = self._lagged(state, u, t, limits)
+        if self._rest is not None:
+            return x
+        output = x + (self._of(lead) / self._of(t)) * (u - x)
+        if limits is not None:
+            self.ordered(*limits)
+            output = self._within(output, limits)
+        return self._drawn(output, u, f"(1 + s {lead})/(1 + s {t})", limits)
+
+    def washout(self, state: str, u: Any, t: Any) -> Any:
+        """Washout s t/(1 + s t), whose state is the lagged input; at rest nothing passes."""
+        x = self._lagged(state, u, t, None)
+        return 0.0 if self._rest is not None else self._drawn(u - x, u, f"s {t}/(1 + s {t})")
+
+    def rate(self, state: str, u: Any, gain: str, t: str) -> Any:
+        """Derivative with a lag, s gain/(1 + s t); at rest nothing passes."""
+        self._pair(self.leads, gain, t)
+        x = self._lagged(state, u, t, None)
+        if self._rest is not None:
+            return 0.0
+        return self._drawn(self._of(gain) / self._of(t) * (u - x), u, f"s {gain}/(1 + s {t})")
+
+    def integrator(
+        self, state: str, u: Any, gain: str = "", t: Any = None, limits: Limits | None = None
+    ) -> Any:
+        """Integrator gain/s or 1/(s t) with non-windup limits, whose input is 0 at rest.
+
+        A gain that may be zero leaves it out.
+        """
+        if self._rest is not None:
+            return self._balanced(state, u)
+        if gain:
+            self.integrals[state] = gain
+        scaled = self._of(gain) * u if gain else u
+        self._note(state, scaled if t is None else scaled / self._of(t), limits)
+        below = "s" if t is None else f"(s {t})"
+        return self._drawn(getattr(self._v, state), u, f"{gain or 1}/{below}", limits, state)
+
+    def pi(self, state: str, u: Any, k_p: str, k_i: str, limits: Limits) -> Any:
+        """Controller k_p + k_i/s; limits hold for its output and, without windup, for its integral part."""
+        return self._controlled(u, k_p, (state, k_i), None, limits)
+
+    def pid(
+        self,
+        states: tuple[str, str],
+        u: Any,
+        gains: tuple[str, str, str],
+        t: str,
+        limits: Limits,
+        scale: str = "",
+    ) -> Any:
+        """Controller k_p + k_i/s + s k_d/(1 + s t), times the gain `scale`; limits as those of `pi`.
+
+        Its states are those of the integral, with the gain, and of the derivative.
+        """
+        (x_i, x_d), (k_p, k_i, k_d) = states, gains
+        return self._controlled(u, k_p, (x_i, k_i), (x_d, k_d, t), limits, scale)
+
+    def _controlled(
+        self,
+        u: Any,
+        k_p: str,
+        integral: tuple[str, str],
+        rate: tuple[str, str, str] | None,
+        limits: Limits,
+        scale: str = "",
+    ) -> Any:
+        state, k_i = integral
+        self.gains.append((k_p, k_i))
+        self.ordered(*limits)
+        proportional, integrated = self._of(k_p), self._of(k_i)
+        if self._rest is not None:
+            if rate:
+                self._rest[rate[0]] = u
+            direct = self._of(scale) * proportional if scale else proportional
+            output = Unknown(u, lambda y: error_at_rest(y, direct, integrated))
+            return self._rest.setdefault(state, output)
+        self.integrals[state] = k_i
+        self._note(state, (self._of(scale) * integrated if scale else integrated) * u, limits)
+        x, output, transfer = getattr(self._v, state), proportional * u, f"{k_p} + {k_i}/s"
+        output = output if scale else output + x
+        if rate:
+            lagged, k_d, t = rate
+            self._pair(self.leads, k_d, t)
+            output = output + self._of(k_d) / self._of(t) * (u - self._lagged(lagged, u, t, None))
+            transfer += f" + s {k_d}/(1 + s {t})"
+        if scale:
+            output, transfer = self._of(scale) * output + x, f"{scale} ({transfer})"
+        return self._drawn(self._within(output, limits), u, transfer, limits)
+
+    def delay(self, states: Sequence[str], u: Any, t: str) -> Any:
+        """Transport delay t by the Padé approximation of an even order, that of the number of its states.
+
+        State k is (t d/dt)^k of the delayed signal's inner state: at rest the first is u, all others are 0.
+        The gain is 1 at every frequency. The phase is that of the delay to 0.1 degrees up to w t = 1 with two
+        states, up to 6 with six. Where t is zero all states are algebraic, and the output is u. Source: G. A.
+        Baker and P. Graves-Morris, Padé Approximants (1996), chapter 1: the approximants [n/n] of exp.
+        """
+        if self._rest is not None:
+            self._rest.update(dict.fromkeys(states, 0.0) | {states[0]: u})
+            return u
+        c, q = pade(len(states)), [getattr(self._v, state) for state in states]
+        highest = (u - sum(a * x for a, x in zip(c, q, strict=False))) / c[-1]
+        output = u - 2 * sum(a * x for a, x in zip(c[1::2], q[1::2], strict=False))
+        for state, x in zip(states, (*q[1:], highest), strict=True):
+            self._note(state, x / self._of(t), lags=(t,))
+        return self._drawn(output, u, f"delay {t}")
+
+    def state(self, name: str, slope: Any, lags: Sequence[str] = (), limits: Limits | None = None) -> Any:
+        """State with a derivative of its own; it vanishes where all the time constants `lags` are zero."""
+        if self._rest is not None:
+            return self._balanced(name, slope)
+        self._note(name, slope, limits, lags)
+        if self._drawing is not None:
+            self._drawing.define(f"{name}'", slope, between(limits))
+        return getattr(self._v, name)
+
+    def limit(self, x: Any, low: str, high: str, scale: Any = 1) -> Any:
+        """Limiter between two parameters times `scale`, which must not cross."""
+        self.ordered(low, high)
+        return self.clip(x, scale * self._of(low), scale * self._of(high))
+
+    def ordered(self, low: str | None, high: str | None) -> None:
+        """Object to limits that leave nothing between them; blocks whose output is limited do so already."""
+        self._pair(self.ranges, low, high)
+
+    def magnitude(self, re: Any, im: Any) -> Any:
+        """Return the magnitude of a phasor."""
+        if self._rest is not None:
+            return np.abs(re + 1j * im)
+        if self._drawing is not None:
+            return self._drawing.magnitude(re, im)
+        return self.sqrt(re**2 + im**2)
+
+    def named(self, name: str, value: Any, words: str = "") -> Any:
+        """Return a value, which has a name in the drawing; `words` say what it is, where that is shorter."""
+        if self._drawing is None:
+            return value
+        return self._drawing.define(name, words or value)
+
+    def output(self, name: str, value: Any, words: str = "") -> None:
+        """Declare an algebraic variable and its value."""
+        if self._rest is not None:
+            self._settled(name, value)
+            return
+        if self._drawing is not None:
+            self._drawing.result(name, words or value)
+        self.rows[name] = value - getattr(self._v, name)
+
+    def implicit(self, name: str, residual: Callable[[Any], Any], rest: Any, words: str = "") -> None:
+        """Declare an algebraic variable by a function of it that is zero, with a first guess."""
+        if self._rest is not None:
+            self._rest[name] = rest
+            return
+        if self._drawing is not None and words:
+            self._drawing.define(name, words)
+        self.rows[name] = residual(getattr(self._v, name))
+
+    def _of(self, name: Any) -> Any:
+        return getattr(self._p, name) if isinstance(name, str) else name
+
+    def _lagged(self, state: str, u: Any, t: Any, limits: Limits | None) -> Any:
+        """Return the state of a first-order block; at rest that is its input."""
+        if self._rest is not None:
+            return self._settled(state, u)
+        x = getattr(self._v, state)
+        self._note(state, (u - x) / self._of(t), limits, (t,) if isinstance(t, str) else ())
+        return x
+
+    def _note(
+        self, state: str, slope: Any, limits: Limits | None = None, lags: Sequence[str] = ()
+    ) -> None:
+        self.slopes[state] = slope
+        if limits is not None:
+            self.limits[state] = limits
+        if lags:
+            self.lags[state] = tuple(lags)
+
+    def _within(self, x: Any, limits: Limits) -> Any:
+        return self.clip(x, *(getattr(self._p, side) for side in limits if side))
+
+    def _pair(self, into: list[tuple[str, str]], first: Any, second: Any) -> None:
+        if isinstance(first, str) and isinstance(second, str):
+            into.append((first, second))
+
+    def _settled(self, name: str, u: Any) -> Any:
+        """Return a variable that is u at rest: what is known of it, which u then follows, or u."""
+        found: dict[str, Any] = self._rest  # type: ignore[assignment]
+        value = found.setdefault(name, u)
+        if isinstance(u, Unknown) and value is not u:
+            u.settle(value.value if isinstance(value, Unknown) else value)
+        return value
+
+    def _balanced(self, name: str, u: Any) -> Any:
+        """Return a variable at rest, where u is zero."""
+        if isinstance(u, Unknown):
+            u.settle(0.0)
+        return self._rest.setdefault(name, Unknown())  # type: ignore[union-attr]
+
+    def _drawn(
+        self, output: Any, u: Any, transfer: str, limits: Limits | None = None, name: str = ""
+    ) -> Any:
+        if self._drawing is None:
+            return output
+        return self._drawing.block(u, transfer, between(limits), name)
+
+
+def pade(order: int) -> list[float]:
+    """Return the coefficients c_k of the denominator sum c_k (s t)^k; the numerator has c_k (-s t)^k."""
+    n = order
+    return [
+        factorial(2 * n - k) * factorial(n) / (factorial(2 * n) * factorial(k) * factorial(n - k))
+        for k in range(n + 1)
+    ]
+
+
+class Unknown:
+    """A value at rest that follows from what comes of it: the way back, step by step, to the set-point."""
+
+    __array_ufunc__ = None  # an array leaves the operation to it
+
+    def __init__(self, source: Any = None, back: Callable[[Any], Any] = lambda y: y) -> None:
+        self.source, self.back, self.value = source, back, None
+
+    def settle(self, value: Any) -> None:
+        """Take a value, and all that it was made of with it."""
+        self.value = value
+        if isinstance(self.source, Unknown):
+            self.source.settle(self.back(value))
+
+    def _then(self, operate: Callable[[Any], Any], back: Callable[[Any], Any]) -> Any:
+        return Unknown(self, back) if self.value is None else operate(self.value)
+
+    def __add__(self, other: Any) -> Any:
+        return self._then(lambda x: x + other, lambda y: y - other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._then(lambda x: x - other, lambda y: y + other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._then(lambda x: x * other, lambda y: y / other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._then(lambda x: x / other, lambda y: y * other)
+
+
+class _Resting(NumericMath):
+    """The mathematical functions at rest: limiters and gates are open to what is not yet known."""
+
+    opened = True
+
+    @staticmethod
+    def clip(x: Any, lower: Any, upper: Any) -> Any:
+        """Return x as it is."""
+        return x
+
+    @staticmethod
+    def where(condition: Any, a: Any, b: Any) -> Any:
+        """Return a where the condition holds, b elsewhere, or the one that is not known."""
+        return _open(a, b) or NumericMath.where(condition, a, b)
+
+    @staticmethod
+    def min(a: Any, b: Any) -> Any:
+        """Return the smaller of a and b, or the one that is not known."""
+        return _open(a, b) or NumericMath.min(a, b)
+
+    @staticmethod
+    def max(a: Any, b: Any) -> Any:
+        """Return the larger of a and b, or the one that is not known."""
+        return _open(a, b) or NumericMath.max(a, b)
+
+
+def _open(*values: Any) -> Unknown | None:
+    return next((x for x in values if isinstance(x, Unknown)), None)
+
+
+class _Known(SimpleNamespace):
+    """The variables at rest: a state that is read before its block is not yet known."""
+
+    def __init__(self, found: dict[str, Any], **read: Any) -> None:
+        super().__init__(**read)
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        return self._found.setdefault(name, Unknown())
+
+
+class BlockDiagram(Component):
+    """A component that is written as its block diagram.
+
+    `states`, `algebraic`, `lags`, `limits`, `integrals`, `conflict`, `equations`, `guess` and the drawing in
+    the docstring follow from `diagram`; what a class declares itself stands. A class that others complete
+    says so, ``class Exciter(BlockDiagram, part=True)``, and has its `role` for them.
+
+    Attributes
+    ----------
+    set_point
+        The input that initialisation solves for.
+    """
+
+    role: ClassVar[str] = ""
+    set_point: ClassVar[str] = ""
+    _role: ClassVar[str] = ""
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect the blocks of `b`, with variables and parameters as in `equations`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Return what is wrong between parameters that is no question of a single block."""
+        return None
+
+    @staticmethod
+    def known(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the variables that follow from what the machine needs, for the guess."""
+        return {}
+
+    def __init_subclass__(cls, part: bool = False, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        own = vars(cls)
+        if part:
+            cls._role, cls.role = own.get("role", cls._role), ""
+        elif "role" not in own:
+            cls.role = cls._role
+        if part or "made_by" in own or "equations" in own:
+            return
+        drawing, constants = Drawing(), parameters_of(cls)
+        b = Blocks(Writing(drawing), Words(), Words(constants), drawing=drawing)
+        cls.diagram(b, b._v, b._p)
+        ordered = set(cls.states) == b.slopes.keys()
+        if "states" in own and not ordered:
+            raise InputError(f"{cls.__name__}: states = {cls.states}: the diagram has {tuple(b.slopes)}")
+        lasting = {name for name, parameter in constants.items() if parameter.check is positive}
+        found: dict[str, Any] = {
+            "states": cls.states if ordered else tuple(b.slopes),
+            "algebraic": tuple(b.rows),
+            "lags": {state: names for state, names in b.lags.items() if not lasting & set(names)},
+            "limits": b.limits,
+            "integrals": {state: name for state, name in b.integrals.items() if name not in lasting},
+            "conflict": staticmethod(_conflict(cls, b)),
+            "guess": staticmethod(_guess(cls)),
+        }
+        for name, value in found.items():
+            if name not in own:
+                setattr(cls, name, value)
+        for name, value in {"equations": staticmethod(_equations(cls)), "__doc__": drawing.in_text(cls)}.items():
+            setattr(cls, name, value)
+
+
+def _equations(kind: type[BlockDiagram]) -> Callable[[Any, Any, Any], tuple[Terms, Terms, Terms]]:
+    states, diagram = kind.states, kind.diagram
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives and residuals of the blocks."""
+        b = Blocks(m, v, p)
+        diagram(b, v, p)
+        return tuple(b.slopes[state] for state in states), tuple(b.rows.values()), ()
+
+    return equations
+
+
+def _conflict(kind: type[BlockDiagram], b: Blocks) -> Callable[[Mapping[str, float]], str | None]:
+    gains, leads, ranges, objection = b.gains, b.leads, b.ranges, kind.objection
+
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to controllers without a gain, leads without their lags, crossed limits, and the rest."""
+        return ungained(p, *gains) or improper(p, *leads) or crossed(p, *ranges) or objection(p)
+
+    return conflict
+
+
+def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
+    """Return the guess of a diagram that leads in one line from its set-point to what the machine needs."""
+
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for what the machine needs."""
+        found = dict(kind.known(terminal, p))
+        unknown = Unknown()
+        read = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
+        read |= {"v_f": 1.0, "i_f": 1.0, "omega": 1.0} | dict.fromkeys(("delta", "i_d", "i_q"), 0.0)
+        read |= {**kind.optional, **terminal.signals, **found, kind.set_point: unknown}
+        kind.diagram(Blocks(_Resting, v := _Known(found, **read), p, rest=found), v, p)
+        found[kind.set_point] = unknown
+        return {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
+
+    return guess

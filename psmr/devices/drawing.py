@@ -1,0 +1,243 @@
+"""The drawing of a block diagram in lines of text: what its function writes when it is run with words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection
+from typing import Any
+
+SUM, PRODUCT, POWER, ATOM = range(4)
+"""How tightly the outermost operation of an expression binds."""
+
+WIDTH = 98
+"""Columns of a line of the drawing."""
+
+
+class Symbol:
+    """An expression in words.
+
+    Attributes
+    ----------
+    text, binds
+        The expression, and how tightly its outermost operation binds.
+    fixed
+        Whether it has parameters only.
+    chain
+        Signal and blocks that it comes out of, where it has no name of its own.
+    factor
+        The fixed factor and the rest of a product.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        text: str,
+        binds: int = ATOM,
+        fixed: bool = False,
+        chain: tuple[str, ...] = (),
+        factor: tuple[Symbol, Symbol] | None = None,
+    ) -> None:
+        self.text, self.binds, self.fixed, self.chain, self.factor = text, binds, fixed, chain, factor
+
+    def within(self, least: int) -> str:
+        """Return the text as part of an operation that binds at least so tightly."""
+        return f"({self.text})" if self.binds < least else self.text
+
+    def __add__(self, other: Any) -> Symbol:
+        other = symbol(other)
+        if "0" in (self.text, other.text):
+            return self if other.text == "0" else other
+        if other.text.startswith("-"):
+            return self - Symbol(other.text[1:], other.binds, other.fixed)
+        return Symbol(f"{self.text} + {other.text}", SUM, self.fixed and other.fixed)
+
+    def __radd__(self, other: Any) -> Symbol:
+        return symbol(other) + self
+
+    def __sub__(self, other: Any) -> Symbol:
+        other = symbol(other)
+        if other.text == "0":
+            return self
+        return Symbol(f"{self.text} - {other.within(PRODUCT)}", SUM, self.fixed and other.fixed)
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return symbol(other) - self
+
+    def __mul__(self, other: Any) -> Symbol:
+        other = symbol(other)
+        if "1" in (self.text, other.text):
+            return self if other.text == "1" else other
+        factor = None
+        if self.fixed != other.fixed:
+            one, rest = (self, other) if self.fixed else (other, self)
+            factor = (one * rest.factor[0], rest.factor[1]) if rest.factor else (one, rest)
+        text = f"{self.within(PRODUCT)} {other.within(PRODUCT)}"
+        return Symbol(text, PRODUCT, self.fixed and other.fixed, factor=factor)
+
+    def __rmul__(self, other: Any) -> Symbol:
+        return symbol(other) * self
+
+    def __truediv__(self, other: Any) -> Symbol:
+        other = symbol(other)
+        if other.text == "1":
+            return self
+        factor = None
+        if other.fixed and not self.fixed:
+            one, rest = self.factor or (Symbol("1", fixed=True), self)
+            factor = (one / other, rest)
+        text = f"{self.within(PRODUCT)}/{other.within(POWER)}"
+        return Symbol(text, PRODUCT, self.fixed and other.fixed, factor=factor)
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return symbol(other) / self
+
+    def __pow__(self, other: Any) -> Symbol:
+        return Symbol(f"{self.within(ATOM)}^{symbol(other).within(ATOM)}", POWER, self.fixed)
+
+    def __neg__(self) -> Symbol:
+        return Symbol(f"-{self.within(PRODUCT)}", PRODUCT, self.fixed)
+
+
+def symbol(value: Any) -> Symbol:
+    """Return a symbol as it is, a number as one."""
+    return value if isinstance(value, Symbol) else Symbol(f"{value:.6g}", fixed=True)
+
+
+class Words:
+    """Variables, or the parameters `constants`, by name: each is its own name."""
+
+    def __init__(self, constants: Collection[str] | None = None) -> None:
+        self._constants = constants
+
+    def __getattr__(self, name: str) -> Symbol:
+        if self._constants is not None and name not in self._constants:
+            raise AttributeError(f"there is no parameter {name!r}", name=name)
+        return Symbol(name, fixed=self._constants is not None)
+
+
+class Writing:
+    """The mathematical functions, in words."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("sin", "cos", "tan", "exp", "log", "sqrt", "atan2", "min", "max"):
+            raise AttributeError(name)
+
+        def written(*values: Any) -> Symbol:
+            given = [symbol(value) for value in values]
+            return Symbol(f"{name}({', '.join(x.text for x in given)})", fixed=all(x.fixed for x in given))
+
+        return written
+
+    def ge(self, a: Any, b: Any) -> Symbol:
+        """Return a >= b."""
+        return Symbol(f"{symbol(a).text} >= {symbol(b).text}", SUM, symbol(a).fixed and symbol(b).fixed)
+
+    def le(self, a: Any, b: Any) -> Symbol:
+        """Return a <= b."""
+        return Symbol(f"{symbol(a).text} <= {symbol(b).text}", SUM, symbol(a).fixed and symbol(b).fixed)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Symbol:
+        """Return a where the condition holds, else b."""
+        a, b, fixed = symbol(a), symbol(b), all(symbol(x).fixed for x in (condition, a, b))
+        return Symbol(f"({a.text} where {symbol(condition).text}, else {b.text})", fixed=fixed)
+
+    def abs(self, x: Any) -> Symbol:
+        """Return |x|."""
+        return Symbol(f"|{symbol(x).text}|", fixed=symbol(x).fixed)
+
+    def clip(self, x: Any, lower: Any, upper: Any) -> Symbol:
+        """Return x behind a limiter."""
+        return self._drawing.block(x, "", between((symbol(lower).text, symbol(upper).text)))
+
+
+def between(limits: tuple[str | None, str | None] | None) -> str:
+    """Return limits in words."""
+    low, high = limits or (None, None)
+    if low is None or high is None:
+        return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""
+    return f"limits [{low}, {high}]"
+
+
+class Drawing:
+    """Lines of a drawing, each a signal and the blocks that it passes to a named one."""
+
+    def __init__(self) -> None:
+        self.lines: list[list[str]] = []
+
+    def block(self, u: Any, transfer: str, limits: str, name: str = "") -> Symbol:
+        """Add a block behind u and return its output, which ends the line where it has a name."""
+        u = symbol(u)
+        if u.factor and transfer:
+            gain, u = u.factor
+            transfer = _scaled(gain, transfer)
+        links = (*(u.chain or (u.text,)), ", ".join(filter(None, (transfer, limits))))
+        if name:
+            self._end(links, name)
+            return Symbol(name)
+        inline = f"{transfer} {u.within(PRODUCT)}" if transfer else f"{u.within(PRODUCT)} in {limits}"
+        return Symbol(inline if not limits or not transfer else f"({inline} in {limits})", PRODUCT, chain=links)
+
+    def define(self, name: str, value: Any, limits: str = "") -> Symbol:
+        """Add what a named signal is, and return the name."""
+        if isinstance(value, Symbol) and value.chain and "'" not in name:
+            self._end(value.chain, name)
+        else:
+            text = value if isinstance(value, str) else symbol(value).text
+            self.lines.append([", ".join(filter(None, (f"{name} = {text}", limits)))])
+        return Symbol(name.rstrip("'"))
+
+    def result(self, name: str, value: Any) -> None:
+        """Add what an algebraic variable is."""
+        if not (isinstance(value, Symbol) and value.text == name):
+            self.define(name, value)
+
+    def magnitude(self, re: Symbol, im: Symbol) -> Symbol:
+        """Return the magnitude of a phasor."""
+        return Symbol(f"|{re.text.removesuffix('_re')}|")
+
+    def _end(self, links: tuple[str, ...], name: str) -> None:
+        for line in self.lines:
+            if len(line) > 1 and line[-1] == links[0]:
+                line += [*links[1:], name]
+                return
+        self.lines.append([*links, name])
+
+    def in_text(self, kind: type) -> str | None:
+        """Return the docstring of a class with the drawing behind its first paragraph."""
+        text = kind.__doc__
+        if not text or "::" in text:
+            return text
+        first, _, rest = inspect.cleandoc(text).partition("\n\n")
+        indented = "\n".join(f"    {line}" for line in self.text())
+        return "\n\n".join(filter(None, (first, f"::\n\n{indented}", rest)))
+
+    def text(self) -> list[str]:
+        """Return the lines, wrapped before an arrow, short ones beside each other."""
+        found: list[str] = []
+        for links in self.lines:
+            whole = " -> ".join(links)
+            if found and len(found[-1]) + len(whole) + 6 <= WIDTH and len(links) <= 3:
+                found[-1] += f"      {whole}"
+                continue
+            line = links[0]
+            for link in links[1:]:
+                if len(line) + len(link) + 4 > WIDTH:
+                    found.append(line)
+                    line = f"-> {link}"
+                else:
+                    line += f" -> {link}"
+            found.append(line)
+        return found
+
+
+def _scaled(gain: Symbol, transfer: str) -> str:
+    """Return a block with a gain in its numerator."""
+    if transfer == "1/s" and gain.text.startswith("1/"):
+        return f"1/(s {gain.text[2:]})"
+    if transfer.startswith("1/"):
+        return gain.within(PRODUCT) + transfer[1:]
+    return f"{gain.within(PRODUCT)} {transfer}"
