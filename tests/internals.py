@@ -47,6 +47,7 @@ psmr.dae.system.linear_system: linear_system
 psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
 psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters
+psmr.devices.diagram: BlockDiagram
 psmr.devices.dynamic_network.branch: CHARGED
 psmr.devices.dynamic_network.travelling_wave: own_waves wave_values
 psmr.devices.exciters.exciter: compensated

@@ -79,7 +79,7 @@ class Blocks:
         return 0.0 if self._rest is not None else self._drawn(u - x, u, f"s {t}/(1 + s {t})")
 
     def rate(self, state: str, u: Any, gain: str, t: str) -> Any:
-        """Derivative with a lag, s gain/(1 + s t); at rest nothing passes."""
+        """Return the derivative behind a lag, s gain/(1 + s t); at rest nothing passes."""
         self._pair(self.leads, gain, t)
         x = self._lagged(state, u, t, None)
         if self._rest is not None:
@@ -103,7 +103,7 @@ class Blocks:
         return self._drawn(getattr(self._v, state), u, f"{gain or 1}/{below}", limits, state)
 
     def pi(self, state: str, u: Any, k_p: str, k_i: str, limits: Limits) -> Any:
-        """Controller k_p + k_i/s; limits hold for its output and, without windup, for its integral part."""
+        """Control by k_p + k_i/s; limits hold for its output and, without windup, for its integral part."""
         return self._controlled(u, k_p, (state, k_i), None, limits)
 
     def pid(
@@ -115,7 +115,7 @@ class Blocks:
         limits: Limits,
         scale: str = "",
     ) -> Any:
-        """Controller k_p + k_i/s + s k_d/(1 + s t), times the gain `scale`; limits as those of `pi`.
+        """Control by k_p + k_i/s + s k_d/(1 + s t), times the gain `scale`; limits as those of `pi`.
 
         Its states are those of the integral, with the gain, and of the derivative.
         """
@@ -233,9 +233,7 @@ class Blocks:
         self._note(state, (u - x) / self._of(t), limits, (t,) if isinstance(t, str) else ())
         return x
 
-    def _note(
-        self, state: str, slope: Any, limits: Limits | None = None, lags: Sequence[str] = ()
-    ) -> None:
+    def _note(self, state: str, slope: Any, limits: Limits | None = None, lags: Sequence[str] = ()) -> None:
         self.slopes[state] = slope
         if limits is not None:
             self.limits[state] = limits
@@ -263,9 +261,7 @@ class Blocks:
             u.settle(0.0)
         return self._rest.setdefault(name, Unknown())  # type: ignore[union-attr]
 
-    def _drawn(
-        self, output: Any, u: Any, transfer: str, limits: Limits | None = None, name: str = ""
-    ) -> Any:
+    def _drawn(self, output: Any, u: Any, transfer: str, limits: Limits | None = None, name: str = "") -> Any:
         if self._drawing is None:
             return output
         return self._drawing.block(u, transfer, between(limits), name)
@@ -415,7 +411,10 @@ class BlockDiagram(Component):
         for name, value in found.items():
             if name not in own:
                 setattr(cls, name, value)
-        for name, value in {"equations": staticmethod(_equations(cls)), "__doc__": drawing.in_text(cls)}.items():
+        for name, value in {
+            "equations": staticmethod(_equations(cls)),
+            "__doc__": drawing.in_text(cls),
+        }.items():
             setattr(cls, name, value)
 
 

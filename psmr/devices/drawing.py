@@ -179,7 +179,9 @@ class Drawing:
             self._end(links, name)
             return Symbol(name)
         inline = f"{transfer} {u.within(PRODUCT)}" if transfer else f"{u.within(PRODUCT)} in {limits}"
-        return Symbol(inline if not limits or not transfer else f"({inline} in {limits})", PRODUCT, chain=links)
+        return Symbol(
+            inline if not limits or not transfer else f"({inline} in {limits})", PRODUCT, chain=links
+        )
 
     def define(self, name: str, value: Any, limits: str = "") -> Symbol:
         """Add what a named signal is, and return the name."""

@@ -1,4 +1,4 @@
-"""The power source of compound excitation systems, terminal voltage and current, and the exciters it feeds."""
+"""The source of compound excitation systems, terminal voltage and current, and the exciters it feeds."""
 
 from __future__ import annotations
 

@@ -1,0 +1,122 @@
+"""A component written as its block diagram: what follows from it, and what it refuses."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from psmr import Device, Parameter
+from psmr.errors import InputError
+from tests.internals import BlockDiagram, NumericMath, Terminal
+
+
+class Regulator(BlockDiagram):
+    """A regulator with a lead-lag, a PI controller, a limited lag and a feedback.
+
+    It is nobody's.
+    """
+
+    states = ("x_l", "x_i", "v_r", "x_f")
+    inputs = ("v_re", "v_im", "v_ref")
+    set_point = "v_ref"
+
+    t_c = Parameter("s", "lead")
+    t_b = Parameter("s", "lag")
+    k_p = Parameter("pu", "proportional gain")
+    k_i = Parameter("pu/s", "integral gain")
+    t_a = Parameter("s", "lag of the output")
+    k_f = Parameter("pu", "gain of the feedback")
+    t_f = Parameter("s", "lag of the feedback", lambda x: None if x > 0 else "must be > 0")
+    low = Parameter("pu", "lower limit")
+    high = Parameter("pu", "upper limit")
+
+    @staticmethod
+    def known(terminal, p):
+        return {"v_f": terminal.signals["v_f"]}
+
+    @classmethod
+    def diagram(cls, b, v, p):
+        fed_back = b.rate("x_f", v.v_f, "k_f", "t_f")
+        led = b.lead_lag("x_l", v.v_ref - b.magnitude(v.v_re, v.v_im) - fed_back, "t_c", "t_b")
+        v_r = b.lag("v_r", b.pi("x_i", led, "k_p", "k_i", ("low", "high")), "t_a", ("low", "high"))
+        b.output("v_f", b.magnitude(v.v_re, v.v_im) * v_r)
+
+
+P = {
+    "t_c": 0.1,
+    "t_b": 0.5,
+    "k_p": 3.0,
+    "k_i": 2.0,
+    "t_a": 0.2,
+    "k_f": 0.1,
+    "t_f": 1.0,
+    "low": -5.0,
+    "high": 5.0,
+}
+
+
+def test_the_declaration_follows_from_the_diagram():
+    assert Regulator.algebraic == ("v_f",)
+    assert Regulator.lags == {"x_f": ("t_f",), "x_l": ("t_b",), "v_r": ("t_a",)}
+    assert Regulator.limits == {"x_i": ("low", "high"), "v_r": ("low", "high")}
+    assert Regulator.integrals == {"x_i": "k_i"}
+
+
+def test_the_equations_are_those_of_the_blocks():
+    v = {"x_l": 0.3, "x_i": 0.7, "v_r": 1.1, "x_f": 0.9, "v_f": 1.2, "v_re": 0.6, "v_im": 0.8, "v_ref": 1.4}
+    derivatives, residuals, _ = Regulator.equations(NumericMath, SimpleNamespace(**v), SimpleNamespace(**P))
+    error = 1.4 - 1.0 - 0.1 * (1.2 - 0.9)
+    led = 0.3 + 0.2 * (error - 0.3)
+    regulated = 3.0 * led + 0.7
+    assert derivatives == pytest.approx(((error - 0.3) / 0.5, 2.0 * led, (regulated - 1.1) / 0.2, 1.2 - 0.9))
+    assert residuals == pytest.approx((1.1 - 1.2,))
+
+
+@pytest.mark.parametrize("k_i", [2.0, 0.0])
+def test_the_guess_is_an_equilibrium(k_i):
+    p = SimpleNamespace(**{name: np.array([x, 1.1 * x]) for name, x in (P | {"k_i": k_i}).items()})
+    voltage = np.array([0.6 + 0.7j, 1.02 + 0.1j])
+    found = Regulator.guess(Terminal(voltage, voltage, {"v_f": np.array([1.5, 2.5])}), p)
+    found = {**found, "v_re": voltage.real, "v_im": voltage.imag}
+    if k_i == 0:
+        found["x_i"] = 0.0
+    parts = Regulator.equations(NumericMath, SimpleNamespace(**found), p)
+    for rate in (*parts[0], *parts[1]):
+        assert rate == pytest.approx(0.0, abs=1e-14)
+
+
+def test_the_drawing_stands_behind_the_first_paragraph():
+    first, colons, drawing, rest = Regulator.__doc__.split("\n\n")
+    assert (first[-9:], colons, rest) == ("feedback.", "::", "It is nobody's.")
+    assert [line.strip() for line in drawing.splitlines()] == [
+        "v_ref - |v| - s k_f/(1 + s t_f) v_f -> (1 + s t_c)/(1 + s t_b) -> k_p + k_i/s, limits [low, high]",
+        "-> 1/(1 + s t_a), limits [low, high] -> v_r      v_f = |v| v_r",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"k_p": 0.0, "k_i": 0.0}, "k_p = k_i = 0: one of them must be > 0"),
+        ({"t_b": 0.0}, "t_b = 0 and t_c = 0.1: t_b must be > 0 where t_c is not 0"),
+        ({"low": 5.0}, "low = 5: must be below high = 5"),
+    ],
+)
+def test_a_block_that_cannot_be_is_objected_to(changed, said):
+    with pytest.raises(InputError, match=f"AVR: {said}"):
+        Device("AVR", Regulator, P | changed)
+
+
+def test_states_that_the_diagram_has_not_are_refused():
+    with pytest.raises(InputError, match=r"Wrong: states = \('y',\): the diagram has \('x',\)"):
+
+        class Wrong(BlockDiagram):
+            """A lag."""
+
+            states = ("y",)
+            inputs = ("u",)
+            t = Parameter("s", "lag")
+
+            @classmethod
+            def diagram(cls, b, v, p):
+                b.lag("x", v.u, "t")
