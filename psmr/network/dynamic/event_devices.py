@@ -50,31 +50,26 @@ def inductor_values(place: Place, **values: float) -> tuple[tuple[str, str, floa
     return tuple((inductor_name(place), name, value) for name, value in (IDLE | values).items())
 
 
-def with_fault_inductors(system: System, places: Iterable[Place]) -> System:
-    """Return a system that has a device, out of service, for each fault through an inductance.
+def with_inductors_and_poles(system: System, places: Iterable[Place], elements: Iterable[str]) -> System:
+    """Return a system with a device, out of service, for each fault through an inductance, and with poles.
 
-    Its states come after all others, and begin at zero.
+    The states of such a device come after all others, and begin at zero. Elements that can have no poles stay
+    as they are.
     """
     known = {device.name for device in system.devices}
-    new = [
+    inductors = [
         _inductor(system, place)
         for place in dict.fromkeys(places)
         if inductor_name(place) not in known and carries_fault(system, place)
     ]
-    if not new:
-        return system
-    return _assembled(system, [*_as_they_are(system), *new])
-
-
-def with_poles_of(system: System, elements: Iterable[str]) -> System:
-    """Return a system in which elements have poles; those that can have none stay as they are."""
-    new: dict[str, Device] = {}
+    opening: dict[str, Device] = {}
     for name in dict.fromkeys(elements):
         if can_have_poles(system, name) and not has_poles(system.device(name)):
-            new |= _with_poles(system, name)
-    if not new:
+            opening |= _with_poles(system, name)
+    if not (inductors or opening):
         return system
-    return _assembled(system, [new.get(device.name, device) for device in _as_they_are(system)])
+    as_they_are = (replace(d, parameters=system.parameters_at(d.name)) for d in system.devices)
+    return _assembled(system, [*(opening.get(d.name, d) for d in as_they_are), *inductors])
 
 
 def has_poles(device: Device) -> bool:
@@ -141,10 +136,6 @@ def _with_poles(system: System, name: str) -> dict[str, Device]:
             connections={**device.connections, **wires},
         )
     }
-
-
-def _as_they_are(system: System) -> list[Device]:
-    return [replace(d, parameters=system.parameters_at(d.name)) for d in system.devices]
 
 
 def _assembled(system: System, devices: Sequence[Device]) -> System:

@@ -312,13 +312,18 @@ class OpenPhases:
 
 
 def changes_at(system: System, place: str, stages: Iterable[tuple[float, str, Values]]) -> tuple[Change, ...]:
-    """Return the changes of a bus or line by (time in s, words, values), with the admittances that follow."""
+    """Return the changes of a bus or line by (time in s, words, values), with the admittances that follow.
+
+    The values may set what a system has for a run with the event alone, an inductor of a fault or poles.
+    """
     found: list[Change] = []
     so_far: Values = ()
     # All of them: an event on a condition may have left others. The phases of a dynamic bus are its own.
     every = not issubclass(system.device(place).component, DynamicBus)
+    known = {device.name: device.parameters for device in system.devices}
     for t, label, values in stages:
-        now = system.with_values((*so_far, *values))
+        there = (entry for entry in (*so_far, *values) if entry[1] in known.get(entry[0], ()))
+        now = system.with_values(tuple(there))
         values = (*values, *dependent_admittances(now, devices=[place], every=every))
         so_far = (*so_far, *values)
         found.append(Change(t, parameters=values, label=label))

@@ -17,8 +17,6 @@ from psmr.network.dynamic.event_devices import (
     carries_fault,
     inductor_name,
     inductor_values,
-    with_fault_inductors,
-    with_poles_of,
 )
 from psmr.network.sequence.unbalance import Values
 from psmr.network.topology.islands import Plant, plants
@@ -233,8 +231,6 @@ class Fault:
         mistakes.finish()
         assert place is not None
         assert trip is not None
-        system = with_fault_inductors(system, self.inductors(system))
-        system = with_poles_of(system, trip if self.at_zero is not False else ())
         changes = changes_at(system, place, self._stages(system, place, trip))
         if not (lost := self._plants(system, place)):
             return changes

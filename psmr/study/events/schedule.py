@@ -15,7 +15,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change, caused
 from psmr.integrate.timeline.service import AsTripped
 from psmr.integrate.timeline.span import Span, first_span, span_after
-from psmr.network.dynamic.event_devices import has_phases, with_fault_inductors, with_poles_of
+from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_poles
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     refuse_impossible_switching,
@@ -55,12 +55,11 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     tripped of them is taken from what they are by then, see `psmr.study.events.generator`. Events that wait
     for a condition have no time, and are left out.
 
-    `system`, `events`, `t_end`: as in `psmr.study.run.simulate.simulate`. Raises EventError for an event that
+    `system` has what its events need beside it (`with_event_devices`). Raises EventError for an event that
     names something that is not there, lies at or after the end of the run, or contradicts another event.
     """
     entries: list[Entry] = []
     given = list(map(_event, events))
-    system = with_event_devices(system, given)
     _refuse_repeated(given)
     timed = [(place, event) for place, event in enumerate(given) if not isinstance(event, When)]
     span, ahead = first_span(system, AsTripped()), list[tuple[float, int, Change]]()
@@ -90,10 +89,8 @@ def with_event_devices(system: System, events: Iterable[Event]) -> System:
         return system
     every = [event.event if isinstance(event, When) else event for event in events]
     places = [place for event in every if isinstance(event, Fault) for place in event.inductors(system)]
-    system = with_fault_inductors(system, places)
-    if not has_phases(system):
-        return system
-    return with_poles_of(system, [name for event in every for name in _opened(event, system)])
+    opened = [name for event in every for name in _opened(event, system)] if has_phases(system) else ()
+    return with_inductors_and_poles(system, places, opened)
 
 
 def _opened(event: Event, system: System) -> Iterator[str]:

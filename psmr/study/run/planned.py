@@ -261,12 +261,14 @@ def _signal_of(event: When, signals: Signals) -> str:
 class Planned(NamedTuple):
     """What is known of the events before a run.
 
+    `system`: With what the events need beside it.
     `scheduled`: Changes at their times, in order.
     `conditional`: Events that wait for a condition.
     `possible`: The changes that these may make.
     `found`: Says what a change is that depends on the run up to it.
     """
 
+    system: System
     scheduled: tuple[Change, ...]
     conditional: list[Waiting]
     possible: list[Change]
@@ -294,4 +296,4 @@ def planned(system: System, events: Sequence[Event], t_end: float) -> Planned:
     _refuse_lasting_unbalances(system, scheduled, possible)
     conditional = [replace(each, scheduled=scheduled) for each in conditional]
     changes = [change for _, change in possible]
-    return Planned(scheduled, conditional, changes, Found(system, events, connected))
+    return Planned(system, scheduled, conditional, changes, Found(system, events, connected))

@@ -45,7 +45,6 @@ from psmr.study.detectors.detector import Stop, dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.generator import Synchronisation
-from psmr.study.events.schedule import with_event_devices
 from psmr.study.output.tables import table_writer
 from psmr.study.record.recorded import Record
 from psmr.study.record.recording import Recording
@@ -199,11 +198,10 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
-    before, system = system, with_event_devices(system, events)
+    plan = planned(system, events, t_end)
+    before, system, possible = system, plan.system, plan.possible
     if system is not before:
         scheme, start = _widened(scheme, system), _extended(start, system, before)
-    plan = planned(system, events, t_end)
-    possible = plan.possible
     changes = tuple(change for change in plan.scheduled if not isinstance(change, Synchronisation))
     if unequal := unbalance_beside_phasors(system, changes):
         warnings.warn(unequal, PsmrWarning, stacklevel=3)

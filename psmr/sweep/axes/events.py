@@ -19,7 +19,7 @@ from psmr.files.toml.fields import Field, specification
 from psmr.network.topology.islands import plants
 from psmr.network.topology.network import branches, buses
 from psmr.study.events import Event, Fault, GeneratorTrip
-from psmr.study.events.schedule import schedule
+from psmr.study.events.schedule import schedule, with_event_devices
 from psmr.study.file.study import EVENTS
 from psmr.sweep.axes.axis import (
     EVENT,
@@ -251,7 +251,7 @@ class ListedEvents:
         together = [*base.study.events, *events] if self.beside else events
         t_end = math.inf if base.study.t_end is None else base.study.t_end
         try:
-            schedule(base.system, together, t_end)
+            schedule(with_event_devices(base.system, together), together, t_end)
         except EventError as error:
             where = places.get(id(error.event), places[id(events[0])])
             raise StudyError(f"{where}: {error}") from error

@@ -17,7 +17,7 @@ import psmr
 from psmr import read_study, read_sweep
 from psmr.errors import PsmrError
 from tests.files.raw import raw_text
-from tests.internals import components, load_system, power_flow, refuse_events, schedule
+from tests.internals import components, load_system, power_flow, refuse_events, schedule, with_event_devices
 from tests.programs.attack.mutations import CASES
 from tests.programs.attack.tally import Tally, Wrong
 
@@ -134,7 +134,7 @@ def _use(kind: str, path: Path) -> None:
         if study.t_end is not None:
             system = load_system(study.case)
             refuse_events(study, system)
-            schedule(system, study.events, study.t_end)
+            schedule(with_event_devices(system, study.events), study.events, study.t_end)
     elif kind == "TOML sweep":
         read_sweep(path)
     elif kind == "RAW":

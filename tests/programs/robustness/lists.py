@@ -11,7 +11,7 @@ import numpy as np
 
 import psmr
 from psmr.errors import InputError
-from tests.internals import System, schedule
+from tests.internals import System, schedule, with_event_devices
 from tests.programs.robustness.systems import OWN, branches, buses, load, pairs
 
 START, CLEAR, RECLOSE = 0.1, 0.2, 0.3
@@ -102,7 +102,8 @@ def random_list(name: str, seed: int, number: int) -> tuple[Any, ...]:
         for _ in range(20):
             try:
                 drawn = draw(random, case, system)
-                schedule(system, [*events, drawn], T_END)
+                wanted = [*events, drawn]
+                schedule(with_event_devices(system, wanted), wanted, T_END)
             except InputError:  # nothing of that kind there, or it contradicts the others
                 continue
             events.append(drawn)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr import assemble
-from tests.internals import System, schedule
+from tests.internals import System, schedule, with_event_devices
 from tests.programs.robustness.newton import Stage, damped_newton
 from tests.standing import after
 
@@ -105,7 +105,7 @@ def present(
     Devices that have left are not in the system; parameters and held inputs are those of the time. An event
     whose equations were solved stands twice in the trajectory; the last point of one that failed stands once.
     """
-    changes = schedule(system, events, t_end)
+    changes = schedule(with_event_devices(system, events), events, t_end)
     t = float(run.t[-1])
     # A run that begins with an event has a row for its start and one for after the event.
     made = [change for change in changes if change.t <= t + 1e-9]

@@ -15,7 +15,7 @@ import numpy as np
 
 import psmr
 from psmr.errors import InputError
-from tests.internals import System, schedule
+from tests.internals import System, schedule, with_event_devices
 from tests.programs.robustness import systems
 from tests.programs.verdicts.network import Grid, grid_of
 
@@ -99,7 +99,7 @@ def task_of(name: str, seed: int, number: int) -> Task:
 def _legal(system: System, t_end: float, events: list[Any]) -> bool:
     """Return whether `simulate` accepts some events."""
     try:
-        schedule(system, events, t_end)
+        schedule(with_event_devices(system, events), events, t_end)
     except InputError:
         return False
     return True
