@@ -1,134 +1,31 @@
-"""Checks of arguments and fields against their annotations, with a sentence on what does not fit.
-
-Annotations are read as text, so that no class need be imported to be named in one.
-"""
+"""Checks of arguments and fields against what they declare, with a sentence on what does not fit."""
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from numbers import Number
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any
 
-from psmr.base.errors import CaseError, EventError, InputError, SchemeError, nearest, shown
-from psmr.base.numbers import are_numbers, plain, real
-
-Types = type | tuple[type, ...]
-
-
-class Kind(NamedTuple):
-    """What a name in an annotation admits: in words, as a test of a value, and how one comes by it."""
-
-    words: str
-    fits: Callable[[Any], bool]
-    stored: Types = object  # types of such a field in a record that was read from a file; object: not checked
-    remedy: str = ""
-    error: type[InputError] | None = None  # raised in place of the error of the function
-    choices: tuple[Any, ...] = ()
-
-
-def _is(types: Types) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, types) and (types is bool or not isinstance(value, bool))
-
-
-def _is_named(name: str, value: Any) -> bool:
-    return any(base.__name__ == name for base in type(value).__mro__)
-
-
-def _is_finite(value: Any, types: Types) -> bool:
-    try:
-        return _is(types)(value) and math.isfinite(abs(complex(value)))
-    except OverflowError:
-        return False
-
-
-def _too_long(value: Any) -> bool:
-    """Return whether a whole number does not fit into the 64 bits that it has in machine code."""
-    return isinstance(value, int) and abs(value) >= 2**63
-
-
-_REALS, _NUMBERS = (int, float), (int, float, complex)
-
-_CLASSES = {
-    "Case": ("a case", "read one with psmr.read_case(path)"),
-    "System": ("a system", "make one with psmr.build(psmr.read_case(path))"),
-    "LinearDae": ("a linearised system", "make one with psmr.build(psmr.read_case(path)).linearise()"),
-    "StateSpace": ("a system as matrices", "make one with system.state_space(inputs, outputs)"),
-    "Scheme": (
-        "a scheme",
-        "use psmr.VariableStep, SingleRate, Multirate, Smes, SlowManifold, ArcLength or Adaptive",
-    ),
-    "Region": ("a psmr.Region", 'make one with psmr.Region(5) or psmr.Region("all")'),
-    "Partition": ("a partition", "make one with partitioning.by_participation(linear, delta=...)"),
-    "Run": ("a run", "psmr.simulate and psmr.load_run give one"),
-    "Trace": ("a trace", "read one with psmr.read_trace(path)"),
-    "Study": ("a study", "read one with psmr.read_study(path)"),
-    "Sweep": ("a sweep", "read one with psmr.read_sweep(path)"),
-    "Places": ("places in a file", "leave them out; psmr.read_sweep finds them"),
-    "PowerFlow": ("the solved power flow of the case", "leave it out"),
-    "LoadShares": ("shares of loads", 'write a text such as "p=0.5,0.3,0.2 q=1,0,0"'),
-    "Record": ("a psmr.Record", "make one with psmr.Record(signals)"),
-    "Criteria": ("a psmr.Criteria", "make one with psmr.Criteria(v_low=0.7)"),
-    "ModeChoice": ("a psmr.ModeChoice", "make one with psmr.ModeChoice(least_damped=5)"),
-    "OutputTransaction": ("a transaction of output files", "leave it out"),
-    "Event": ("an event", "psmr.Fault and others make one"),
-    "Monitor": ("a monitor", "psmr.AngleSpread and others make one"),
-    "Axis": ("an axis", "psmr.ParameterAxis and others make one"),
-    "Axes": ("axes of matplotlib", "for instance plt.subplots()[1]"),
-    "Device": ("a psmr.Device", "make one with psmr.Device(name, component, parameters)"),
-    **{
-        f"{kind}Row": (f"a {kind}Row", "psmr.make_case makes rows of dictionaries")
-        for kind in ("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay", "Sequence")
-    },
-}
-"""Classes in words, and how one comes by an instance."""
-
-_PROTOCOLS = ("Event", "Monitor", "Axis")
-"""Classes that anything may be by its methods, which are checked where they are called."""
-
-_ERRORS = {"Case": CaseError, "Scheme": SchemeError, "Event": EventError}
-
-_PLURALS = {
-    "an axis": "axes",
-    "the path of a file, as text or pathlib.Path": "paths of files, as text or pathlib.Path",
-}
-
-_SINGULARS = {"axes": "axis", "buses": "bus"}
-
-_PATH = Kind("the path of a file, as text or pathlib.Path", _is((str, os.PathLike)))
-
-_KINDS = {
-    "None": Kind("", _is(type(None)), type(None)),
-    "bool": Kind("True or False", _is(bool), bool),
-    "int": Kind("a whole number", lambda value: _is(int)(value) and not _too_long(value), int),
-    "float": Kind("a finite number", lambda value: _is_finite(value, _REALS), _REALS),
-    "complex": Kind("a finite number", lambda value: _is_finite(value, _NUMBERS), _NUMBERS),
-    "str": Kind("a text", _is(str), str),
-    "Path": _PATH,
-    "PathLike": _PATH,
-    "Mapping": Kind("a dictionary", _is(Mapping), Mapping),
-    "Callable": Kind("a function", callable),
-    "ArrayLike": Kind("a number or an array of numbers", are_numbers),
-    "ndarray": Kind("an array of numbers", are_numbers),
-    "slice": Kind("a slice", _is(slice)),
-    **{
-        name: Kind(
-            words,
-            functools.partial(_is_named, name) if name not in _PROTOCOLS else lambda value: True,
-            remedy=remedy,
-            error=_ERRORS.get(name),
-        )
-        for name, (words, remedy) in _CLASSES.items()
-    },
-}
-
-Kinds = dict[str, Kind]
-"""What an annotation admits; empty where a part of it is not known here."""
+from psmr.base.declared import (
+    CLASSES,
+    REALS,
+    SINGULARS,
+    Kind,
+    Kinds,
+    fits_any,
+    is_a,
+    kinds_of,
+    parsed,
+    too_long,
+    unknown,
+)
+from psmr.base.errors import InputError, nearest, shown
+from psmr.base.numbers import plain, real
 
 
 def check_arguments(
@@ -157,7 +54,7 @@ def check_arguments(
         scheme.
     """
     for name, kinds in _arguments(function):
-        if kinds and name not in leaving and not _fits(given[name], kinds):
+        if kinds and name not in leaving and not fits_any(given[name], kinds):
             raised = next((kind.error for kind in kinds.values() if kind.error), error)
             raise raised(f"{function.__name__}: {_refusal(name, given[name], kinds)}")
 
@@ -184,7 +81,7 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
         if value is not given:
             object.__setattr__(record, name, value)
         left = not numbers and not kinds.keys().isdisjoint(("int", "float", "complex")) and "str" not in kinds
-        if kinds and (not left or _too_long(value)) and not _fits(value, kinds):
+        if kinds and (not left or too_long(value)) and not fits_any(value, kinds):
             raise error(f"{type(record).__name__}: {_refusal(name, value, kinds)}", field=name)
 
 
@@ -205,7 +102,7 @@ def misfit(record: Any) -> str:
     """
     for name, kinds in _fields(record.__class__):
         value = getattr(record, name)
-        if kinds and not any(kind.stored is object or _is(kind.stored)(value) for kind in kinds.values()):
+        if kinds and not any(kind.stored is object or is_a(kind.stored)(value) for kind in kinds.values()):
             return f"{type(record).__name__}: {_refusal(name, value, kinds)}"
     return ""
 
@@ -219,7 +116,7 @@ def positive_number(name: str, given: object, unit: str = "s") -> float:
         For anything else.
     """
     value = plain(given)
-    if not _is(_REALS)(value) or not 0 < real(value) < math.inf:
+    if not is_a(REALS)(value) or not 0 < real(value) < math.inf:
         raise InputError(f"{name} = {shown(given)}: must be a finite number > 0 in {unit}")
     return real(value)
 
@@ -227,7 +124,7 @@ def positive_number(name: str, given: object, unit: str = "s") -> float:
 @functools.cache
 def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds], ...]:
     return tuple(
-        (known.name, _kinds(_parsed(known.annotation), function.__globals__))
+        (known.name, kinds_of(parsed(known.annotation), function.__globals__.get))
         for known in inspect.signature(function).parameters.values()
         if known.kind not in (known.VAR_KEYWORD, known.VAR_POSITIONAL) and isinstance(known.annotation, str)
     )
@@ -235,65 +132,7 @@ def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds], ...]:
 
 @functools.cache
 def _fields(record: type) -> tuple[tuple[str, Kinds], ...]:
-    known = [field for field in fields(record) if field.init]
-    # A record of the user's own may have types in place of their names.
-    words = [f.type if isinstance(f.type, str) else inspect.formatannotation(f.type) for f in known]
-    return tuple((field.name, _kinds(_parsed(word), {})) for field, word in zip(known, words, strict=True))
-
-
-def _parsed(annotation: str) -> ast.expr:
-    return ast.parse(annotation, mode="eval").body
-
-
-def _kinds(annotation: ast.expr, names: Mapping[str, Any]) -> Kinds:
-    """Return what an annotation admits; in `names`, those of its module, are the lists of choices."""
-    match annotation:
-        case ast.BinOp(left=left, right=right):
-            first, second = _kinds(left, names), _kinds(right, names)
-            both = {**first, **second} if first and second else {}
-            return {name: both[name] for name in both if name != "str" or _PATH not in both.values()}
-        case ast.Constant(value=None):
-            return {"None": _KINDS["None"]}
-        case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
-            found = ast.literal_eval(choices)
-            return _choices(found if isinstance(found, tuple) else (found,))
-        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, ast.Name(id=among)])):
-            return _choices(names[among]) if among in names else {}
-        case ast.Subscript(value=ast.Name(id="Iterable" | "Sequence" | "tuple" | "list"), slice=inner):
-            return _list(_kinds(inner.elts[0] if isinstance(inner, ast.Tuple) else inner, names))
-        case ast.Subscript(value=outer):
-            return _kinds(outer, names)
-        case ast.Name(id=name) if get_origin(names.get(name)) is Literal:
-            return _choices(get_args(names[name]))
-        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _KINDS:
-            return {name: _KINDS[name]}
-    return {}
-
-
-def _choices(choices: Iterable[Any]) -> Kinds:
-    listed = tuple(choices)
-    words = " or ".join(map(repr, listed))
-    return {"Literal": Kind(words, lambda v: isinstance(v, str | int) and v in listed, choices=listed)}
-
-
-def _list(inner: Kinds) -> Kinds:
-    def fits(value: Any) -> bool:
-        if not isinstance(value, Iterable) or isinstance(value, str | bytes | type | Mapping):
-            return False
-        # What can be gone through only once is left to who does it.
-        return not inner or not isinstance(value, Sized) or all(_fits(part, inner) for part in value)
-
-    words = "a list"
-    if inner:
-        single = next(iter(inner.values())).words
-        words += f" of {_PLURALS.get(single, single.removeprefix('a ').removeprefix('an ') + 's')}"
-    error = next((kind.error for kind in inner.values() if kind.error), None)
-    return {"list": Kind(words, fits, (tuple, list), error=error)}
-
-
-def _fits(value: Any, kinds: Kinds) -> bool:
-    # An array is tested as it is: numpy makes floats of it, or cannot.
-    return any(kind.fits(value if kind.fits is are_numbers else plain(value)) for kind in kinds.values())
+    return tuple((each.name, kinds_of(parsed(each.type), unknown)) for each in fields(record) if each.init)
 
 
 def _refusal(name: str, value: Any, kinds: Kinds) -> str:
@@ -305,8 +144,8 @@ def _refusal(name: str, value: Any, kinds: Kinds) -> str:
         return what + nearest(value, texts)
     hint = next((_remedy(*item, value) for item in reversed(kinds.items()) if item[1].remedy), "")
     if not hint and "list" in kinds and value is not None and not isinstance(value, Iterable):
-        hint = f"write [{_SINGULARS.get(name, name.removesuffix('s'))}] for a single one"
-    if not hint and _too_long(value):
+        hint = f"write [{SINGULARS.get(name, name.removesuffix('s'))}] for a single one"
+    if not hint and too_long(value):
         hint = "this one has too many digits"
     return f"{what}; {hint}" if hint else what
 
@@ -326,7 +165,7 @@ def _remedy(wanted: str, kind: Kind, value: Any) -> str:
     call = kind.remedy.rpartition(" ")[2]
     if isinstance(value, str | os.PathLike) and "(path)" in call:
         return f"write {call.replace('path', shown(os.fspath(value)))}"
-    made = _CLASSES.get(type(value).__name__, ("", ""))[1].rpartition(" ")[2]
+    made = CLASSES.get(type(value).__name__, ("", ""))[1].rpartition(" ")[2]
     if "(path)" in made and made in call:
         return f"write {call.replace(made, type(value).__name__.lower())}"
     return kind.remedy

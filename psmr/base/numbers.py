@@ -52,6 +52,23 @@ def whole_in(text: str) -> int:
     return int(text)
 
 
+def fraction(text: str) -> float:
+    """Read 1%, 0.2pp or 0.01 as a fraction."""
+    number = text.strip().removesuffix("pp").removesuffix("%").strip()
+    value = real_in(number)
+    return value / 100.0 if number != text.strip() else value
+
+
+def hertz(text: str) -> float:
+    """Read 2Hz or 2 as a frequency in Hz."""
+    return real_in(text.strip().lower().removesuffix("hz"))
+
+
+def comma_separated(text: str) -> tuple[str, ...]:
+    """Read words with commas between them."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def are_numbers(values: Any) -> bool:
     """Return whether something is a number, or an array of numbers of any shape; texts are none."""
     import numpy as np

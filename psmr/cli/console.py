@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.printable import in_line, printable
-from psmr.integrate.run.table import bytes_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +24,10 @@ def show(*what: Any) -> None:
 
 
 def give_table(
-    arguments: argparse.Namespace,
     table: pd.DataFrame,
     head: str,
+    json: bool,
+    output: str | None,
     figure: str | None = None,
     left: bool = False,
 ) -> None:
@@ -36,22 +35,19 @@ def give_table(
 
     `figure` is a file that the command has written before; with `left` the columns of text are aligned left.
     """
-    write_csv(arguments.output, table)
-    if arguments.json:
+    write_csv(output, table)
+    if json:
         print_json(table.to_dict("records"))
         return
     show(head)
     if left:
         table = table.apply(lambda column: column.str.ljust(column.str.len().max()))
-    show(
-        table.to_string(
-            index=False,
-            float_format=lambda value: f"{value:.5g}",
-            na_rep="",
-            justify="left" if left else None,
-        )
+    justify = "left" if left else None
+    words = table.to_string(
+        index=False, float_format=lambda value: f"{value:.5g}", na_rep="", justify=justify
     )
-    tell_written(figure, arguments.output)
+    show(words)
+    tell_written(figure, output)
 
 
 def write_csv(path: str | None, table: pd.DataFrame) -> None:
@@ -75,7 +71,11 @@ def list_written(files: Iterable[Path]) -> None:
 
 
 def _size(path: Path) -> str:
-    return f" ({bytes_text(path.stat().st_size)})" if is_large(path) else ""
+    if not is_large(path):
+        return ""
+    from psmr.integrate.run.table import bytes_text
+
+    return f" ({bytes_text(path.stat().st_size)})"
 
 
 def is_large(path: Path) -> bool:

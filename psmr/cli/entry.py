@@ -12,33 +12,14 @@ import atexit
 import gc
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.base.numbers import real_in, whole_in
 from psmr.base.optional import broken_package, fails
 from psmr.base.printable import printable
-from psmr.cli.commands import (
-    cases,
-    check,
-    compare,
-    convert,
-    deformation,
-    explain,
-    modes,
-    new,
-    partition,
-    plot,
-    reproduce,
-    response,
-    run,
-    scan,
-    sweep,
-    tune,
-    view,
-    warmup,
-)
+from psmr.cli.cases import cases, check, convert, new, reproduce, warmup
 from psmr.cli.ending import (
     LEFT,
     Ended,
@@ -49,6 +30,10 @@ from psmr.cli.ending import (
     say,
     silence,
 )
+from psmr.cli.frequency import response, scan
+from psmr.cli.linear import deformation, explain, modes, partition, tune
+from psmr.cli.options import add_command, call
+from psmr.cli.runs import compare, plot, run, sweep, view
 
 # In the order in which the help lists them.
 COMMANDS = (
@@ -99,7 +84,7 @@ def _ended(argv: Sequence[str] | None) -> int:
                 if argv is None:
                     require_streams()
                 arguments = parser().parse_args(argv)
-                code = arguments.command(arguments)
+                code = call(arguments)
             finally:
                 if sys.stdout is not None:  # closed by who started us
                     sys.stdout.flush()
@@ -151,6 +136,14 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **options)
         self.register("type", float, real_in)
         self.register("type", int, whole_in)
+        self.fill: Callable[[Parser], None] | None = None
+
+    def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
+        """Read arguments, after the options of this command have been added."""
+        fill, self.fill = self.fill, None
+        if fill is not None:
+            fill(self)
+        return super().parse_known_args(*arguments, **options)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # That of argparse hides that standard output is full.
@@ -171,7 +164,7 @@ def parser() -> Parser:
     subparsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     for command in COMMANDS:
-        command.add(subparsers)
+        add_command(subparsers, command)
     return top
 
 

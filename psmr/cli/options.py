@@ -1,130 +1,166 @@
-"""Options that several commands share, and how their values are read."""
+"""Commands are functions: their options follow from their arguments, and from what they fill.
+
+An argument that is given by its name alone is an option, every other one stands in its place. A note `Fills`
+makes options of the fields of a record or the arguments of a function elsewhere; the command is handed those
+that were given, by their names.
+"""
 
 from __future__ import annotations
 
 import argparse
+import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from psmr.base.declared import Argument, Option, declared
 from psmr.base.errors import InputError
-from psmr.base.files import require_replaceable, require_suffix
-from psmr.base.numbers import real_in, whole_in
+from psmr.base.files import PICTURES, TABLES, require_replaceable, require_suffix
+from psmr.base.numbers import whole_in
 
 if TYPE_CHECKING:
     from psmr.files.case_file import CaseFile
+    from psmr.study.file.recipe import Recipe
+
+Given = Mapping[str, Any]
+"""The options that were given of those that fill something."""
 
 
-def case_options(
-    command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file", start: bool = True
-) -> None:
-    """Add the case file, and how it is read; with `start`, how its power flow is solved, too."""
-    command.add_argument(
-        "case",
-        type=input_file,
-        metavar=metavar,
-        help=f"{help}, or a name that `psmr cases` lists; - reads standard input",
-    )
-    group = command.add_argument_group("reading a case")
-    group.add_argument(
-        "--format",
-        choices=("toml", "raw", "rawx", "epc", "m"),
-        help="format of the case, in place of what its suffix says; standard input is TOML otherwise",
-    )
-    group.add_argument(
-        "--dynamics", type=path, metavar="FILE", help="DYR file with the dynamic data of a .raw file"
-    )
-    group.add_argument(
-        "--sequence",
-        type=path,
-        metavar="FILE",
-        help="SEQ file with the negative- and zero-sequence data of a .raw file",
-    )
-    group.add_argument(
-        "--skip-unknown-models",
-        action="store_true",
-        help="leave out devices that psmr has no model of, with a warning for each",
-    )
-    group.add_argument(
-        "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
-    )
-    group.add_argument(
-        "--loads",
-        metavar="KIND",
-        help="convert static loads after the power flow (PSS/E's CONL): to impedance, current, power, or"
-        " shares of the three such as 'p=0.5,0.3,0.2 q=1,0,0'",
-    )
-    group.add_argument(
-        "--net-unmodelled",
-        action=argparse.BooleanOptionalAction,
-        help="make generators without a dynamic model loads of their power, with a warning for each, or"
-        " refuse them; by default those that a DYR file has no machine of are loads",
-    )
-    group.add_argument(
-        "--mechanical",
-        choices=("power", "torque"),
-        help="what drives GENROU and its family; for RAW and DYR by default a power",
-    )
-    group.add_argument(
-        "--adjust",
-        metavar="WHAT",
-        help="controls that the power flow moves: shunts, taps, phase-shifters, with commas; held otherwise",
-    )
-    group.add_argument(
-        "--reactive",
-        choices=("file", "equal", "rating"),
-        help="how generators of one bus share reactive power: as the file stores it (default), equally, or by"
-        " their ratings",
-    )
-    group.add_argument(
-        "--netted",
-        choices=("impedance", "current", "power"),
-        help="what --net-unmodelled makes of generators, whatever --loads says",
-    )
-    group.add_argument(
-        "--stator",
-        choices=("flux", "speed"),
-        help="stator voltages of GENROU and its family: fluxes (PSS/E) or fluxes times speed (PowerWorld)",
-    )
-    group.add_argument(
-        "--modules",
-        nargs="+",
-        metavar="MODULE",
-        help="Python modules beside the case, by name, with components of your own; they are imported",
-    )
-    code_option(group)
-    if start:
-        group.add_argument(
-            "--reactive-limits",
-            action=argparse.BooleanOptionalAction,
-            help="whether the power flow keeps generators within q_min_mvar and q_max_mvar; by default as the"
-            " solution that the file stores does",
+@dataclass(frozen=True)
+class Fills:
+    """Options of a command that fill a record or a function, by its dotted name.
+
+    Attributes
+    ----------
+    made, names
+        What is filled, and which of its fields have an option, in the order of the help.
+    heading
+        Under which they are listed.
+    choosing
+        Whether they may all be left out, also those that what they fill needs.
+    """
+
+    made: str
+    names: str
+    heading: str = ""
+    choosing: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """What reads the path of a file that is written; before the work it is found out whether it can be."""
+
+    suffixes: Sequence[str]
+
+    def __call__(self, text: str) -> str:
+        """Read the path."""
+        return path(text)
+
+
+class Setting(NamedTuple):
+    """An option or a place of a command: its argument, under which name its value is kept, its heading."""
+
+    argument: Argument
+    kept: str
+    heading: str = ""
+    needed: bool = False
+
+    @property
+    def option(self) -> Option:
+        """What is said of it."""
+        return next(note for note in self.argument.notes if isinstance(note, Option))
+
+    @property
+    def flags(self) -> list[str]:
+        """The option as it is typed; empty for what has a place."""
+        names = (self.option.name or self.argument.name).replace("_", "-").split(",")
+        if not self.argument.keyword:
+            return []
+        return [
+            f"-{name}" if len(name) == 1 and name != "h" else f"--{'no-' * self.argument.stands}{name}"
+            for name in names
+        ]
+
+
+@functools.cache
+def settings(command: Callable[..., Any]) -> tuple[Setting, ...]:
+    """Return the options and places of a command, in order."""
+    return tuple(_settings(command))
+
+
+def _settings(command: Callable[..., Any]) -> Iterator[Setting]:
+    for argument in declared(command):
+        fills = _noted(argument, Fills)
+        if fills is None:
+            option = _noted(argument, Option)
+            yield Setting(argument, argument.name, option.heading, argument.needed)
+            continue
+        known = {each.name: each for each in declared(fills.made)}
+        for name in fills.names.split():
+            one = known[name]
+            needed = one.needed and not fills.choosing
+            yield Setting(one._replace(keyword=True), f"{argument.name}.{name}", fills.heading, needed)
+
+
+def _noted(argument: Argument, kind: type) -> Any:
+    """Return the note of a kind; None where there is none."""
+    return next((note for note in argument.notes if isinstance(note, kind)), None)
+
+
+def add_options(command: Callable[..., Any], parser: argparse.ArgumentParser) -> None:
+    """Add the options and places of a command to its parser."""
+    groups: dict[str, Any] = {"": parser}
+    for each in settings(command):
+        option, either = each.option, each.option.either
+        if each.heading not in groups:
+            groups[each.heading] = parser.add_argument_group(each.heading)
+        if either and either not in groups:
+            groups[either] = groups[each.heading].add_mutually_exclusive_group(required=each.needed)
+        more = _reading(each.argument)
+        if each.needed and each.flags and not either:
+            more["required"] = True
+        if each.flags:
+            more["dest"] = each.kept
+        groups[either or each.heading].add_argument(
+            *(each.flags or [each.kept]),
+            default=argparse.SUPPRESS,
+            help=option.help and option.help.replace("%", "%%"),
+            **more,
         )
-        group.add_argument(
-            "--power-flow-start",
-            choices=("stored", "flat", "linear"),
-            help="where the power flow starts: at stored or flat voltages, or at the angles of the DC power"
-            " flow; by default the first of them that leads to a solution",
-        )
-        group.add_argument(
-            "--start-at-limits",
-            choices=("adjust", "hold", "refuse"),
-            help="what a start beyond a limit does: moves the limit (default), stays at it, or ends with an"
-            " error",
-        )
 
 
-def code_option(command: Any) -> None:
-    """Add --allow-code to a command, or a group of its options, that reads files which may name modules."""
-    command.add_argument(
-        "--allow-code",
-        action="store_true",
-        help="import the Python modules that the files name, which runs them: for files that you trust",
-    )
+def _reading(argument: Argument) -> dict[str, Any]:
+    """Return how argparse reads the value of an argument."""
+    kinds, option = argument.kinds, _noted(argument, Option)
+    if kinds.keys() == {"bool"}:
+        return {"action": f"store_{str(not argument.stands).lower()}"}
+    if "bool" in kinds:
+        return {"action": argparse.BooleanOptionalAction}
+    metavar = tuple((option.metavar or "").split())
+    found: dict[str, Any] = {"metavar": metavar if len(metavar) > 1 else option.metavar}
+    if not argument.needed and not argument.keyword:
+        found["nargs"] = "?"
+    reader = next((note for note in argument.notes if callable(note)), None)
+    if reader is not None:
+        return found | {"type": reader}
+    if "list" in kinds:
+        part = next(iter(kinds["list"].parts), "str")
+        return found | {"nargs": len(metavar) if len(metavar) > 1 else "+", "type": _READERS.get(part, str)}
+    if "Literal" in kinds and "int" in kinds:
+        return found | {"type": functools.partial(_whole_or, kinds["Literal"].choices)}
+    if "Literal" in kinds:
+        return found | {"choices": [choice for choice in kinds["Literal"].choices if choice is not None]}
+    return found | {"type": next((_READERS[kind] for kind in _READERS if kind in kinds), str)}
 
 
-def output_option(command: argparse.ArgumentParser, metavar: str, help: str) -> None:
-    """Add -o."""
-    command.add_argument("-o", "--output", type=path, metavar=metavar, help=help)
+def _whole_or(words: Sequence[str], text: str) -> int | str:
+    try:
+        return text if text in words else whole_in(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: must be a whole number or {' or '.join(words)}"
+        ) from error
 
 
 def path(text: str) -> str:
@@ -132,6 +168,66 @@ def path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; name a file or folder, or leave the option out")
     return text
+
+
+_READERS: Mapping[str, Any] = {"Path": path, "str": str, "int": int, "float": float}
+
+
+def add_command(subparsers: Any, command: Callable[..., Any]) -> None:
+    """Add a command: its name is that of the function, its help and its example are the docstring.
+
+    Its options are added when it is given: those of all commands would take time at each.
+    """
+    words, _, example = (inspect.getdoc(command) or "").partition("\n\n")
+    summary = " ".join(words.split())
+    parser = subparsers.add_parser(
+        command.__name__,
+        help=summary[0].lower() + summary[1:].removesuffix("."),
+        description=summary,
+        epilog=" ".join(example.split()),
+        allow_abbrev=False,  # --h is a step, not --help
+    )
+    parser.fill = functools.partial(add_options, command)
+    parser.set_defaults(command=command)
+
+
+def call(arguments: argparse.Namespace) -> int | None:
+    """Carry out the command that was given; first it is found out whether its files can be written."""
+    values = dict(vars(arguments))
+    command = values.pop("command")
+    given: dict[str, Any] = {each.name: {} for each in declared(command) if _noted(each, Fills)}
+    for each in settings(command):
+        if each.kept not in values:
+            if each.needed:  # another one of those of which one is needed was given
+                given[each.kept] = None
+            continue
+        value = values[each.kept]
+        target = _noted(each.argument, Target)
+        if target is not None:
+            require_target(each.flags[0], value, target.suffixes)
+        value = tuple(value) if isinstance(value, list) else value
+        outer, _, inner = each.kept.partition(".")
+        if inner:
+            given[outer][inner] = value
+        else:
+            given[outer] = value
+    code: int | None = command(**given)
+    return code
+
+
+def require_target(option: str, target: str, suffixes: Sequence[str]) -> None:
+    """Find out before the work whether a file can be written that an option names.
+
+    Raises
+    ------
+    InputError
+        For a name with another ending than `suffixes`, and for what must not be replaced.
+    """
+    try:
+        require_suffix(target, suffixes)
+        require_replaceable(target)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from error
 
 
 def input_file(text: str) -> str:
@@ -144,171 +240,52 @@ def input_file(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def require_targets(targets: Mapping[str, str | None], suffixes: Sequence[str]) -> None:
-    """Find out before the work whether files can be written that options name, of those that are given.
+JSON = Option("print the result as JSON")
+CASE = Option("case file, or a name that `psmr cases` lists; - reads standard input", "CASE")
+TABLE, PICTURE = Target(TABLES), Target(PICTURES)
+STUDY = Option("study file, or a name that `psmr cases` lists; - reads it from standard input", "STUDY")
+CSV = Option("write the table as CSV", "FILE", "o,output")
 
-    Raises
-    ------
-    InputError
-        For a name with another ending than `suffixes`, and for what must not be replaced.
-    """
-    for option, target in targets.items():
-        if target is not None:
-            try:
-                require_suffix(target, suffixes)
-                require_replaceable(target)
-            except InputError as error:
-                raise InputError(f"{option}: {error}") from error
+_HOW = (
+    "format dynamics sequence skip_unknown_models frequency_hz loads net_unmodelled mechanical adjust"
+    " reactive netted stator modules allow_code"
+)
+READ = Fills("psmr.files.case_file.CaseFile", _HOW, "reading a case")
+START = Fills(READ.made, f"{_HOW} reactive_limits power_flow_start start_at_limits", READ.heading)
+"""How a case is read; also how its power flow is solved and a start beyond a limit is met."""
 
 
-def scheme_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that make a scheme."""
-    group = command.add_argument_group("scheme, for a case file")
-    group.add_argument("--method", choices=Choices(_single_rate, "method"), help="single rate, with --h")
-    group.add_argument("--h", type=float, metavar="S", help="step size in s")
-    group.add_argument("--delta", type=float, metavar="D", help="multirate: threshold in 1/s")
-    group.add_argument("--algebraic", choices=("participation", "fast"))
-    group.add_argument("--h-slow", type=float, metavar="S", help="macro step in s")
-    group.add_argument("--h-fast", type=float, metavar="S", help="fast step in s")
-    group.add_argument("--predictor", choices=Choices(_multirate, "predictor"))
-    group.add_argument("--solution", choices=Choices(_multirate, "solution"))
-    group.add_argument("--interpolation", choices=Choices(_multirate, "interpolation"))
-    group.add_argument("--predict", choices=Choices(_multirate, "predict"))
-    group.add_argument(
-        "--coupling",
-        choices=Choices(_multirate, "coupling"),
-        help="fast values in the slow equations: end of step or mean",
-    )
-    group.add_argument(
-        "--interface",
-        choices=Choices(_multirate, "interface"),
-        help="network in the fast equations: held, or its response by the Schur complement",
-    )
-    group.add_argument("--corrections", type=corrections, metavar="K", help="0, 1, 2, ... or converge")
-
-
-def _single_rate() -> type:
-    from psmr.integrate.schemes.single_rate import SingleRate
-
-    return SingleRate
-
-
-def _multirate() -> type:
-    from psmr.integrate.schemes.multirate import Multirate
-
-    return Multirate
-
-
-class Choices:
-    """The values that a field of a scheme may have, as its declaration says.
-
-    They are looked up when an option is read or explained: importing the schemes takes longer than help may.
-    """
-
-    def __init__(self, scheme: Callable[[], type], field: str) -> None:
-        self._scheme, self._field = scheme, field
-
-    def __iter__(self) -> Iterator[str]:
-        hints = get_type_hints(self._scheme(), include_extras=True)
-        return iter(hints[self._field].__metadata__[0])
-
-    def __contains__(self, value: object) -> bool:
-        return value in tuple(self)
-
-
-def corrections(text: str) -> int | str:
-    """Read a number of corrections or ``converge``."""
-    return text if text == "converge" else whole_in(text)
-
-
-def fraction(text: str) -> float:
-    """Read 1%, 0.2pp or 0.01 as a fraction."""
-    number = text.strip().removesuffix("pp").removesuffix("%").strip()
-    value = real_in(number)
-    return value / 100.0 if number != text.strip() else value
-
-
-def hertz(text: str) -> float:
-    """Read 2Hz or 2 as a frequency in Hz."""
-    return real_in(text.strip().lower().removesuffix("hz"))
-
-
-def add_command(
-    subparsers: Any, name: str, function: Any, help: str, example: str, json_flag: bool = True
-) -> argparse.ArgumentParser:
-    """Add a command with its help, its example and, where it has results, --json."""
-    command: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help=help,
-        description=f"{help[0].upper()}{help[1:]}.",
-        epilog=f"example: {example}",
-        allow_abbrev=False,  # --h is a step, not --help
-    )
-    command.set_defaults(command=function)
-    if json_flag:
-        command.add_argument("--json", action="store_true", help="print the result as JSON")
-    return command
-
-
-def case_file(arguments: argparse.Namespace) -> CaseFile:
+def case_file(case: str, reading: Given) -> CaseFile:
     """Return the case file that a command names, with the options on how to read it."""
     from psmr.files.case_file import CaseFile
 
-    # Converting a case solves no power flow of it.
-    return CaseFile(
-        arguments.case,
-        arguments.dynamics,
-        arguments.skip_unknown_models,
-        arguments.frequency,
-        getattr(arguments, "reactive_limits", None),
-        loads=arguments.loads,
-        net_unmodelled=arguments.net_unmodelled,
-        mechanical=arguments.mechanical,
-        start_at_limits=getattr(arguments, "start_at_limits", None) or "adjust",
-        format=arguments.format,
-        reactive=arguments.reactive or "file",
-        adjust=tuple(part.strip() for part in (arguments.adjust or "").split(",") if part.strip()),
-        power_flow_start=getattr(arguments, "power_flow_start", None),
-        modules=tuple(arguments.modules or ()),
-        stator=arguments.stator,
-        netted=arguments.netted,
-        sequence=arguments.sequence,
-        allow_code=arguments.allow_code,
-    )
+    return CaseFile(case, **reading)
 
 
-def names_study(arguments: argparse.Namespace) -> bool:
+def names_study(case: str, reading: Given) -> bool:
     """Return whether what a command names is a study; a case whose format was given is not."""
     from psmr.study.file.read_study import is_study
 
-    return arguments.format is None and is_study(arguments.case)
+    return "format" not in reading and is_study(case)
 
 
-_PREPARED = (
-    "loads",
-    "net_unmodelled",
-    "mechanical",
-    "stator",
-    "netted",
-    "start_at_limits",
-    "reactive",
-    "power_flow_start",
-    "adjust",
-)
-
-
-def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
+def refuse_beside_study(study: str, reading: Given, scheme: Given | None = None) -> None:
     """Raise InputError for an option that belongs to a case file, where a study is given."""
-    fields = {
-        key: key
-        for key in ("dynamics", "sequence", "skip_unknown_models", "reactive_limits", "modules", *_PREPARED)
-    }
-    fields["frequency"] = "frequency_hz"
-    places = dict.fromkeys(scheme, "its scheme is in [scheme]")
-    given = {key: getattr(arguments, key) for key in fields}
-    places |= {
-        key: f"it has a field {fields[key]}" for key, value in given.items() if value not in (None, False)
-    }
-    for key, where in places.items():
-        option = "--" + key.replace("_", "-")
-        raise InputError(f"{option}: {arguments.case} is a study, {where}; give the option with a case file")
+    places = dict.fromkeys(scheme or (), "its scheme is in [scheme]")
+    places |= {name: f"it has a field {name}" for name in reading if name != "allow_code"}
+    names = {each.name: _noted(each, Option) for each in declared(READ.made)}
+    for name, where in places.items():
+        option = "--" + ((names.get(name) or Option()).name or name).replace("_", "-")
+        raise InputError(f"{option}: {study} is a study, {where}; give the option with a case file")
+
+
+def system_and_recipe(case: str, reading: Given, scheme: Given | None = None) -> tuple[Any, Recipe | None]:
+    """Return the system of a case or a study, and how the study makes its scheme; None for a case."""
+    from psmr.cli.run_study import prepare
+    from psmr.study.file.read_study import read_study
+    from psmr.study.file.study import load_system
+
+    if not names_study(case, reading):
+        return load_system(case_file(case, reading)), None
+    refuse_beside_study(case, reading, scheme)
+    return prepare(read_study(case, bool(reading.get("allow_code"))))

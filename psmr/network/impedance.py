@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from scipy import sparse
 from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Complexes, Reals
+from psmr.base.declared import Option
 from psmr.base.errors import InputError
 from psmr.base.files import atomic, require_suffix
 from psmr.dae.declare.component import Component, Parameter, Terms
@@ -396,8 +397,14 @@ class ImpedanceScan:
 
 def impedance_scan(
     system: System,
-    bus: int | str,
-    plant: str | Iterable[str] | None = None,
+    bus: Annotated[int | str, Option("bus between grid and plant: 5 or bus5", "BUS")],
+    plant: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            "devices of the plant, buses and branches behind the bus included; by default the sources there",
+            "NAME",
+        ),
+    ] = None,
     f: ArrayLike | None = None,
 ) -> ImpedanceScan:
     """Return the impedances of the grid and of a plant, seen from the bus between them.

@@ -9,12 +9,13 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
+from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError, StudyError, placed
 from psmr.base.optional import optional
 from psmr.study.file.study import Study
@@ -40,14 +41,21 @@ def sweep(
     measure: Measure | None = None,
     *,
     folder: str | os.PathLike[str] | None = None,
-    signals: str | Iterable[str] | None = None,
-    worst: int | None = None,
-    workers: int | None = None,
-    scheduler: Any = None,
-    many: bool = False,
-    report: bool = True,
+    signals: Annotated[
+        str | Iterable[str] | None, Option("signals to keep of every run, in place of the file's", "NAME")
+    ] = None,
+    worst: Annotated[int | None, Option("runs of which reports are written (default 5)", "N")] = None,
+    workers: Annotated[
+        int | None,
+        Option("processes on this machine (default: one for each core)", "N", either="where"),
+    ] = None,
+    scheduler: Annotated[
+        Any, Option("a Dask scheduler, tcp://host:8786 (needs psmr[sweep])", "ADDRESS", either="where")
+    ] = None,
+    many: Annotated[bool, Option("run even if there are more than 10,000 points", name="yes")] = False,
+    report: Annotated[bool, Option("leave out figures, page and reports")] = True,
     progress: Callable[[float, int], None] | None = None,
-    allow_code: bool = False,
+    allow_code: Annotated[bool, ALLOW_CODE] = False,
 ) -> Swept:
     """Carry out a sweep: a study at every combination of what its axes vary.
 

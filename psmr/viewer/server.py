@@ -9,9 +9,10 @@ import socket
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from psmr.base.arguments import check_arguments
+from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError, PsmrError
 from psmr.base.optional import optional
 from psmr.files.shipped import located
@@ -180,10 +181,12 @@ def _free(port: int) -> int:
 def view(
     path: str | os.PathLike[str],
     *,
-    dynamics: str | os.PathLike[str] | None = None,
-    port: int = 0,
-    show: bool = True,
-    allow_code: bool = False,
+    dynamics: Annotated[
+        str | os.PathLike[str] | None, Option("DYR file with the dynamic data of a .raw file", "FILE")
+    ] = None,
+    port: Annotated[int, Option("port of this machine; any free one", "N")] = 0,
+    show: Annotated[bool, Option("print the address alone", name="browser")] = True,
+    allow_code: Annotated[bool, ALLOW_CODE] = False,
 ) -> Served:
     """Serve a page on which a study is edited, run and compared; in a notebook the page is shown there.
 

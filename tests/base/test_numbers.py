@@ -68,7 +68,7 @@ def test_texts_and_tables_of_studies(tmp_path, digit):
     ("options", "words"),
     [
         (["--h", WIDE], f"argument --h: invalid float value: '{WIDE}'"),
-        (["--corrections", WIDE], f"argument --corrections: invalid corrections value: '{WIDE}'"),
+        (["--corrections", WIDE], f"argument --corrections: '{WIDE}': must be a whole number or converge"),
         (["--least-damped", WIDE], f"argument --least-damped: invalid int value: '{WIDE}'"),
     ],
 )

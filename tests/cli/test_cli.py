@@ -11,6 +11,9 @@ from tests.cli.command import call
 from tests.internals import Progress, json_value
 from tests.internals import console_module as console
 
+NAMES = ("run", "cases", "sweep", "check", "plot", "compare", "modes", "partition", "deformation", "response")
+NAMES += ("scan", "tune", "view", "explain", "convert", "new", "reproduce", "warmup")
+
 
 @pytest.fixture
 def study(tmp_path, study_text, monkeypatch):
@@ -248,7 +251,7 @@ def test_interrupt_and_broken_pipe(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("psmr.cli.commands.modes.command", interrupted)
+    monkeypatch.setattr("psmr.cli.linear.case_file", interrupted)
     assert cli.main(["modes", "x.toml"]) == 130
     said = "interrupted; no partial files were left behind"
     assert capsys.readouterr().err == f"psmr: error: {said}\n"
@@ -262,10 +265,25 @@ def test_json_has_no_nan():
 def test_the_command_is_installed_and_light():
     # Help needs neither numba nor pandas: it must come at once.
     heavy = "('numba', 'pandas', 'sympy', 'matplotlib', 'scipy')"
-    code = "import sys; from psmr.cli.entry import parser; parser(); "
-    code += f"print(*[m for m in {heavy} if m in sys.modules])"
+    code = f"""
+import sys
+from psmr.cli.entry import COMMANDS
+from psmr.cli.options import settings
+for command in COMMANDS:
+    if command.__name__ != "deformation":  # the choices of a scheme are the scheme's
+        assert all(setting.option is not None for setting in settings(command))
+print(*[m for m in {heavy} if m in sys.modules])
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_options_with_help_and_an_example(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    out = capsys.readouterr().out
+    assert f"example: psmr {name}" in out
 
 
 def test_a_run_without_a_report_loads_only_what_it_needs(study, tmp_path):

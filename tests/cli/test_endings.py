@@ -301,7 +301,7 @@ def command(arguments):
     except KeyboardInterrupt:  # as numpy does while it is imported
         raise ImportError("could not import a module")
 
-entry.warmup.command = command
+entry.call = command
 sys.argv.insert(1, "warmup")
 sys.exit(entry.main())
 """
@@ -327,7 +327,7 @@ from psmr.cli import entry
 def command(arguments):
     exec("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(5.0)")
 
-entry.warmup.command = command
+entry.call = command
 sys.argv = ["psmr", "warmup"]
 sys.exit(psmr.cli.main())
 """
@@ -365,7 +365,7 @@ import psmr.cli
 
 class Interrupt:
     def find_spec(self, name, path, target=None):
-        if name == "psmr.cli.commands":
+        if name == "psmr.cli.cases":
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupt())

@@ -7,13 +7,12 @@ choices have a name.
 
 from __future__ import annotations
 
-import inspect
-import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
+
+from psmr.base.declared import Kind, declared
 
 WORDS: Mapping[Any, str] = {
     float: "a number",
@@ -92,32 +91,26 @@ def specification(
 
 
 def _arguments(maker: Callable[..., Any], without: Collection[str]) -> dict[str, Field]:
-    hints = get_type_hints(maker, include_extras=True)
     found = {}
-    for name, argument in inspect.signature(maker).parameters.items():
-        if name in without or argument.kind is argument.VAR_KEYWORD:
+    for each in declared(maker):
+        if each.name in without:
             continue
-        kinds, among = _held(hints[name])
-        if not kinds:
-            raise TypeError(f"{maker.__qualname__}: {name}: {hints[name]}: no file can hold this")
-        found[name] = Field(kinds, argument.default is argument.empty, among)
+        kinds = each.kinds
+        # A path may be written as a text, too: in a file both are the same.
+        held = (Path,) if "Path" in kinds else tuple(filter(None, map(_held, kinds, kinds.values())))
+        if not held:
+            raise TypeError(f"{maker.__qualname__}: {each.name}: {each.annotation}: no file can hold this")
+        among = kinds["Literal"].choices if "Literal" in kinds else ()
+        found[each.name] = Field(held, each.needed, among)
     return found
 
 
-def _held(hint: Any) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-    """Return the types of an annotation that a file can hold, and the texts among which it chooses."""
-    origin = get_origin(hint)
-    if origin is Annotated:
-        return (str,), tuple(hint.__metadata__[0])
-    if origin is Literal:
-        return (str,), get_args(hint)
-    if origin in (Union, UnionType):
-        parts = [_held(part) for part in get_args(hint)]
-        kinds = tuple(dict.fromkeys(kind for part in parts for kind in part[0]))
-        # A path may be written as a text, too: in a file both are the same.
-        return (Path,) if Path in kinds else kinds, sum((part[1] for part in parts), ())
-    if origin is tuple:
-        return (list[get_args(hint)[0]],), ()  # type: ignore[misc]
-    if isinstance(origin or hint, type) and issubclass(origin or hint, os.PathLike):
-        return (Path,), ()
-    return ((hint,), ()) if hint in WORDS else ((), ())
+_HELD = {"float": float, "int": int, "str": str, "bool": bool, "dict": dict, "Literal": str}
+
+
+def _held(name: str, kind: Kind) -> Any:
+    """Return the type that a file has for what an annotation names; None where it has none."""
+    if name != "list":
+        return _HELD.get(name)
+    held = next((_HELD[part] for part in kind.parts if part in _HELD), None)
+    return held and list[held]  # type: ignore[valid-type]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.base.arguments import settle_fields
+from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
@@ -56,6 +57,8 @@ from psmr.integrate.tableaux import TABLEAUX
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
+
+INTERPOLATIONS = tuple(HISTORY)
 
 RATIO = (
     "fast steps in a macro step must be a whole number >= 1, so that h_slow is a multiple of the fast step"
@@ -133,23 +136,29 @@ class Multirate(Scheme):
     split: Partition
     h_slow: float
     ratio: int
-    predictor: Annotated[str, PREDICTORS] = "FEM"
-    solution: Annotated[str, SOLUTIONS] = "TM"
-    interpolation: Annotated[str, tuple(HISTORY)] = "linear"
+    predictor: Annotated[str, PREDICTORS, Option()] = "FEM"
+    solution: Annotated[str, SOLUTIONS, Option()] = "TM"
+    interpolation: Annotated[str, INTERPOLATIONS, Option()] = "linear"
     newton: Newton = "dishonest"
-    corrections: int | Literal["converge"] = 0
-    predict: Annotated[str, PREDICTED] = "all"
+    corrections: Annotated[int | Literal["converge"], Option("0, 1, 2, ... or converge", "K")] = 0
+    predict: Annotated[str, PREDICTED, Option()] = "all"
     epsilon: float = 1e-9
     tolerance: float = 1e-10
-    coupling: Annotated[str | None, COUPLINGS] = None
-    interface: Annotated[str | None, INTERFACES] = None
+    coupling: Annotated[
+        str | None, COUPLINGS, Option("fast values in the slow equations: end of step or mean")
+    ] = None
+    interface: Annotated[
+        str | None,
+        INTERFACES,
+        Option("network in the fast equations: held, or its response by the Schur complement"),
+    ] = None
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
         check_partition(self.split)
         check_choice("predictor", self.predictor, PREDICTORS)
         check_choice("solution", self.solution, SOLUTIONS)
-        check_choice("interpolation", self.interpolation, tuple(HISTORY))
+        check_choice("interpolation", self.interpolation, INTERPOLATIONS)
         check_choice("newton", self.newton, NEWTONS)
         check_choice("predict", self.predict, PREDICTED)
         own = self.predictor == EXTRAPOLATION and self.predict == "slow" and not self.corrections
@@ -175,7 +184,13 @@ class Multirate(Scheme):
         check_fast_steps(self.ratio, self.passes)
 
     @classmethod
-    def from_steps(cls, split: Partition, h_slow: float, h_fast: float, **choices: object) -> Multirate:
+    def from_steps(
+        cls,
+        split: Partition,
+        h_slow: Annotated[float, Option("macro step in s", "S")],
+        h_fast: Annotated[float, Option("fast step in s", "S")],
+        **choices: object,
+    ) -> Multirate:
         """Make the scheme from both step sizes in s.
 
         Raises

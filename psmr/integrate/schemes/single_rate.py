@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
 from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.choices import (
@@ -50,8 +51,8 @@ class SingleRate(UniformStep):
         For an unknown choice or a value out of range.
     """
 
-    method: Annotated[str, ONE_STEP_METHODS]
-    h: float
+    method: Annotated[str, ONE_STEP_METHODS, Option("single rate, with --h")]
+    h: Annotated[float, Option("step size in s", "S")]
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
     damped: bool | None = None

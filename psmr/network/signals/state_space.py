@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
+from psmr.base.declared import Option
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.declare.component import Component, local_rows, parameters_of
 from psmr.dae.system.complex_step import (
@@ -320,8 +322,10 @@ def rate_rows(
 
 def state_space(
     system: System,
-    inputs: str | Iterable[str],
-    outputs: str | Iterable[str],
+    inputs: Annotated[
+        str | Iterable[str], Option("set-points, injections (bus5.p), parameters", "NAME", "input")
+    ],
+    outputs: Annotated[str | Iterable[str], Option("signals, or patterns", "NAME", "output")],
     linear: LinearDae | None = None,
 ) -> StateSpace:
     """Return the system linearised at its starting point; see `psmr.System.state_space`.

@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, eigs, splu
 
 from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.declared import Option
 from psmr.base.errors import InputError, SingularError, nearest
 from psmr.base.keywords import explains_keywords
 from psmr.dae.system.linear import LinearDae
@@ -183,8 +184,12 @@ class ModeChoice:
     >>> ModeChoice(near=(-0.2 + 8.4j,))
     """
 
-    least_damped: int | None = None
-    band_hz: tuple[float, float] | None = None
+    least_damped: Annotated[int | None, Option("only the K least damped modes, by sparse matrices", "K")] = (
+        None
+    )
+    band_hz: Annotated[
+        tuple[float, float] | None, Option("only modes between these frequencies in Hz", "LO HI", "band")
+    ] = None
     damping_below: float = 1.0
     near: tuple[complex, ...] = ()
 

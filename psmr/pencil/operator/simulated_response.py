@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from psmr.base.arguments import check_arguments
+from psmr.base.declared import Option
 from psmr.base.errors import InputError, SchemeError
 from psmr.dae.system.frequency_response import FrequencyResponse, checked_frequencies, solved
 from psmr.dae.system.linear import LinearDae
@@ -44,7 +45,15 @@ def simulated_response(
     state_space: StateSpace,
     scheme: Scheme,
     f: ArrayLike | None = None,
-    input: Annotated[str, INPUTS] = SAMPLED,
+    input: Annotated[
+        str,
+        INPUTS,
+        Option(
+            "what the input is within a step of the simulation: the sinusoid itself, a line between the ends"
+            " as a time series has it (default), or held",
+            name="within_step",
+        ),
+    ] = SAMPLED,
 ) -> FrequencyResponse:
     """Return the frequency response of the simulation of a system with a scheme of fixed steps.
 

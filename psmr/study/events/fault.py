@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 # Beyond the first the admittance takes every digit of the currents at its bus, beyond the second none.
 SMALLEST, LARGEST = 1e-9, 1e9
 
+PHASES = FAULTS[1:]
+
 # What `trip` says of bus-bar protection.
 ALL = "all"
 
@@ -111,12 +113,12 @@ class Fault:
     reclose: float | None = None
     permanent: bool = False
     clear_again: float | None = None
-    phases: Annotated[str, FAULTS[1:]] = "abc"
+    phases: Annotated[str, PHASES] = "abc"
     at_zero: bool | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
-        check_choice("fault", "phases", self.phases, FAULTS[1:])
+        check_choice("fault", "phases", self.phases, PHASES)
         self._check_place()
         check_given(self, "start", self.start)
         check_time(self, "start", self.start)

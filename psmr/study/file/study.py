@@ -45,6 +45,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, NoReturn, TypeVar
 
 import psmr.study.events
+from psmr.base.declared import Option
 from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
@@ -93,14 +94,25 @@ class Output:
     """
 
     folder: str
-    signals: tuple[str, ...] | None = None
+    signals: Annotated[
+        tuple[str, ...] | None,
+        Option("what to write and draw, in place of the study's signals", "NAME"),
+    ] = None
     csv: bool = True
     parquet: bool = False
     figure: Annotated[str, FIGURES] = "none"
     html: bool = True
-    save: bool = False
-    interactive: bool = False
-    network: bool = False
+    save: Annotated[bool, Option("write run.psmr, the whole run for `psmr plot`")] = False
+    interactive: Annotated[
+        bool,
+        Option(
+            "write report.html with figures to zoom and hover over as well (needs bokeh: psmr[report])",
+            either="page",
+        ),
+    ] = False
+    network: Annotated[
+        bool, Option("say in report.html what leaving out dynamics of the network does to the modes")
+    ] = False
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import settle_fields
 from psmr.base.arrays import Reals
+from psmr.base.declared import Option
 from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
 from psmr.base.keywords import explains_keywords
@@ -190,9 +191,18 @@ class Record:
     >>> Record(["G*.omega", "bus5.v"], every=10, files=["run.parquet"])
     """
 
-    signals: tuple[str, ...] | None = None
-    every: int = 1
-    memory: float = MEMORY
+    signals: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "keep these signals only, written while the run goes, in place of the study's record",
+            "NAME",
+            "record",
+        ),
+    ] = None
+    every: Annotated[int, Option("keep and write only every K-th accepted step", "K")] = 1
+    memory: Annotated[
+        float, Option("memory in MiB for what is kept; the rest goes to a temporary file", "MIB")
+    ] = MEMORY
     files: tuple[str | os.PathLike[str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -22,12 +22,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from partitioning.partition import Partition
 from psmr.base.arguments import check_arguments, misfit
+from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError, PsmrError, PsmrWarning, shown
 from psmr.base.files import RUNS, OutputTransaction, require_suffix, unreadable
 from psmr.base.modules import ALLOW, is_installed, load_modules, source_of
@@ -295,7 +296,17 @@ def save_run(
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
-def load_run(path: str | os.PathLike[str], modules: Iterable[str] = (), allow_code: bool = False) -> Run:
+def load_run(
+    path: str | os.PathLike[str],
+    modules: Annotated[
+        Iterable[str],
+        Option(
+            "modules of your own, by name, whose components, events or schemes a saved run has; imported",
+            "MODULE",
+        ),
+    ] = (),
+    allow_code: Annotated[bool, ALLOW_CODE] = False,
+) -> Run:
     """Return the `psmr.Run` that `Run.save` wrote.
 
     Reading a file runs nothing that is in it.

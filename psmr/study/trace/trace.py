@@ -19,11 +19,13 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
+from psmr.base.declared import Option
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.numbers import real_in
 from psmr.files.text import read_utf8
@@ -280,7 +282,16 @@ class Trace:
 
 
 def read_trace(
-    path: str | os.PathLike[str], columns: str | os.PathLike[str] | None = None, shift: float = 0.0
+    path: str | os.PathLike[str],
+    columns: Annotated[
+        str | os.PathLike[str] | None,
+        Option(
+            "CSV that says which column is which signal: column,signal and a unit or scale,offset",
+            "FILE",
+            "map",
+        ),
+    ] = None,
+    shift: Annotated[float, Option("added to the times of the trace", "S")] = 0.0,
 ) -> Trace:
     """Return the trace in a text file: names, then lines of numbers; the first column or ``time`` has times.
 

@@ -14,15 +14,17 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
+from psmr.base.declared import Option
 from psmr.base.errors import SchemeError, StudyError
 from psmr.base.files import OutputTransaction
+from psmr.base.numbers import fraction, hertz
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
@@ -52,11 +54,25 @@ from psmr.study.tuning.tuning import Candidate, Target, Tuning
 
 def tune(
     system: System,
-    up_to: float,
-    accuracy: float | None = None,
-    damping: float | None = None,
-    frequency: float | None = None,
-    margin: float = 0.1,
+    up_to: Annotated[float, hertz, Option("modes up to this frequency count, for instance 2Hz", "F")],
+    accuracy: Annotated[
+        float | None, fraction, Option("largest relative deformation, for instance 1%", "P")
+    ] = None,
+    damping: Annotated[
+        float | None,
+        fraction,
+        Option("largest change of a damping ratio, for instance 0.2pp", "P", "damping_error"),
+    ] = None,
+    frequency: Annotated[
+        float | None,
+        fraction,
+        Option("largest change of a frequency, for instance 0.5%", "P", "frequency_error"),
+    ] = None,
+    margin: Annotated[
+        float,
+        fraction,
+        Option("safety margin: must also be stable with steps this much longer (default 10%)", "P"),
+    ] = 0.1,
     progress: Callable[[float], None] | None = None,
 ) -> Tuning:
     """Find the cheapest scheme whose modes in a band are deformed by less than asked.
