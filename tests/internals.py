@@ -141,10 +141,13 @@ psmr.network.powerflow.powerflow: PowerFlow power_flow
 psmr.network.powerflow.reactive_limits: limit_residual
 psmr.network.powerflow.voltages: keeps_limits
 psmr.network.sequence.networks: Place sequence_networks Sections
+psmr.network.signals.points: Points rates>variable_rates
+psmr.network.signals.quantities: QUANTITIES rate>quantity_rate
 psmr.network.start.conversion: LoadShares convert_loads load_shares net_generators
 psmr.network.start.equilibrium: Plant Terminal solve_plants
 psmr.network.start.initialise: check_residual polish
 psmr.network.start.wiring: plant_devices
+psmr.network.topology.connections: Connections
 psmr.network.topology.islands: DeadParts
 psmr.network.topology.network: find_branch find_bus voltage_places
 psmr.network.typical_plants: TypicalPlant typical_module

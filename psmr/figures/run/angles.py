@@ -9,9 +9,10 @@ import numpy as np
 from psmr.figures.chart import FAINT, RED, TOP, Drawing, Words, across
 from psmr.figures.run.lines import line_marks
 from psmr.figures.run.plots import PAGE_PANEL, page_drawing
+from psmr.network.signals.points import Points
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import centre_of_inertia, sources_of
 from psmr.study.detectors.angles import Angles
-from psmr.study.detectors.detector import connections_in
 from psmr.study.record.recorded import Recorded
 
 # Machines out of step turn without end; past two turns the figure would show nothing else.
@@ -31,9 +32,10 @@ def angle_drawing(run: Recorded, first: Collection[str] = ()) -> Drawing | None:
     angles_by_network = Angles(run.system, run.criteria.angle_deg)
     degrees = np.full((len(run.t), len(sources)), np.nan)
     for span in run.spans:
-        rows, connections = span.rows, connections_in(run.system, span)
+        rows, connections = span.rows, Connections(run.system, span)
         angles_by_network.begin(span, connections)
-        angles = np.degrees(angles_by_network.angles(run.t[rows], run.x[rows], run.y[rows]))
+        points = Points.of(connections, run.t[rows], run.x[rows], run.y[rows])
+        angles = np.degrees(angles_by_network.angles(points))
         for places in connections.members:
             middle = centre_of_inertia(angles[:, places], [sources[k] for k in places])
             degrees[rows, places] = angles[:, places] - middle[:, None]

@@ -109,17 +109,6 @@ class Span:
                 whole = True
         return found
 
-    def values(self, t: Reals, x: Reals, y: Reals, places: NDArray[np.intp]) -> Reals:
-        """Return (K, len(places)) values of states, algebraic variables and held inputs, by place in w."""
-        parts = (x, y, self.held(t))
-        begins = np.cumsum([0, *(part.shape[1] for part in parts[:-1])])
-        which = np.searchsorted(begins, places, side="right") - 1
-        found = np.empty((len(t), len(places)))
-        for k, part in enumerate(parts):
-            own = which == k
-            found[:, own] = part[:, places[own] - begins[k]]
-        return found
-
     def following(self, first: int, delayed: Delayed | None = None) -> Following:
         """Return what follows a course, or the past, as blocks read it.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,10 +18,17 @@ from numpy.typing import NDArray
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
-from psmr.network.sequence.unbalance import PHASES, SEQUENCES
-from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
-from psmr.network.topology.islands import sources_of
-from psmr.network.topology.network import aliases, buses, nominal_frequency
+from psmr.network.signals.points import Variables
+from psmr.network.signals.quantities import (
+    CENTRE,
+    OF_VOLTAGE,
+    QUANTITIES,
+    Quantity,
+    Terminal,
+    computed_in,
+    terminals,
+)
+from psmr.network.topology.network import aliases
 
 Term = tuple[float, str]
 
@@ -94,6 +101,8 @@ class Expansion:
 
     def combined(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return (K, signals) values of (K, len(names)) values of what they are sums of."""
+        if all(part == ((1.0, k),) for k, part in enumerate(self.parts)):
+            return values
         columns = [sum(factor * values[:, k] for factor, k in part) for part in self.parts]
         return np.column_stack(columns) if columns else np.empty((len(values), 0))
 
@@ -104,20 +113,6 @@ class Expansion:
             for factor, k in part:
                 found[row, k] = factor
         return found
-
-
-CENTRE = "coi"
-"""What stands for the centre of inertia of the island with the most kinetic energy: ``"coi.frequency"``."""
-
-UNITS: Mapping[str, str] = {
-    "v": "pu",
-    "angle": "rad",
-    "frequency": "Hz",
-    "coi_angle": "rad",
-    "coi_frequency": "Hz",
-    **QUANTITIES,
-}
-"""Units of the computed quantities."""
 
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -150,12 +145,10 @@ class Signals:
     ----------
     names_x, names_y
         States and algebraic variables.
+    of_devices
+        The quantity and the device of what is computed only where it is asked for, by name.
     terminals
         Where devices meet the network.
-    frequency_of
-        Buses whose frequency can be computed.
-    centres_of
-        Buses whose island can have a centre of inertia.
     kept
         Computed signals that a run kept as such, where it kept chosen signals only; None otherwise.
     aliases
@@ -164,55 +157,50 @@ class Signals:
 
     names_x: tuple[str, ...]
     names_y: tuple[str, ...]
+    of_devices: Mapping[str, tuple[Quantity, str]] = field(default_factory=dict)
     terminals: tuple[Terminal, ...] = ()
-    frequency_of: tuple[str, ...] = ()
-    centres_of: tuple[str, ...] = ()
     kept: tuple[str, ...] | None = None
     aliases: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, system: System) -> Signals:
         """Return the signals of a system's runs."""
-        places = buses(system) if nominal_frequency(system) is not None else ()
-        centres = places if sources_of(system) else ()
+        own = {*system.names_x, *system.names_y}
+        computed = ((name, (QUANTITIES[of], device)) for name, of, device in computed_in(system))
         alone = tuple((name, found[0]) for name, found in aliases(system).items() if len(found) == 1)
-        return cls(system.names_x, system.names_y, terminals(system), places, centres, aliases=alone)
+        found = {name: quantity for name, quantity in computed if name not in own}
+        return cls(system.names_x, system.names_y, found, terminals(system), aliases=alone)
 
-    @property
-    def derived(self) -> tuple[str, ...]:
-        """Names of bus voltages: magnitudes and angles."""
-        own = set(self.names_x) | set(self.names_y)
-        every = (*self.names_x, *self.names_y)
-        places = [name.removesuffix(".v_re") for name in every if name.endswith(".v_re")]
-        names = [f"{p}.{q}" for p in places if f"{p}.v_im" in own for q in ("v", "angle")]
-        names += [name for name in self.kept or () if of_voltage(name)]
-        return tuple(dict.fromkeys(name for name in names if name not in own))
+    @functools.cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each recorded variable stands among all of them."""
+        return {name: k for k, name in enumerate((*self.names_x, *self.names_y))}
 
-    @property
-    def of_devices(self) -> tuple[str, ...]:
-        """Names of powers, currents and frequencies, which are computed only when they are asked for."""
-        own = set(self.names_x) | set(self.names_y)
-        names = [name for terminal in self.terminals for name in terminal.names]
-        names += [f"{bus}.frequency" for bus in self.frequency_of]
-        names += self.unbalanced
-        names += [f"{CENTRE}.{kind}" for kind in ("frequency", "angle") if self.centres_of]
-        names += [f"{bus}.coi_{kind}" for bus in self.centres_of for kind in ("frequency", "angle")]
-        names += [name for name in self.kept or () if not of_voltage(name)]
-        return tuple(name for name in names if name not in own)
+    @functools.cached_property
+    def variables(self) -> Variables:
+        """Where variables of devices stand."""
+        return Variables(self.places)
 
-    @property
-    def unbalanced(self) -> tuple[str, ...]:
-        """Names of the sequence and phase quantities of buses, and of branches at their from bus."""
-        ends = [terminal.device for terminal in self.terminals if terminal.end == "_from"]
-        places = [*((bus, "v") for bus in self.frequency_of), *((branch, "i") for branch in ends)]
-        return tuple(f"{place}.{letter}_{part}" for place, letter in places for part in (*PHASES, *SEQUENCES))
+    @functools.cached_property
+    def of_voltage(self) -> Mapping[str, tuple[Quantity, str]]:
+        """The quantity and the device of magnitudes and angles of voltages, by name."""
+        named = [name.removesuffix(".v_re") for name in self.places if name.endswith(".v_re")]
+        named = [place for place in named if f"{place}.v_im" in self.places]
+        found = {f"{place}.{of}": (QUANTITIES[of], place) for place in named for of in OF_VOLTAGE}
+        return {name: quantity for name, quantity in found.items() if name not in self.places}
 
-    @property
+    def quantity(self, name: str) -> tuple[Quantity, str] | None:
+        """Return the quantity and the device of a computed signal; None of a variable, or what was kept."""
+        return self.of_voltage.get(name) or self.of_devices.get(name)
+
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Signals of a table where none are chosen: recorded variables, bus voltages, all `kept`."""
-        return tuple(dict.fromkeys((*self.names_x, *self.names_y, *self.derived, *(self.kept or ()))))
+        kept, centre = self.kept or (), f"{CENTRE}."
+        voltages = [name for name in kept if quantity(name) in OF_VOLTAGE and not name.startswith(centre)]
+        return tuple(dict.fromkeys((*self.places, *self.of_voltage, *voltages, *kept)))
 
-    @property
+    @functools.cached_property
     def everything(self) -> tuple[str, ...]:
         """All that can be asked for: `names`, and powers, currents and frequencies."""
         return tuple(dict.fromkeys((*self.names, *self.of_devices)))
@@ -252,7 +240,7 @@ class Signals:
                 "names of signals: none is given; give at least one name or pattern, or leave names out"
             )
         chosen: dict[str, None] = {}
-        known, unbalanced = self.everything, set(self.unbalanced)
+        known = self.everything
         for pattern in wanted:
             if not isinstance(pattern, str):
                 raise InputError(f"{shown(pattern)} is no name of a signal; a name is 'device.variable'")
@@ -260,7 +248,7 @@ class Signals:
             if not found and (other := self.by_alias(pattern)) in known:
                 found = [other]
             if pattern not in found:
-                found = [name for name in found if name not in unbalanced] or found
+                found = [name for name in found if not self.is_by_name(name)] or found
             if not found and is_sum(pattern):
                 _, missing = terms_of(pattern, known)
                 if missing:
@@ -288,19 +276,20 @@ class Signals:
         sums = {name: terms_of(name, known)[0] for name in written if name not in known}
         return Expansion.of(wanted, sums)
 
+    def is_by_name(self, name: str) -> bool:
+        """Return whether a pattern means a signal only where it means nothing else."""
+        return name in self.of_devices and self.of_devices[name][0].by_name
+
     def computed(self, name: str) -> bool:
         """Return whether a signal is computed from the recorded variables and not one of them."""
-        return name not in self._recorded
-
-    @functools.cached_property
-    def _recorded(self) -> frozenset[str]:
-        return frozenset((*self.names_x, *self.names_y))
+        return name not in self.places
 
 
 def default_panels(signals: Signals) -> list[tuple[str, ...]]:
     """Return what is worth seeing: machine speeds and bus voltages, else what was kept by kind."""
     speeds = tuple(name for name in signals.names_x if name.endswith(".omega"))
-    voltages = tuple(name for name in signals.derived if name.endswith(".v"))
+    known = (*signals.of_voltage, *(signals.kept or ()))
+    voltages = tuple(dict.fromkeys(name for name in known if name.endswith(".v")))
     if speeds or voltages:
         return [panel for panel in (speeds, voltages) if panel]
     kinds: dict[str, list[str]] = {}
@@ -308,16 +297,6 @@ def default_panels(signals: Signals) -> list[tuple[str, ...]]:
     for name in chosen or signals.names_x or signals.names_y:
         kinds.setdefault(name.rpartition(".")[2], []).append(name)
     return [tuple(panel) for panel in list(kinds.values())[:4]]
-
-
-def of_voltage(name: str) -> bool:
-    """Return whether a computed signal is the magnitude or the angle of a voltage."""
-    return quantity(name) in ("v", "angle") and not of_centre(name)
-
-
-def of_centre(name: str) -> bool:
-    """Return whether a computed signal is one of a centre of inertia."""
-    return name.startswith(f"{CENTRE}.") or quantity(name).startswith("coi_")
 
 
 def quantity(name: str) -> str:
@@ -330,10 +309,8 @@ def unit_of(signals: Signals, units: Mapping[str, str], name: str) -> str:
     if is_sum(name) and signals.computed(name):
         found = {unit_of(signals, units, own) for own in written_in(name)}
         return found.pop() if len(found) == 1 else ""
-    if signals.computed(name):
-        kind = quantity(name)
-        return UNITS.get(kind) or UNITS.get(kind.partition("_")[0]) or units.get(name, "pu")
-    return units.get(name, "pu")
+    known = QUANTITIES.get(quantity(name)) if signals.computed(name) else None
+    return units.get(name, "pu") if known is None else known.unit
 
 
 @cached_by_devices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Annotated
 
@@ -15,22 +15,19 @@ from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.declared import Option
 from psmr.base.errors import InputError, nearest, shown
-from psmr.dae.declare.component import Component, local_rows, parameters_of
-from psmr.dae.system.complex_step import (
-    Place,
-    derivatives,
-    injection_derivatives,
-    input_columns,
-    parameter_columns,
-)
+from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.system.complex_step import Place, input_columns, parameter_columns
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import JunctionBus
-from psmr.network.signals.signals import CENTRE, Signals, of_centre, quantity, unit_of, units_of
-from psmr.network.signals.terminals import Terminal
-from psmr.network.topology.islands import island_of, islands, leading, shares, sources_of
-from psmr.network.topology.network import buses, out_of_service, power_base
+from psmr.integrate.timeline.service import AsTripped
+from psmr.integrate.timeline.span import first_span
+from psmr.network.signals.points import STEP, Points
+from psmr.network.signals.quantities import QUANTITIES
+from psmr.network.signals.signals import Signals, unit_of, units_of
+from psmr.network.topology.connections import Connections
+from psmr.network.topology.network import buses, power_base
 
 INJECTIONS = {"i_re": "pu", "i_im": "pu", "i_d": "pu", "i_q": "pu", "p": "MW", "q": "Mvar"}
 """What can be injected at a bus, with its unit."""
@@ -200,103 +197,61 @@ def _refuse_held_limits(system: System, w: Reals, names: Sequence[str], paramete
             )
 
 
-class OutputRows:
-    """Rows of signals over the variables, held inputs and chosen parameters of a system.
+def output_rows(
+    system: System, w: Reals, signals: Signals, names: Sequence[str], parameters: Sequence[Place]
+) -> sparse.csr_array:
+    """Return (names, n + m + k + 1 + parameters) derivatives of signals, of a frequency those of the angle.
 
-    Parameters
-    ----------
-    system, w
-        The system and the point, a buffer of it.
-    parameters
-        Places of the parameters that are inputs.
+    By the variables and held inputs of a system at the point w, and by chosen parameters.
+
+    Raises
+    ------
+    InputError
+        For the magnitude of a current that is zero, which has no derivative, and for phases and
+        sequences, which are the positive sequence where a system is balanced.
     """
-
-    def __init__(self, system: System, w: Reals, signals: Signals, parameters: Sequence[Place]) -> None:
-        self._system, self._w, self._signals = system, w, signals
-        self._parameters = {place: len(w) + k for k, place in enumerate(parameters)}
-        self._size = len(w) + len(parameters)
-        self._terminals = {name: t for t in signals.terminals for name in t.names}
-
-    def matrix(self, names: Sequence[str]) -> sparse.csr_array:
-        """Return (len(names), n + m + k + 1 + parameters) derivatives; of a frequency that of the angle.
-
-        Raises
-        ------
-        InputError
-            For the magnitude of a current that is zero, which has no derivative, and for phases and
-            sequences, which are the positive sequence where a system is balanced.
-        """
-        for name in set(names) & set(self._signals.unbalanced):
-            device, _, kind = name.rpartition(".")
-            balanced = {"v": "v", "i": "i_from"}[kind[0]]
+    there = Connections(system, first_span(system, AsTripped(), w))
+    found = sparse.lil_array((len(names), len(w) + len(parameters)))
+    for row, name in enumerate(names):
+        quantity, device = signals.quantity(name) or (None, name.rpartition(".")[0])
+        if quantity is None:
+            found[row, system.index(name)] = 1.0
+            continue
+        if quantity.by_name:
+            balanced = {"v": "v", "i": "i_from"}[quantity.name[0]]
             raise InputError(f"{name} is a quantity of one phase or sequence; take {device}.{balanced}")
-        rows = [self._row(name) for name in names]
-        return sparse.csr_array(sparse.vstack(rows, format="csr"))
-
-    def _row(self, name: str) -> sparse.csr_array:
-        device, kind = name.rpartition(".")[0], quantity(name)
-        if not self._signals.computed(name):
-            return self._over({self._system.index(name): 1.0})
-        if name in self._terminals:
-            return self._of_terminal(self._terminals[name], kind.partition("_")[0])
-        if of_centre(name):
-            return self._of_centre(name, "" if device == CENTRE else device)
-        re, im = (self._system.index(f"{device}.v_{part}") for part in ("re", "im"))
-        a, b = self._w[[re, im]]
-        size = np.hypot(a, b)
-        if kind == "v":
-            return self._over({re: a / size, im: b / size})
-        return self._over({re: -b / size**2, im: a / size**2})
-
-    def _of_centre(self, name: str, bus: str) -> sparse.csr_array:
-        """Return the row of the angle of a centre of inertia, of the largest island where no bus is named."""
-        out, sources = out_of_service(self._system), sources_of(self._system)
-        places = island_of(bus, islands(self._system, out), out, sources)
-        if not places:
+        quantity = QUANTITIES[quantity.integral or quantity.name]
+        assert quantity.reads is not None
+        reads = quantity.reads(there, device)
+        if not reads:
             raise InputError(
-                f"{name}: there is no machine or forming converter in service in the island of {bus}"
+                f"{name}: there is no machine or forming converter in service in the island of {device}"
             )
-        own = [sources[k] for k in leading(places, sources)]
-        return self._over({self._system.index(s.angle): a for s, a in zip(own, shares(own), strict=True)})
+        value = quantity.values(_moved(there, w, []), (device,))[0, 0].real
+        if value == 0.0 and quantity.name.startswith("i"):
+            end = quantity.name.removeprefix("i")
+            raise InputError(
+                f"{name} is zero at this point, where its magnitude has no derivative; take"
+                f" {device}.p{end} or q{end}"
+            )
+        found[row, reads] = quantity.values(_moved(there, w, reads), (device,))[:, 0].imag / STEP
+        for k, (group, own, column) in enumerate(parameters):
+            if system.groups[group].names[own] == device:
+                moved = [matrix.astype(complex) for matrix in system.parameters]
+                moved[group][own, column] += 1j * STEP
+                span = replace(there.span, parameters=tuple(moved))
+                points = _moved(Connections(system, span), w, [])
+                found[row, len(w) + k] = quantity.values(points, (device,))[0, 0].imag / STEP
+    return sparse.csr_array(found)
 
-    def _over(self, entries: Mapping[int, float]) -> sparse.csr_array:
-        values = np.array(list(entries.values()), dtype=float)
-        places = np.array(list(entries), dtype=np.intp)
-        row = sparse.coo_array((values, (np.zeros(len(places), dtype=np.intp), places)), (1, self._size))
-        return sparse.csr_array(row)
 
-    def _of_terminal(self, terminal: Terminal, kind: str) -> sparse.csr_array:
-        system, w = self._system, self._w
-        group = next(g for g, one in enumerate(system.groups) if terminal.device in one.names)
-        device = system.groups[group].names.index(terminal.device)
-        current, slopes = 0j, np.zeros(self._size, dtype=complex)
-        for unit, output in ((1.0, f"i_re{terminal.port}"), (1j, f"i_im{terminal.port}")):
-            value, places, own = injection_derivatives(system, w, group, device, output)
-            current += terminal.sign * unit * value
-            np.add.at(slopes, places, terminal.sign * unit * own)
-            row = local_rows(system.groups[group].compiled.component).index(output)
-            for (g, d, parameter), column in self._parameters.items():
-                if (g, d) == (group, device):
-                    by = derivatives(system, w, group, [device], parameter=parameter)[0, row]
-                    slopes[column] += terminal.sign * unit * by
-        if kind == "i":
-            if current == 0:
-                raise InputError(
-                    f"{terminal.device}.i{terminal.end} is zero at this point, where its magnitude has no "
-                    f"derivative; take {terminal.device}.p{terminal.end} or q{terminal.end}"
-                )
-            return self._dense(np.real(np.conj(current) * slopes) / abs(current))
-        re, im = (system.index(f"{terminal.bus}.v_{part}") for part in ("re", "im"))
-        base = power_base(system)
-        assert base is not None
-        power = base * complex(w[re], w[im]) * np.conj(slopes)
-        power[re] += base * np.conj(current)
-        power[im] += base * 1j * np.conj(current)
-        return self._dense(power.real if kind == "p" else power.imag)
-
-    def _dense(self, values: Reals) -> sparse.csr_array:
-        places = np.flatnonzero(values)
-        return self._over(dict(zip(places.tolist(), values[places].tolist(), strict=True)))
+def _moved(there: Connections, w: Reals, places: Sequence[int]) -> Points:
+    """Return the point w once for each of some places in it, moved there by a complex step; w for none."""
+    n, size = there.system.n, there.system.n + there.system.m
+    points = np.tile(w.astype(complex), (max(1, len(places)), 1))
+    points[np.arange(len(places)), list(places)] += 1j * STEP
+    times = np.full(len(points), w[-1])
+    return Points.of(there, times, points[:, :n], points[:, n:size], points[:, size:-1])
 
 
 def rate_rows(
@@ -342,8 +297,7 @@ def state_space(
     linear = system.linearise() if linear is None else linear
     signals = Signals.of(system)
     named = {outputs} if isinstance(outputs, str) else set(outputs)
-    unbalanced = set(signals.unbalanced) - named  # those that only a pattern means
-    chosen = tuple(name for name in signals.select(outputs) if name not in unbalanced)
+    chosen = tuple(n for n in signals.select(outputs) if n in named or not signals.is_by_name(n))
     expansion = signals.expansion(chosen)
     names = expansion.names
     given = chosen_inputs(system, w, inputs)
@@ -351,7 +305,7 @@ def state_space(
     b.data[system.held_at_limits(w)[b.indices]] = 0.0
 
     places = list(given.parameters.values())
-    rows = OutputRows(system, w, signals, places).matrix(names)
+    rows = output_rows(system, w, signals, names, places)
     direct = np.zeros((len(names), len(given.names)))
     for k, position in given.held.items():
         direct[:, k] = rows[:, [position]].toarray()[:, 0]
@@ -360,7 +314,8 @@ def state_space(
     c, with_rate = sparse.csr_array(rows[:, :size]), np.zeros_like(direct)
     late = sparse.csr_array(rows[:, [delay.input for delay in system.delays]])
 
-    turning = [k for k, name in enumerate(names) if signals.computed(name) and _is_frequency(name)]
+    known = ((k, signals.quantity(name)) for k, name in enumerate(names))
+    turning = [k for k, quantity in known if quantity is not None and quantity[0].integral]
     if turning:
         if system.delays:
             raise InputError(
@@ -387,7 +342,3 @@ def state_space(
         output_units=tuple(unit_of(signals, units, name) for name in chosen),
         name=system.name,
     )
-
-
-def _is_frequency(name: str) -> bool:
-    return quantity(name) in ("frequency", "coi_frequency")

@@ -30,9 +30,11 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points, angles_of
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
-from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, angles_of
+from psmr.study.detectors.detector import Extreme, Finding
 
 Places = NDArray[np.intp]
 
@@ -128,21 +130,21 @@ class Angles:
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
-        self._span, self._out = span, connections.out
+        self._out = connections.out
         self._wanted = [np.array(places, dtype=np.intp) for places in connections.members]
 
-    def angles(self, t: Reals, x: Reals, y: Reals) -> Reals:
+    def angles(self, points: Points) -> Reals:
         """Return (K, sources) angles in rad, with the turns that the network gives them."""
-        angles = angles_of(self._system, self._span, self.sources, t, x, y)
+        angles = angles_of(points, self.sources)
         if self._groups is None or not _equal(self._groups, self._wanted):
-            self._connect(angles[0], x[0], y[0])
+            self._connect(angles[0], points.x[0], points.y[0])
         return angles + TURN * self._turns
 
     def take(self, points: Points) -> None:
         """See `Detector`."""
         if len(self.sources) < 2:
             return
-        t, angles = points.t, self.angles(points.t, points.x, points.y)
+        t, angles = points.t, self.angles(points)
         for places in self._groups or ():
             if len(places) > 1:
                 self._spread(places, t, np.degrees(angles[:, places]))

@@ -40,10 +40,12 @@ from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.devices.placement import placement
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points, angles_of
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import centre_of_inertia, plants, sources_of
 from psmr.network.topology.network import bus_voltages, buses, is_motor
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections, Finding, Points, angles_of, digits_beyond
+from psmr.study.detectors.detector import Finding, digits_beyond
 
 SLIPPED_DEG = 270.0
 """Movement of a loop's error beyond which it has slipped: three quarters of a turn."""
@@ -79,7 +81,7 @@ class Converters:
         """See `Detector`."""
         if not self.names:
             return
-        self._span, self._last = span, None
+        self._last = None
         self._counted = ~connections.faulted[self._at]
         self._here = np.array([name not in connections.out for name in self.names])
         island = {bus: k for k, part in enumerate(connections.islands) for bus in part}
@@ -93,7 +95,7 @@ class Converters:
         t, x, y = points.t, points.x, points.y
         re, im = bus_voltages(self._system, x, y, self._at)
         theta, bus = x[:, self._theta], np.arctan2(im, re)
-        mean = self._means(t, x, y, theta)
+        mean = self._means(points, theta)
         loop, bus_moved, now = theta - mean, bus - mean, _wrapped(theta - bus)
         if self._start is None:
             self._start, self._error = now[0].copy(), now[0].copy()
@@ -135,15 +137,14 @@ class Converters:
             for slip in self.slips()
         )
 
-    def _means(self, t: Reals, x: Reals, y: Reals, theta: Reals) -> Reals:
+    def _means(self, points: Points, theta: Reals) -> Reals:
         """Return (K, converters) mean angle in rad of the sources of each one's island."""
         mean = np.empty_like(theta)
         for island in np.unique(self._island):
             own = self._island == island
             if places := self._members.get(int(island), []):
                 members = [self._sources[k] for k in places]
-                angles = angles_of(self._system, self._span, members, t, x, y)
-                mean[:, own] = centre_of_inertia(angles, members)[:, None]
+                mean[:, own] = centre_of_inertia(angles_of(points, members), members)[:, None]
             else:
                 mean[:, own] = theta[:, own].mean(axis=1)[:, None]
         return mean

@@ -12,10 +12,13 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points, Speeds, variables_of
+from psmr.network.topology.connections import Connections
+from psmr.network.topology.islands import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters, Motors
-from psmr.study.detectors.detector import Detector, Finding, Measurement, Stop, connections_in, cut_off
+from psmr.study.detectors.detector import Detector, Finding, Stop, cut_off
 from psmr.study.detectors.frequency import Frequency
 from psmr.study.detectors.settling import EndOfRun
 from psmr.study.detectors.voltages import Limits, Voltages, bands_of
@@ -109,7 +112,7 @@ class Detection:
         self.system, self.islanding = system, islanding
         self.span: Span
         self.stop: Stop | None = None
-        self._detectors, self._measurement = tuple(detectors), Measurement(system)
+        self._detectors, self._speeds = tuple(detectors), Speeds(system, sources_of(system))
         made = ((monitor, monitor.detector(system)) for monitor in monitors)
         self._monitors = [(monitor, detector) for monitor, detector in made if detector is not None]
 
@@ -121,7 +124,7 @@ class Detection:
     def begin(self, span: Span) -> None:
         """See `Follower`."""
         self.span = span
-        self._connections = connections_in(self.system, self.span)
+        self._connections = Connections(self.system, self.span)
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
             detector.begin(self.span, self._connections)
 
@@ -137,7 +140,8 @@ class Detection:
 
     def take(self, t: Reals, x: Reals, y: Reals) -> int | None:
         """See `Follower.points`; states and algebraic variables apart."""
-        points, last = self._measurement.points(self._connections, t, x, y), None
+        variables, speeds = variables_of(self.system), self._speeds.of(t, x)
+        points, last = Points(t, x, y, variables, self._connections, known_speeds=speeds), None
         for monitor, detector in self._monitors:
             detector.take(points)
             for finding in sorted(detector.findings(), key=lambda found: found.t)[:1]:

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points
+from psmr.network.topology.connections import Connections, TurningIsland
 from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import nominal_frequency
-from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, TurningIsland, digits_beyond
+from psmr.study.detectors.detector import Extreme, Finding, digits_beyond
 
 # A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.
 UNCHANGED = 1e-5

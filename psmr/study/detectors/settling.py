@@ -22,10 +22,12 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points
+from psmr.network.topology.connections import Connections, TurningIsland
 from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections, Finding, Points, TurningIsland
+from psmr.study.detectors.detector import Finding
 from psmr.study.events.spans import driven
 
 SHORTEST = 1.0

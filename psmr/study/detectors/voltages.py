@@ -26,9 +26,11 @@ from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.network import buses
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections, Extreme, Finding, Points, digits_beyond
+from psmr.study.detectors.detector import Extreme, Finding, digits_beyond
 
 # Places in a row of `Voltages._spells`: when it began, the longest one and when that began, and when one
 # first lasted too long.
@@ -304,7 +306,7 @@ class Limits:
             if not open_.size:
                 continue
             over = np.flatnonzero(moving[open_] >= 0)
-            column, limits = np.full(open_.size, -1), self._span.values(t, x, points.y, moving[open_[over]])
+            column, limits = np.full(open_.size, -1), points.at(moving[open_[over]])
             column[over] = np.arange(over.size)
             rows = np.empty(open_.size, np.int64)
             first_met(np.take(x, open_, axis=1), constant[open_], column, limits, k == 1, rows)

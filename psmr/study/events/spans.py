@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from psmr.base.arrays import Reals
 from psmr.dae.declare.component import parameters_of
-from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span, first_span
+from psmr.network.topology.connections import system_in
 from psmr.network.topology.islands import DeadParts
-from psmr.network.topology.network import branches
 
 # Bound of the rounding of the times of points in s, far below any step.
 TIME_ROUNDING = 1e-9
@@ -49,40 +45,6 @@ def driven(system: System, span: Span) -> bool:
         names = tuple(parameters_of(component))
         found = found or bool(matrix[:, [names.index(name) for name in component.ramps]].any())
     return found
-
-
-def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = None) -> System:
-    """Return the system as a span has it, without the devices that are out of service.
-
-    What reads a variable of one of them has the value at which that stands still as a held input.
-
-    `system`, `span`: the system of the run at its start, and the span; `x`, `y`: (n,) states and (m,)
-    algebraic variables of the whole system, from which it starts; `t`: time in s of that point; the beginning
-    of the span where left out.
-    """
-    t = span.t if t is None else t
-    parameters = span.parameters_at(t)
-    names = (*system.names_x, *system.names_y, *system.names_u)
-    now = dict(zip(names, map(float, np.concatenate([x, y, span.held(np.array([t]))[0]])), strict=True))
-    out = _left_out(system, span)
-    start = {name: value for name, value in now.items() if _owner(name) not in out}
-    devices = []
-    for device in system.devices:
-        if device.name in out:
-            continue
-        stands = {port: of for port, of in device.connections.items() if _owner(of) in out}
-        start |= {f"{device.name}.{port}": now[of] for port, of in stands.items()}
-        connections = {port: of for port, of in device.connections.items() if port not in stands}
-        values = system.parameters_at(device.name, parameters)
-        devices.append(replace(device, parameters=values, connections=connections))
-    left = assemble(devices, start, name=system.name)
-    return replace(left, w0=left.buffer(t=t))
-
-
-def _left_out(system: System, span: Span) -> frozenset[str]:
-    """Return the devices out of service, and the branches of dead parts, which end at buses that are out."""
-    dead = span.devices.dead
-    return span.out.union(branch.name for branch in branches(system) if dead.intersection(branch.ends))
 
 
 def _owner(name: str) -> str:

@@ -11,9 +11,10 @@ from partitioning import Partition, PartitionError
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import unequal_phases
+from psmr.network.topology.connections import system_in
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.certificate.certify import HELD, LARGEST, certify, judged_steps, reads_time, within
-from psmr.study.events.spans import altered, system_in
+from psmr.study.events.spans import altered
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.modes_over_period import certificate_over_period
 from psmr.study.record.recorded import Recorded

@@ -21,7 +21,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.signals.signals import units_of
 from psmr.network.start.initialise import allowed_residual, polish
-from psmr.study.events.spans import system_in
+from psmr.network.topology.connections import system_in
 
 ITERATIONS, HALVINGS = 40, 8
 

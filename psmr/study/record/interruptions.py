@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,11 +13,12 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
 from psmr.integrate.timeline.span import Span, first_span
-from psmr.network.signals.terminals import terminals
+from psmr.network.signals.points import Points
+from psmr.network.signals.quantities import QUANTITIES, terminals
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
 from psmr.study.outcome import Interruption
-from psmr.study.record.values import terminal_values
 
 
 def interruptions(
@@ -70,12 +70,13 @@ def _interruption(
 def _drawn(system: System, span: Span, loads: Sequence[Device], first: tuple[Reals, Reals]) -> float:
     """Return what loads draw in MW: static ones by their data, others as they did at the first point."""
     base, power = power_base(system), 0.0
-    moving = [terminal for terminal in terminals(system) if terminal.device in {d.name for d in loads}]
-    moving = [terminal for terminal in moving if is_motor(system.device(terminal.device))]
-    start = replace(first_span(system, DeadParts(system)), last=1)
-    x, y = (part[None] for part in first)
-    for found, _ in terminal_values(system, [start], moving, np.zeros(1), x, y).values() if moving else ():
-        power += float(found[0].real)
+    motors = {load.name for load in loads if is_motor(load)}
+    moving = tuple(terminal.device for terminal in terminals(system) if terminal.device in motors)
+    if moving:
+        start = Connections(system, first_span(system, DeadParts(system)))
+        x, y = (part[None] for part in first)
+        drawn = QUANTITIES["p"].values(Points.of(start, np.zeros(1), x, y), moving)
+        power += sum(drawn[0].tolist())
     for load in loads:
         if not is_motor(load) and base is not None:
             given = SimpleNamespace(**system.parameters_at(load.name, span.parameters))

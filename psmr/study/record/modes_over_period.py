@@ -18,6 +18,7 @@ from psmr.base.errors import InputError, PsmrError, SchemeError
 from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
+from psmr.network.topology.connections import system_in
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.modes.verdict import Growth, Kind, Verdict, damping_ratio
 from psmr.pencil.operator.periodic import (
@@ -31,7 +32,6 @@ from psmr.pencil.operator.periodic import (
 )
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.certificate.certify import judged_steps, within
-from psmr.study.events.spans import system_in
 from psmr.study.record.recorded import Recorded
 
 if TYPE_CHECKING:

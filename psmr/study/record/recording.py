@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,8 @@ from psmr.integrate.run.table import Table
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases
-from psmr.network.signals.signals import Signals, of_voltage, quantity
+from psmr.network.signals.signals import Signals
+from psmr.network.signals.values import SignalValues, Turning
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import DENSE
 from psmr.study.outcome import Outcome
@@ -21,7 +22,6 @@ from psmr.study.record.dense_output import AlgebraicPoints, warn_of
 from psmr.study.record.modes_over_period import AROUND
 from psmr.study.record.recorded import Record, ReducedRecord
 from psmr.study.record.reintegrate import Samples
-from psmr.study.record.values import continuous, phases, values_of_devices
 
 Writer = Callable[[Reals, Reals], None]
 """Takes (K,) times and (K, j) values of the signals of a file."""
@@ -71,15 +71,15 @@ class Recording:
         self._taken = Table(0, record.memory * MIB) if scheme.step_choice is not None else None
         self._table = Table(len(own) + len(self.computed), record.memory * MIB)
         columns = (*self.names_x, *self.names_y, *self.computed)
-        self._columns = _Columns(system, self._signals, dict.fromkeys((*columns, *self.names)))
-        place = {name: k for k, name in enumerate(self._columns.names)}
+        place = {name: k for k, name in enumerate(dict.fromkeys((*columns, *self.names)))}
         self._own = [place[name] for name in columns]
         self._written = [place[name] for name in self.names]
+        self._expansion = self._signals.expansion(place)
+        self._values = SignalValues(self._signals, self._expansion.names, system)
+        self._turning = Turning()
         states = set(system.names_x)
-        self._every = scheme.error_control is not None and any(
-            name not in states for name in self._columns.names
-        )
-        self._solves = self._every or (leaves_newton_tolerance(scheme) and self._columns.of_devices)
+        self._every = scheme.error_control is not None and any(name not in states for name in place)
+        self._solves = self._every or (leaves_newton_tolerance(scheme) and self._values.solved)
         self._left: list[float] = []
         self._spans: list[Span] = []
         self._periods: list[list[tuple[Reals, Reals]]] = []
@@ -96,7 +96,7 @@ class Recording:
         self._spans.append(replace(span, first=self._table.count, delayed=None))
         self._periods.append([])
         self._unequal = self._hertz is not None and unequal_phases(self.system, span.parameters)
-        self._columns.begin(span)
+        self._values.begin(span)
         self._algebraic = AlgebraicPoints(self.system, span, self._left)
         self._count = 0
 
@@ -117,7 +117,7 @@ class Recording:
             self._taken.append(t, points[:, :0])
         if self._unequal:
             self._keep_periods(t, points)
-        angles = self._columns.angles(points)
+        angles = self._turning(self._values.angles(t, points[:, :n], points[:, n:]))
         kept = (self._count + np.arange(len(t))) % self.record.every == 0
         self._count += len(t)
         self._pending = None
@@ -161,7 +161,10 @@ class Recording:
         if not len(t):
             return
         solved = self._algebraic.points(t, points) if self._solves else points
-        values = self._columns.values(t, solved if self._every else points, solved, angles)
+        n = self.system.n
+        y = solved if self._every else points
+        values = self._values.at(t, points[:, :n], y[:, n:], solved[:, n:], angles=angles)
+        values = self._expansion.combined(values)
         self._table.append(t, values[:, self._own])
         for write in self.writers:
             write(t, values[:, self._written])
@@ -193,76 +196,3 @@ class Recording:
             ),
         )
         return rows[:, 0], rows[:, 1:a], rows[:, a:b], kept
-
-
-class _Columns:
-    """Computes the values of signals at points that have every variable."""
-
-    def __init__(self, system: System, signals: Signals, names: Iterable[str]) -> None:
-        self.system, self.signals, self.names = system, signals, tuple(names)
-        self._expansion = signals.expansion(self.names)
-        place = {name: k for k, name in enumerate((*system.names_x, *system.names_y))}
-        direct: list[tuple[int, int]] = []
-        voltages: list[tuple[int, int, int]] = []
-        angles: list[tuple[int, int, int]] = []
-        others: list[int] = []
-        for column, name in enumerate(self._expansion.names):
-            if name in place:
-                direct.append((column, place[name]))
-            elif of_voltage(name):
-                device = name.rpartition(".")[0]
-                at = (column, place[f"{device}.v_re"], place[f"{device}.v_im"])
-                (voltages if quantity(name) == "v" else angles).append(at)
-            else:
-                others.append(column)
-        self._direct = np.array(direct, dtype=np.intp).reshape(-1, 2).T
-        self._voltages = np.array(voltages, dtype=np.intp).reshape(-1, 3).T
-        self._angles = np.array(angles, dtype=np.intp).reshape(-1, 3).T
-        self._others = others
-        self.of_devices = bool(others)
-        self._turned: Reals | None = None
-        self._system: System | None = None  # that of the span, once it was needed
-
-    def begin(self, span: Span) -> None:
-        self._span, self._system = span, None
-
-    def angles(self, points: Reals) -> Reals:
-        """Return the voltage angles in rad, which go on from those of the points before."""
-        _, re, im = self._angles
-        if not len(re):
-            return np.empty((len(points), 0))
-        raw = phases(points[:, re], points[:, im])
-        before = raw[0] if self._turned is None else self._turned
-        angles = continuous(np.vstack([before, raw]))[1:]
-        self._turned = np.where(np.isnan(angles[-1]), before, angles[-1])
-        return angles
-
-    def values(self, t: Reals, points: Reals, solved: Reals, angles: Reals) -> Reals:
-        """Return (K, len(names)) values.
-
-        Those of devices' equations are of `solved`, the points with the network solved; `angles` are those of
-        `angles`, which sees every point.
-        """
-        out = np.empty((len(t), len(self._expansion.names)))
-        column, place = self._direct
-        out[:, column] = points[:, place]
-        column, re, im = self._voltages
-        out[:, column] = np.hypot(points[:, re], points[:, im])
-        out[:, self._angles[0]] = angles
-        if self._others:
-            n = self.system.n
-            span = replace(self._span, first=0, last=len(t))
-            known = {} if self._system is None else {span: self._system}
-            found = values_of_devices(
-                self.system,
-                self.signals,
-                [span],
-                [self._expansion.names[k] for k in self._others],
-                t,
-                solved[:, :n],
-                solved[:, n:],
-                known,
-            )
-            self._system = known.get(span)
-            out[:, self._others] = np.column_stack(found)
-        return self._expansion.combined(out)

@@ -43,10 +43,12 @@ from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
 from psmr.integrate.timeline.span import Span
+from psmr.network.signals.points import Points
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import DeadParts, sources_of
 from psmr.network.topology.network import buses
 from psmr.study.detectors.detection import Detection, detect
-from psmr.study.detectors.detector import Connections, Detector, Finding, Points
+from psmr.study.detectors.detector import Detector, Finding
 from psmr.study.estimated_error import GlobalError
 from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.outcome import Outcome

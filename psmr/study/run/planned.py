@@ -24,7 +24,11 @@ from psmr.integrate.timeline.change import Change, caused
 from psmr.integrate.timeline.span import Span, going_on
 from psmr.network.dynamic.switching import dynamic_elements, with_switched_currents
 from psmr.network.sequence.unbalance import unbalanced_place
+from psmr.network.signals.points import Points
+from psmr.network.signals.quantities import QUANTITIES
 from psmr.network.signals.signals import Signals, quantity
+from psmr.network.signals.values import SignalValues
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.network import nominal_frequency
 from psmr.study.events import Event
 from psmr.study.events.generator import (
@@ -36,8 +40,6 @@ from psmr.study.events.generator import (
 )
 from psmr.study.events.schedule import refuse_conditional_trips, schedule, with_event_devices
 from psmr.study.events.when import When
-from psmr.study.record.frequency import frequencies
-from psmr.study.record.values import values_of_devices
 
 VOLTAGE = (0.8, 1.2)
 """Bounds in pu of the voltage of a live bus, as relays that check synchronism are usually set."""
@@ -94,13 +96,12 @@ def _returning(system: System, change: Synchronisation, span: Span) -> Change:
 def _turning(system: System, bus: str, span: Span) -> float:
     """Return how fast the voltage of a bus turns in rad/s; EventError where no plant may be connected."""
     n, m, w = system.n, system.m, system.w0
-    t = float(w[-1])
-    span = replace(going_on(span, t), first=0, last=1)
-    points = w[None, :n], w[None, n : n + m]
-    nominal = nominal_frequency(system)
+    t, nominal = float(w[-1]), nominal_frequency(system)
     if nominal is None:
         raise EventError("nothing says what the nominal frequency is")
-    f = float(frequencies(system, [span], [bus], np.array([t]), *points)[0, 0])
+    here = Connections(system, going_on(span, t))
+    points = Points.of(here, np.array([t]), w[None, :n], w[None, n : n + m])
+    f = float(QUANTITIES["frequency"].values(points, (bus,))[0, 0])
     if not abs(f - nominal) <= FREQUENCY * nominal:
         raise EventError(
             f"the frequency at {bus} is {f:.4g} Hz, more than {FREQUENCY:.0%} off {nominal:g} Hz"
@@ -142,22 +143,12 @@ class Waiting:
         return caused([self.when.named(found[0]), *found[1:]], self.place)
 
     def _signal(self, rows: Reals, span: Span) -> Reals:
-        """Return (K,) values of the signal."""
-        system, name = self.system, self.name
-        device = name.rpartition(".")[0]
-        if not self.signals.computed(name):
-            return np.asarray(rows[:, system.index(name)])
-        if quantity(name) in ("v", "angle"):
-            re, im = (rows[:, system.index(f"{device}.v_{part}")] for part in ("re", "im"))
-            return np.hypot(re, im) if quantity(name) == "v" else np.arctan2(im, re)
-        n, m = system.n, system.m
-        spans = [replace(span, first=0, last=len(rows))]
-        if system.delays:  # what is read late is in the rows alone
-            spans = [replace(span, first=k, last=k + 1, inputs=rows[k, n + m : -1]) for k in range(len(rows))]
-        found = values_of_devices(
-            system, self.signals, spans, [name], rows[:, -1], rows[:, :n], rows[:, n : n + m]
-        )
-        return np.asarray(found[0])
+        """Return (K,) values of the signal; the angle of a bus without voltage counts as 0."""
+        n, m = self.system.n, self.system.m
+        values = SignalValues(self.signals, [self.name], self.system)
+        values.begin(span)
+        found = values.at(rows[:, -1], rows[:, :n], rows[:, n : n + m], inputs=rows[:, n + m : -1])[:, 0]
+        return np.where(np.isnan(found), 0.0, found) if values.turning.size else found
 
 
 @dataclass(frozen=True, eq=False)

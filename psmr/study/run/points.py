@@ -13,7 +13,7 @@ from psmr.base.errors import InputError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
-from psmr.study.events.spans import system_in
+from psmr.network.topology.connections import system_in
 from psmr.study.record.dense_output import AlgebraicPoints, dense_points
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded
