@@ -8,6 +8,7 @@ for it that is not psmr's, except those that the reader trusts.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import io
 import itertools
@@ -15,6 +16,7 @@ import json
 import math
 import os
 import re
+import sys
 import warnings
 import zipfile
 import zlib
@@ -60,6 +62,10 @@ CHECKED = (
     "psmr.study.criteria",
 )
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
+
+
+FORMER = {"Span.late": "delayed"}
+"""Fields that had another name in files of earlier psmr; a class that has moved is found by its name."""
 
 
 class Encoder:
@@ -229,6 +235,7 @@ class Decoder:
         if not dataclasses.is_dataclass(kind):
             raise Damaged(f"{kind.__name__} is no record")
         known = {item.name for item in dataclasses.fields(kind)}
+        fields = {FORMER.get(f"{kind.__name__}.{field}", field): part for field, part in fields.items()}
         if known != fields.keys():
             other = ", ".join(sorted(known ^ fields.keys()))
             raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")
@@ -252,14 +259,40 @@ class Decoder:
                 f"psmr.load_run(path, modules=[{module!r}]) or psmr plot --modules {module}; {ALLOW} imports"
                 " all that it names"
             )
-        found = vars(importlib.import_module(module)).get(name)
-        if not isinstance(found, type) or found.__module__ != module:
-            raise InputError(f"the module {module} has no class {name}")
-        return found
+        for place in (module, *(_places(name, module) if OWN.fullmatch(module) else ())):
+            try:
+                found = vars(importlib.import_module(place)).get(name)
+            except ModuleNotFoundError as error:
+                if module in self.modules or not module.startswith(str(error.name)):
+                    raise
+                continue
+            if isinstance(found, type) and found.__module__ == place:
+                return found
+        raise InputError(f"the module {module} has no class {name}")
+
+
+def _places(name: str, module: str) -> list[str]:
+    """Return the modules of psmr that have a class of a name, those of the room in which it stood first."""
+    known = (place for place in _classes().get(name, ()) if OWN.fullmatch(place))
+    return sorted(known, key=lambda place: place.split(".")[:2] != module.split(".")[:2])
+
+
+@functools.cache
+def _classes() -> dict[str, list[str]]:
+    """Return the modules of psmr by the names of their classes; none is imported for it."""
+    found: dict[str, list[str]] = {}
+    for package in ("partitioning", "psmr"):
+        folder = Path(sys.modules[package].__path__[0])
+        for file in sorted(folder.rglob("*.py")):
+            place = ".".join((package, *file.relative_to(folder).with_suffix("").parts))
+            for name in re.findall(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
+                found.setdefault(name, []).append(place.removesuffix(".__init__"))
+    return found
 
 
 FORMAT, VERSION = "psmr-run", 6
 HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
+UNREADABLE = zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, EOFError, MemoryError
 
 
 def save_run(
@@ -267,8 +300,8 @@ def save_run(
 ) -> None:
     """Write a run into a file that `load_run` reads, whole or not at all.
 
-    The file is a ZIP archive of JSON and of arrays as numpy writes them. It appears at once, or with the
-    others of `transaction`.
+    The file is a ZIP archive of JSON and of arrays, which `numpy.load` opens as well. It appears at once, or
+    with the others of `transaction`.
 
     Raises InputError for a name that ends otherwise, a folder that cannot be written, and for a run of
     components that have no module of their own (made in a prompt or a notebook), which no other process could
@@ -413,15 +446,7 @@ def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
             yield file
     except OSError as error:
         raise InputError(unreadable(place, error)) from error
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        ValueError,
-        RecursionError,
-        EOFError,
-        MemoryError,
-    ) as error:
+    except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
@@ -436,7 +461,7 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
         if type(k) is not int:
             raise Damaged(f"{k!r} is no number of an array")
         # Through memory: numpy reads a file of its own kind by its descriptor.
-        return _array(file.read(ARRAY.format(k)))
+        return np.lib.format.read_array(io.BytesIO(file.read(ARRAY.format(k))), allow_pickle=False)
 
     content = json.loads(file.read(BODY))
     try:
@@ -447,17 +472,6 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
             raise
         raise Damaged(f"{type(error).__name__} {error}") from error
     return run
-
-
-def _array(content: bytes) -> np.ndarray:
-    """Return an array as numpy writes it; refuse one that says that it is larger than it is."""
-    stream = io.BytesIO(content)
-    heads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    shape, _, kind = heads[np.lib.format.read_magic(stream)](stream)
-    if math.prod(shape) * kind.itemsize != len(content) - stream.tell():
-        raise Damaged(f"an array of the shape {shape} has {len(content) - stream.tell()} bytes")
-    stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def _check(run: Any) -> None:

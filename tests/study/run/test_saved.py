@@ -138,6 +138,31 @@ def altered(run, folder, head=None, body=None, arrays=None):
     return folder / "x.psmr"
 
 
+def test_classes_that_have_moved_and_fields_of_another_name_are_read(fault_run, tmp_path):
+    """Files name a class by its module: one from before modules were joined is read all the same."""
+
+    def earlier(body):
+        def was(value):
+            if isinstance(value, list):
+                return [was(part) for part in value]
+            if not isinstance(value, dict):
+                return value
+            found = {key: was(part) for key, part in value.items()}
+            if found.get("object") == ["psmr.integrate.timeline.span", "Span"]:
+                found["object"] = ["psmr.integrate.run.course", "Span"]
+                fields = found["fields"]
+                found["fields"] = {"late" if name == "delayed" else name: fields[name] for name in fields}
+            if found.get("object", [""])[0] == "psmr.study.estimated_error":
+                found["object"][0] = "psmr.study.outcome.global_error"
+            return found
+
+        return was(body)
+
+    again = psmr.load_run(altered(fault_run, tmp_path, body=earlier))
+    assert again.timeline[0].first == 0
+    assert str(again.outcome) == str(fault_run.outcome)
+
+
 def test_a_run_of_another_psmr_is_said(fault_run, tmp_path):
     path = altered(fault_run, tmp_path, head={"psmr": "0.0.1"})
     with pytest.warns(
