@@ -126,11 +126,11 @@ def check(
 
 def _check_events(study: Study, system: System) -> None:
     """Refuse the events of a study that a run of it would refuse."""
+    from psmr.study.events.schedule import plan_events
     from psmr.study.file.study import refuse_event
-    from psmr.study.run.planned import planned
 
     try:
-        planned(system, study.events, math.inf if study.t_end is None else study.t_end)
+        plan_events(system, study.events, math.inf if study.t_end is None else study.t_end)
     except EventError as error:
         refuse_event(study, system, error)
 

@@ -179,6 +179,14 @@ def events_outside(system: System, changes: Sequence[Change]) -> str:
     return f"{few(outside, 2, '; ')}: outside the region with dynamics of the network" if outside else ""
 
 
+def unbalances(system: System, change: Change) -> bool:
+    """Return whether a change makes a network of phasors unbalanced."""
+    return any(
+        name in ("fault", "open_phases") and value > 1 and device not in dynamic_elements(system)
+        for device, name, value in change.parameters
+    )
+
+
 def unbalance_beside_phasors(system: System, changes: Sequence[Change]) -> str:
     """Return a sentence on unequal phases in a region that phasors are connected to, "" without any."""
     elements = dynamic_elements(system)

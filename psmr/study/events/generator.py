@@ -8,7 +8,7 @@ becomes that returns depends on the voltage that it finds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Synchronisation(Change):
-    """A plant returns without power, and goes to its set-points; see `psmr.study.run.planned`.
+    """A plant returns without power, and goes to its set-points; see `psmr.study.run.dependent_changes`.
 
     `plant`: The plant.
     `ramp`: Time in s in which it does.
@@ -49,6 +49,14 @@ class Synchronisation(Change):
         """Time in s at which it is at its set-points."""
         return self.t + self.ramp
 
+    def refuse_impossible(self, system: System) -> None:
+        """Raise EventError where the plant cannot be at rest without power, at the voltage of the start."""
+        try:
+            without_power(system, self.plant, 0.0)
+        except InitialisationError as error:
+            words = f"{self.label}: it cannot be at rest without power, from which it returns: {error}"
+            raise EventError(f"{words}; drop reconnect, or widen that limit") from error
+
 
 def synchronisation(system: System, t: float, plant: Plant, ramp: float) -> Synchronisation:
     """Return the synchronisation of a plant at t in s."""
@@ -56,17 +64,6 @@ def synchronisation(system: System, t: float, plant: Plant, ramp: float) -> Sync
     wanted = tuple(f"{device.name}.{name}" for device in members for name in set_points(device))
     label = f"{plant.name} synchronised"
     return Synchronisation(t, label=label, plant=plant, ramp=ramp, set_points=wanted)
-
-
-def refuse_impossible(system: System, changes: Sequence[Change]) -> None:
-    """Raise EventError for a plant that cannot be at rest without power, at the voltage of the start."""
-    for change in changes:
-        if isinstance(change, Synchronisation):
-            try:
-                without_power(system, change.plant, 0.0)
-            except InitialisationError as error:
-                words = f"{change.label}: it cannot be at rest without power, from which it returns: {error}"
-                raise EventError(f"{words}; drop reconnect, or widen that limit") from error
 
 
 def without_power(system: System, plant: Plant, turning: float) -> dict[str, float]:
@@ -231,7 +228,7 @@ class GeneratorTrip:
     Notes
     -----
     The plant injects nothing from the trip on, and its variables keep their last values: what the machine
-    does behind the open breaker is not simulated. It comes back as `psmr.study.run.planned` says.
+    does behind the open breaker is not simulated. It comes back as `psmr.study.run.dependent_changes` says.
     """
 
     kind: ClassVar[str] = "generator-trip"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from psmr.base.errors import EventError, shown
+from psmr.base.errors import EventError, InputError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change, caused
 from psmr.integrate.timeline.service import AsTripped
@@ -19,8 +19,11 @@ from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_po
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     refuse_impossible_switching,
+    unbalances,
     with_switched_currents,
 )
+from psmr.network.sequence.unbalance import unbalanced_place
+from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import (
     Event,
     Fault,
@@ -34,7 +37,7 @@ from psmr.study.events import (
     When,
 )
 from psmr.study.events.branch import OPEN_ENDS
-from psmr.study.events.generator import Synchronisation, refuse_impossible, resolved
+from psmr.study.events.generator import Synchronisation, resolved
 
 OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
 """Events that open elements."""
@@ -46,6 +49,87 @@ class Entry:
 
     change: Change
     event: Event
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """An event that waits: its place in the list of events, and the name of its signal among the system's."""
+
+    place: int
+    event: When
+    signal: str
+    signals: Signals
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is known of the events of a run before it.
+
+    `system`: The system with what its events need beside it, see `psmr.network.dynamic.event_devices`.
+    `events`: As they were given.
+    `scheduled`: Changes at their times, in order; those of one instant are one.
+    `conditional`: Events that wait for a condition.
+    `possible`: The changes that these may make.
+    """
+
+    system: System
+    events: tuple[Event, ...]
+    scheduled: tuple[Change, ...]
+    conditional: tuple[Conditional, ...]
+    possible: tuple[Change, ...]
+
+    def depends_on_run(self, change: Change) -> bool:
+        """Return whether what a scheduled change is depends on what the run has come to by then.
+
+        A plant that returns does, and what sets data of a device of which a part may trip on a condition.
+        """
+        tripping = {device for other in self.possible for device, _ in other.parts}
+        return isinstance(change, Synchronisation) or any(d in tripping for d, _, _ in change.set_over_time())
+
+
+def plan_events(system: System, events: Sequence[Event], t_end: float) -> Plan:
+    """Return what events are to do until t_end in s; raises EventError, with the event, if one cannot be."""
+    system = with_event_devices(system, events)
+    waiting = [(place, event) for place, event in enumerate(events) if isinstance(event, When)]
+    conditional: tuple[Conditional, ...] = ()
+    if waiting:
+        signals = Signals.of(system)
+        conditional = tuple(_conditional(system, place, event, signals) for place, event in waiting)
+    scheduled = schedule(system, events, t_end)
+    possible = [(event, change) for _, event in waiting for change in event.changes(system)]
+    if possible:
+        _refuse_conditional_trips(scheduled, possible)
+        _refuse_lasting_unbalances(system, scheduled, possible)
+    return Plan(system, tuple(events), scheduled, conditional, tuple(change for _, change in possible))
+
+
+def _conditional(system: System, place: int, event: When, signals: Signals) -> Conditional:
+    """Return an event that waits for a condition.
+
+    Raises EventError for a signal that does not exist, with the nearest, one that a condition cannot read,
+    and what the event itself objects to.
+    """
+    try:
+        name = _signal_of(event, signals)
+        _refuse_impossible_returns(system, event.changes(system))
+    except InputError as error:
+        refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
+        refusal.event = event
+        raise refusal from error
+    return Conditional(place, event, name, signals)
+
+
+def _signal_of(event: When, signals: Signals) -> str:
+    """Return the name of the signal of a condition; raise EventError for one that it cannot have."""
+    if any(letter in event.signal for letter in "*?["):
+        raise EventError(f"{event}: {event.signal} is a pattern; name one signal")
+    (name,) = signals.select(event.signal)
+    if quantity(name) == "frequency":
+        raise EventError(
+            f"{event}: the frequency of a bus needs the points around; take the omega of a machine, or a "
+            "relay that measures it"
+        )
+    return name
 
 
 def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Change, ...]:
@@ -77,7 +161,11 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     _refuse_overlaps(entries)
     _refuse_absent(entries)
     _refuse_trips_before_ends(entries)
-    plain = resolved(system, ((entry.change, entry.event) for entry in entries))
+    plain = [entry.change for entry in entries]
+    if any(change.parts for change in plain):
+        plain = list(resolved(system, ((entry.change, entry.event) for entry in entries)))
+    if not dynamic_elements(system):
+        return _merged(plain)
     changes = _merged([with_switched_currents(system, change) for change in plain])
     refuse_impossible_switching(system, changes)
     return changes
@@ -143,10 +231,16 @@ def _error(event: Event | When, words: str) -> EventError:
     return error
 
 
+def _refuse_impossible_returns(system: System, changes: Iterable[Change]) -> None:
+    for change in changes:
+        if isinstance(change, Synchronisation):
+            change.refuse_impossible(system)
+
+
 def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
     try:
         changes = event.changes(system)
-        refuse_impossible(system, changes)
+        _refuse_impossible_returns(system, changes)
     except EventError as error:
         error.event = event
         raise
@@ -211,12 +305,10 @@ def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
                     )
 
 
-def refuse_conditional_trips(scheduled: Iterable[Change], possible: Iterable[tuple[When, Change]]) -> None:
-    """Refuse events on a condition beside lines whose ends open one by one, as scheduled ones are.
+def _refuse_conditional_trips(scheduled: Iterable[Change], possible: Iterable[tuple[When, Change]]) -> None:
+    """Refuse a conditional event that may open or close a line whose ends open one by one, as scheduled ones.
 
-    `scheduled`: the changes whose times are known; `possible`: (event, change) pairs of the events that wait
-    for a condition. Raises EventError for an event that may open or close a line between its two ends, of
-    which the first would close the other again.
+    Between the two ends: the first of them would close the other again. `possible`: (event, change) pairs.
     """
     every: list[tuple[When | None, Change]] = [*((None, change) for change in scheduled), *possible]
     one_by_one = {
@@ -237,6 +329,23 @@ def refuse_conditional_trips(scheduled: Iterable[Change], possible: Iterable[tup
                     f"{change.label} may come between them; drop one of the two events, or "
                     "let both ends open at once",
                 )
+
+
+def _refuse_lasting_unbalances(
+    system: System, scheduled: Sequence[Change], possible: Sequence[tuple[When, Change]]
+) -> None:
+    """Refuse a conditional event that stays unbalanced beside a scheduled one that does: they always meet."""
+    if not any(unbalances(system, change) for _, change in possible):
+        return
+    system = system.with_values(value for change in scheduled for value in change.parameters)
+    for when in dict.fromkeys(when for when, _ in possible):
+        own = [value for other, change in possible if other is when for value in change.parameters]
+        try:
+            unbalanced_place(system.with_values(own))
+        except EventError as error:
+            refusal = EventError(f"{when}: whenever its condition holds, it would be {error}")
+            refusal.event = when
+            raise refusal from error
 
 
 def _refuse_absent(entries: Sequence[Entry]) -> None:

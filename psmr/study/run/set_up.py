@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,10 +29,12 @@ from psmr.integrate.run.trajectory import Follower
 from psmr.integrate.schemes.scheme import Scheme, oscillates, smallest_step
 from psmr.integrate.timeline.change import Change
 from psmr.network.dynamic.switching import (
+    dynamic_elements,
     events_outside,
     oscillating_faults,
     ringing_faults,
     unbalance_beside_phasors,
+    unbalances,
     zero_elements,
     zero_statuses,
 )
@@ -44,12 +46,13 @@ from psmr.study.detectors.detection import Detection, Detectors, Monitor
 from psmr.study.detectors.detector import Stop, dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
-from psmr.study.events.generator import Synchronisation
+from psmr.study.events.generator import Connected, Synchronisation
+from psmr.study.events.schedule import plan_events
 from psmr.study.output.tables import table_writer
 from psmr.study.record.recorded import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.reintegrate import Samples
-from psmr.study.run.planned import planned, unbalances
+from psmr.study.run.dependent_changes import ChangeAtPoint, Waiting
 
 Following = Callable[[System, Collection[str]], Values]
 
@@ -198,42 +201,38 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
-    plan = planned(system, events, t_end)
-    before, system, possible = system, plan.system, plan.possible
-    if system is not before:
+    plan, before = plan_events(system, events, t_end), system
+    if plan.system is not before:
+        system = plan.system
         scheme, start = _widened(scheme, system), _extended(start, system, before)
     changes = tuple(change for change in plan.scheduled if not isinstance(change, Synchronisation))
-    if unequal := unbalance_beside_phasors(system, changes):
-        warnings.warn(unequal, PsmrWarning, stacklevel=3)
-    if outside := events_outside(system, changes):
-        warnings.warn(
-            f"{outside}. The offsets of the currents that such an event leaves live in all lines and stators"
-            " between it and the sources; what is a phasor answers at once and without them, so that a region"
-            " chosen by modes does not make this event right. Let the region reach from the event to the"
-            " sources near it for the first cycles",
-            PsmrWarning,
-            stacklevel=3,
-        )
-    if swinging := oscillating_faults(system, changes):
-        warnings.warn(swinging, PsmrWarning, stacklevel=3)
-    if oscillates(scheme) and (ringing := ringing_faults(system, changes, smallest_step(scheme))):
-        warnings.warn(ringing, PsmrWarning, stacklevel=3)
+    if dynamic_elements(system):
+        _warn_of_region(system, changes, scheme)
     end, cut_off = t_end, None
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    unbalanced = any(unbalances(system, change) for change in (*changes, *possible))
+    all_changes = (*changes, *plan.possible)
+    unbalanced = any(unbalances(system, change) for change in all_changes)
     if unbalanced:
         warn_of_assumptions(system)
     opening = any(placement(group.compiled.component).acts_on == "branch" for group in system.groups)
-    along = any(
-        name == "at" and value for change in (*changes, *possible) for _, name, value in change.parameters
-    )
+    along = any(name == "at" and value for change in all_changes for _, name, value in change.parameters)
     respond: Following | None = dependent_admittances if unbalanced or opening or along else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
-    ahead = [change for change in plan.scheduled if plan.found_in_the_run(change) and change.t < end]
-    actions = Actions(system, partial(_lost_with, system), respond, plan.conditional, ahead, plan.found)
+    known, ahead = [], []
+    for change in plan.scheduled:
+        (ahead if plan.depends_on_run(change) else known).append(change)
+    connected = Connected(system)
+    actions = Actions(
+        system,
+        partial(_lost_with, system),
+        respond,
+        [Waiting(plan, each, connected) for each in plan.conditional],
+        [change for change in ahead if change.t < end],
+        ChangeAtPoint(plan, connected),
+    )
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
     detectors = Detectors.of(system, criteria, end)
@@ -251,7 +250,7 @@ def set_up(
         cut_off=cut_off,
         start=start,
         events=events,
-        changes=tuple(change for change in changes if not plan.found_in_the_run(change)),
+        changes=tuple(change for change in known if cut_off is None or change.t < end),
         actions=actions or None,
         criteria=criteria,
         detectors=detectors,
@@ -259,6 +258,25 @@ def set_up(
         recording=recording,
         certify=certify,
     )
+
+
+def _warn_of_region(system: System, changes: Sequence[Change], scheme: Scheme) -> None:
+    """Warn of changes that a region with dynamics of the network, or a scheme, does not show as they are."""
+    if unequal := unbalance_beside_phasors(system, changes):
+        warnings.warn(unequal, PsmrWarning, stacklevel=4)
+    if outside := events_outside(system, changes):
+        warnings.warn(
+            f"{outside}. The offsets of the currents that such an event leaves live in all lines and stators"
+            " between it and the sources; what is a phasor answers at once and without them, so that a region"
+            " chosen by modes does not make this event right. Let the region reach from the event to the"
+            " sources near it for the first cycles",
+            PsmrWarning,
+            stacklevel=4,
+        )
+    if swinging := oscillating_faults(system, changes):
+        warnings.warn(swinging, PsmrWarning, stacklevel=4)
+    if oscillates(scheme) and (ringing := ringing_faults(system, changes, smallest_step(scheme))):
+        warnings.warn(ringing, PsmrWarning, stacklevel=4)
 
 
 def _widened(scheme: Scheme, system: System) -> Scheme:
