@@ -295,15 +295,15 @@ class Judgement:
 def judge_run(
     outcome: Outcome,
     certificates: Sequence[Certificate],
-    error: GlobalError | str | None = None,
+    error: GlobalError | None = None,
     doubts: Sequence[str] = (),
 ) -> Judgement:
     """Return colour and reasons for a run.
 
     `outcome`: what happened, and the criteria by which it is judged; `certificates`: on the pre-disturbance
     system first, then on what the events make of it; none where none was asked for; `error`: the estimated
-    error of the run; why there is none, in words; None where it was not asked for; `doubts`: what else of the
-    run is not right, a sentence each.
+    error of the run, or why there is none; None where it was not asked for; `doubts`: what else of the run is
+    not right, a sentence each.
     """
     limit, t_end = outcome.criteria.damping, outcome.t_end
     certificates = [certificate.over(t_end) for certificate in certificates]
@@ -318,7 +318,7 @@ def judge_run(
     ]
     amber = [sentence for certificate in certificates for sentence in _hidden(certificate)]
     for certificate in certificates:
-        amber += sentences_on(certificate.changed_damping(limit), limit, _short(certificate))
+        amber += sentences_on(certificate.changed_damping(limit), limit, certificate.short)
     broken = next((certificate for certificate in certificates if certificate.prediction), None)
     if broken is not None:
         amber.append(f"{broken.prediction} This is said of {broken.subject}.")
@@ -334,7 +334,7 @@ def judge_run(
         amber.append(f"Protection acted: {few(acted, 3, '; ')}.")
     failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
     colour: Colour = "red" if failed or red else "amber" if amber else "green"
-    if out_of_step and _on_error(error, outcome.criteria.error):
+    if out_of_step and error is not None and (error.note or error.exceeds(outcome.criteria.error)):
         amber.append(
             "An error of this size may itself have lost synchronism, and so may have what is not known of "
             "it: take smaller steps before the loss is believed."
@@ -344,7 +344,7 @@ def judge_run(
             "A certificate is a statement about small motions around an equilibrium, which this run left: a "
             "stable one does not contradict the loss of synchronism."
         )
-    known = error if isinstance(error, GlobalError) else None
+    known = None if error is None or error.note else error
     return Judgement(colour, outcome.headline, (*red, *amber), known)
 
 
@@ -358,17 +358,17 @@ def _hidden(certificate: Certificate) -> list[str]:
     at = "" if step is None else f" at {step.which}, {step.h:.4g} s"
     remedy = f"{certificate.unhiding[0].upper()}{certificate.unhiding[1:]}"
     return [
-        f"The scheme hides an instability of the {_short(certificate)}{at}: mode {mode_text(mode)}{hertz} "
+        f"The scheme hides an instability of the {certificate.short}{at}: mode {mode_text(mode)}{hertz} "
         f"grows in the system and decays in this run. {remedy}."
     ]
 
 
-def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
+def _on_error(error: GlobalError | None, limit: float) -> list[str]:
     """Return a sentence on an error of a run that is larger than the limit, or not known."""
-    if isinstance(error, str):
-        return [f"The error of the run was not estimated: {error.rstrip('.')}."]
-    if error is None or not error.exceeds(limit):
+    if error is None or not (error.note or error.exceeds(limit)):
         return []
+    if error.note:
+        return [f"The error of the run was not estimated: {error.note.rstrip('.')}."]
     advice = "" if error.advice is None else f" {error.advice}"
     return [
         f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
@@ -377,16 +377,11 @@ def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
     ]
 
 
-def _short(certificate: Certificate) -> str:
-    """Return which system a certificate is of, without where it was linearised."""
-    return certificate.subject.partition(",")[0].removeprefix("the ")
-
-
 def _on_system(certificate: Certificate) -> list[str]:
     """Return what is wrong with a system itself, and where nothing is known of it."""
     if certificate.stability is None:
         return [f"No certificate for {certificate.subject}: {certificate.note}."]
-    subject = f"The {_short(certificate)}"
+    subject = f"The {certificate.short}"
     shown = [mode for mode in certificate.growing if mode not in certificate.hidden]
     if shown:
         return [f"{subject} is itself unstable: mode {mode_text(shown[0])} grows."]

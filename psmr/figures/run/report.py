@@ -195,11 +195,9 @@ def _several(names: tuple[str, ...]) -> str:
 
 
 def _entries(certificate: Certificate) -> dict[str, Any]:
-    first, *rest = certificate.lines()
-    pairs = [line.partition(": ") for line in rest]
     return {
         "heading": heading(certificate),
-        "entries": [("verdict", unbroken(first)), *((key, unbroken(value)) for key, _, value in pairs)],
+        "entries": [(key, unbroken(value)) for key, value in certificate.entries()],
         "exponents": _exponents(certificate),
     }
 

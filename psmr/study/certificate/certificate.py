@@ -42,7 +42,9 @@ class AtStep:
         """As in `Certificate`, with this step."""
         return self.stability.hidden
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """What the scheme does with this step, in words."""
         words = [] if self.stable is not False else ["unstable"]
         if self.hidden:
             words.append(f"hides an instability of the system, mode {mode_text(self.hidden[0])}")
@@ -53,7 +55,10 @@ class AtStep:
             )
         elif self.mode is not None:
             words.append("the dominant mode is not represented")
-        return f"{self.which}, {self.h:.4g} s: {'; '.join(words) or 'stable'}"
+        return "; ".join(words) or "stable"
+
+    def __str__(self) -> str:
+        return f"{self.which}, {self.h:.4g} s: {self.words}"
 
 
 @dataclass(frozen=True)
@@ -172,19 +177,31 @@ class Certificate:
             return scheme
         return scheme.error_control.at_step(self.at_steps[0].h)
 
+    @property
+    def short(self) -> str:
+        """Which system it is of, in words, without where that was linearised."""
+        return self.subject.partition(",")[0].removeprefix("the ")
+
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """Return the certificate as pairs of words: what, and what is found of it; the verdict first."""
+        setting = (("partition", self.partition), ("scheme", self.scheme))
+        if self.stability is None:
+            return ("verdict", f"not computed: {self.note}"), *setting
+        least = () if self.least_stable is None else (mode_text(self.least_stable),)
+        note = self._noted()
+        return (
+            ("verdict", self.verdict),
+            *self._dominant(),
+            *((f"at {step.which}, {step.h:.4g} s", step.words) for step in self.at_steps),
+            *(("slowest-decaying simulated mode", words) for words in least),
+            *setting,
+            *((("note", note),) if note else ()),
+        )
+
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""
-        if self.stability is None:
-            return (f"not computed: {self.note}", *self._setting())
-        least = (
-            ()
-            if self.least_stable is None
-            else (f"slowest-decaying simulated mode: {mode_text(self.least_stable)}",)
-        )
-        steps = tuple(f"at {step}" for step in self.at_steps)
-        lines = (self.verdict, *self._dominant(), *steps, *least, *self._setting())
-        note = self._noted()
-        return (*lines, f"note: {note}") if note else lines
+        (_, verdict), *others = self.entries()
+        return verdict, *(f"{what}: {words}" for what, words in others)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -193,19 +210,18 @@ class Certificate:
         notes = () if self.stability is None else self.stability.notes
         return " ".join(filter(None, (*notes, self.note)))
 
-    def _setting(self) -> tuple[str, str]:
-        return f"partition: {self.partition}", f"scheme: {self.scheme}"
-
-    def _dominant(self) -> tuple[str, ...]:
+    def _dominant(self) -> tuple[tuple[str, str], ...]:
         if self.mode is None:
             return ()
         if self.mode_numerical is None or self.deformation is None:
-            return (f"dominant mode: {mode_text(self.mode)} is not represented at this step size",)
-        return (
-            f"dominant mode: {mode_text(self.mode)} becomes {mode_text(self.mode_numerical)}, deformed by "
-            f"{percent(self.deformation)} (damping ratio {percent(damping(self.mode))} -> "
-            f"{percent(damping(self.mode_numerical))})",
-        )
+            words = f"{mode_text(self.mode)} is not represented at this step size"
+        else:
+            words = (
+                f"{mode_text(self.mode)} becomes {mode_text(self.mode_numerical)}, deformed by "
+                f"{percent(self.deformation)} (damping ratio {percent(damping(self.mode))} -> "
+                f"{percent(damping(self.mode_numerical))})"
+            )
+        return (("dominant mode", words),)
 
     def changed_damping(self, limit: DampingLimit) -> tuple[tuple[complex, complex | None], ...]:
         """Return the oscillations whose damping the scheme changes by more than a limit, least damped first.

@@ -38,6 +38,7 @@ from psmr.study.record.modes_over_period import (
     longest,
     modes_over_period,
 )
+from psmr.study.record.recorded import Recorded
 from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.comparison import Comparison, compare
@@ -96,19 +97,19 @@ class Run(RunData):
         Computed when it is first asked for; see `psmr.study.record.reintegrate`. Where there is no estimate,
         its `part` is NaN and its `note` says why.
         """
+        return self._error_by(estimated_error)
+
+    def _error_by(self, estimate: Callable[[Recorded], GlobalError]) -> GlobalError:
         try:
-            return estimated_error(self)
+            return estimate(self)
         except PsmrError as error:
             return GlobalError.unknown(self.scheme, str(error))
 
     @functools.cached_property
-    def _judged_error(self) -> GlobalError | str | None:
+    def _judged_error(self) -> GlobalError | None:
         if self.certificate is None or self.system is None or self.failure:
             return None
-        try:
-            found = judged_error(self)
-        except PsmrError as error:
-            return str(error)
+        found = self._error_by(judged_error)
         return replace(found, advice=advice_on(self, found)) if found.exceeds(self.criteria.error) else found
 
     @property

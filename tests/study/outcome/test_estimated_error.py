@@ -219,7 +219,8 @@ def test_at_rest_nothing_is_off(system):
 
 def test_an_error_that_cannot_be_estimated_is_amber(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.2)
-    found = judge_run(run.outcome, (run.certificate,), "the second run failed.")
+    unknown = GlobalError.unknown(run.scheme, "the second run failed.")
+    found = judge_run(run.outcome, (run.certificate,), unknown)
     assert found.colour == "amber"
     assert found.reasons == ("The error of the run was not estimated: the second run failed.",)
 

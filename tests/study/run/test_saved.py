@@ -153,7 +153,7 @@ def test_classes_that_have_moved_and_fields_of_another_name_are_read(fault_run, 
                 fields = found["fields"]
                 found["fields"] = {"late" if name == "delayed" else name: fields[name] for name in fields}
             if found.get("object", [""])[0] == "psmr.study.estimated_error":
-                found["object"][0] = "psmr.study.outcome.global_error"
+                found["object"][0] = "psmr.study.estimated_error"
             return found
 
         return was(body)
