@@ -14,6 +14,6 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name):
     if name in __all__ or name.startswith("_"):
         return _load(name)
-    from psmr.base.keywords import unknown_name
+    from psmr.base.arguments import unknown_name
 
     raise AttributeError(unknown_name(name, __all__), name=name)

@@ -16,15 +16,12 @@ partitioning.participation: modes
 partitioning.repair: Wish
 partitioning.storage: StoragePencil
 psmr.base.arguments: check_arguments settle_fields
-psmr.base.errors: Mistakes SHOWN
-psmr.base.files: OutputTransaction abridged atomic unreadable write_texts
+psmr.base.errors: Mistakes SHOWN in_line printable steers
+psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING uninterrupted
+psmr.base.modules: broken_package optional
 psmr.base.numbers: real_in whole_in
-psmr.base.optional: broken_package optional
-psmr.base.printable: in_line printable steers
-psmr.base.signals: ENDING uninterrupted
 psmr.cli.console: Progress console_module json_value
-psmr.cli.run_outputs: run_outputs_module
-psmr.cli.run_study: default_folder prepare run_study
+psmr.cli.run_study: run_study_module default_folder prepare run_study
 psmr.dae.compile.cache.code_cache: seconds_compiling
 psmr.dae.compile.cache.compile_lock: acquire release
 psmr.dae.compile.cache.entry: read_entry
@@ -85,10 +82,9 @@ psmr.files.psse.rawx: SECTIONS
 psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections
 psmr.files.text: text_module
-psmr.files.toml.document: read_document
-psmr.files.toml.fields: specification
+psmr.files.toml.case: toml_pairs toml_text
+psmr.files.toml.document: read_document specification
 psmr.files.toml.lines: Lines
-psmr.files.toml.write_case: toml_pairs toml_text
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
@@ -198,10 +194,9 @@ psmr.sweep.measures: Column Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
 psmr.sweep.workers: packed unpacked workers_module
-psmr.viewer.job: Job job_module
 psmr.viewer.page: Page
 psmr.viewer.server: of_another_user
-psmr.viewer.workbench: Workbench
+psmr.viewer.workbench: Job job_module Workbench
 """
 
 

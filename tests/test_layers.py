@@ -13,7 +13,7 @@ from tests import internals
 ROOT = Path(__file__).resolve().parents[1]
 
 # What each room may import of ours, besides itself. Figures stand above what they draw: results ask for them
-# through `psmr.base.above`.
+# through `psmr.base.modules`.
 LOW = {"base", "version"}
 BELOW = {
     "partitioning": set(),

@@ -16,10 +16,8 @@ RUNS = {
 WORDS = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in (*RUNS, "allow_pickle")))
 
 ALLOWED = {
-    "psmr/base/modules.py": "modules of the user's own, where they are allowed",
+    "psmr/base/modules.py": "modules of the user's own, where they are allowed, and names in psmr's source",
     "psmr/base/declared.py": "psmr's own modules, for what a name stands for in them",
-    "psmr/base/above.py": "a function of psmr's by its name in psmr's source",
-    "psmr/base/optional.py": "packages by their names in psmr's source",
     "psmr/cli/__init__.py": "an empty text",
     "psmr/dae/compile/cache/code_cache.py": "entries of the cache, which are this user's",
     "psmr/devices/catalogue.py": "psmr's own modules, listed by their folder",

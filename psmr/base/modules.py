@@ -1,7 +1,7 @@
-"""Modules of the user's own, found beside the file that names them.
+"""Modules by their names: of rooms above, of packages that need not be installed, of the user's own.
 
-A module is imported under its own name, with its folder on Python's path, so that the processes of a sweep
-and `psmr.load_run` find the same classes. What was changed since it was imported is imported anew.
+A module of the user's own is imported under its own name, with its folder on Python's path, so that the
+processes of a sweep and `psmr.load_run` find the same classes. What was changed since is imported anew.
 """
 
 from __future__ import annotations
@@ -13,11 +13,81 @@ import importlib.util
 import linecache
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
+from typing import Any
 
-from psmr.base.errors import InputError, few, nearest, shown
+from psmr.base.errors import InputError, PsmrError, few, nearest, shown
+
+
+def function_above(name: str) -> Callable[..., Any]:
+    """Return a function of psmr by its module and name below `psmr`: ``"figures.run.plots.trajectories"``."""
+    module, _, function = name.rpartition(".")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"psmr.{module}"), function)
+    return found
+
+
+def draw(name: str, *arguments: Any, **options: Any) -> Any:
+    """Return what a function of `psmr.figures` makes of its arguments.
+
+    Parameters
+    ----------
+    name
+        Its module and name below `psmr.figures`: ``"run.plots.trajectories"``.
+    """
+    return function_above(f"figures.{name}")(*arguments, **options)
+
+
+OURS = ("psmr", "partitioning", "__main__")
+
+
+def optional(module: str, what: str, install: str, otherwise: str) -> ModuleType:
+    """Return a module of a package that need not be installed.
+
+    Parameters
+    ----------
+    module
+        Its name.
+    what
+        What needs it, as the beginning of a sentence.
+    install, otherwise
+        What pip installs, and what can be done without the package.
+
+    Raises
+    ------
+    PsmrError
+        Where the package is not installed, and where its import fails, by whatever it fails.
+    """
+    package = module.partition(".")[0]
+    try:
+        importlib.import_module(package)
+        return importlib.import_module(module)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == package:
+            why = f"which is not installed; pip install '{install}'"
+        else:
+            why = f"which is installed and {fails(package, error)}"
+        raise PsmrError(f"{what} needs {package}, {why}, or {otherwise}") from error
+
+
+def fails(package: str, error: BaseException) -> str:
+    """Return the words on a package whose import fails."""
+    words = " ".join(str(error).split())
+    again = f"pip install --force-reinstall {package}"
+    return f"cannot be imported ({type(error).__name__}: {words}); install it anew ({again})"
+
+
+def broken_package(error: BaseException) -> str | None:
+    """Return the package that an exception comes from while it was imported, None for any other exception."""
+    step: TracebackType | None = error.__traceback__
+    found = None
+    while step is not None:
+        if step.tb_frame.f_code.co_name == "<module>":
+            found = str(step.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        step = step.tb_next
+    return None if found is None or found in OURS else found
+
 
 _DIGEST = "__psmr_digest__"
 """The attribute that keeps what the source of a module of the user's was when it was imported."""

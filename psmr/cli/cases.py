@@ -15,9 +15,8 @@ from string import Template
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from psmr.base.declared import Option
-from psmr.base.errors import EventError, InputError
+from psmr.base.errors import EventError, InputError, in_line
 from psmr.base.files import write_texts
-from psmr.base.printable import in_line
 from psmr.cli.console import Progress, give_table, list_written, print_json, show, tell_written, write_csv
 from psmr.cli.options import (
     CSV,
@@ -246,7 +245,7 @@ def _study(name: str, case: str | None, reading: Given) -> tuple[dict[Path, str]
     """Return the files of a new study: itself, and a case where none was given."""
     from psmr.files.case_file import read_case
     from psmr.files.shipped import case_path
-    from psmr.files.toml.write_case import toml_pairs
+    from psmr.files.toml.case import toml_pairs
 
     study = Path(name if name.endswith(".toml") else f"{name}.toml")
     texts: dict[Path, str] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psmr.base.printable import in_line, printable
+from psmr.base.errors import in_line, printable
 
 if TYPE_CHECKING:
     import pandas as pd

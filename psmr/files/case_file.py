@@ -384,7 +384,7 @@ def _of_format(
         return read_matpower(
             path, frequency_hz, dynamics, skip_unknown_models, net_unmodelled is not False, mechanical, own
         )
-    from psmr.files.toml.read_case import read_toml
+    from psmr.files.toml.case import read_toml
 
     try:
         return read_toml(path, mechanical, own)
@@ -475,7 +475,7 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     suffix = require_suffix(path, WRITTEN, CaseError)
     texts: dict[Path, str]
     if suffix == ".toml":
-        from psmr.files.toml.write_case import toml_text
+        from psmr.files.toml.case import toml_text
 
         texts = {path: toml_text(case)}
     elif suffix == ".m":

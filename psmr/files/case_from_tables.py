@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, shown
+from psmr.files.toml.case import FORMAT, ROWS, VERSION, case_of
 from psmr.files.toml.document import Document
 from psmr.files.toml.lines import Lines
 from psmr.files.toml.lines import Path as TablePath
-from psmr.files.toml.read_case import FORMAT, ROWS, VERSION, case_of
 from psmr.files.user_components import UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.tables import TORQUE

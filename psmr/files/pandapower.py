@@ -23,7 +23,7 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import CaseError
-from psmr.base.optional import optional
+from psmr.base.modules import optional
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Complexes, Reals
 from psmr.base.declared import Option
 from psmr.base.errors import InputError
 from psmr.base.files import atomic, require_suffix
+from psmr.base.modules import draw
 from psmr.dae.declare.component import Component, Parameter, Terms
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble

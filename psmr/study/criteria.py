@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import InputError
-from psmr.base.keywords import explains_keywords
 from psmr.pencil.modes.verdict import DampingLimit
 
 

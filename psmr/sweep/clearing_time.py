@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, SingularError, StudyError
-from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.topology.islands import sources_of
 from psmr.study.detectors.converters import Slip

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import InputError, StudyError
-from psmr.base.keywords import explains_keywords
 from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import doubts_on

@@ -13,11 +13,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError, StudyError, placed
-from psmr.base.optional import optional
+from psmr.base.modules import draw, optional
 from psmr.study.file.study import Study
 from psmr.study.output.tables import require_folder, require_pyarrow
 from psmr.sweep.axes import Axis

@@ -30,12 +30,10 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.arguments import check_arguments, explains_keywords, settle_fields
 from psmr.base.errors import InputError, StudyError, nearest, placed, shown
-from psmr.base.keywords import explains_keywords
 from psmr.files.case_file import CaseFile
-from psmr.files.toml.document import Document, read_document
-from psmr.files.toml.fields import Field, Spec, specification
+from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.study.file.read_study import read_study, study_of
 from psmr.study.file.study import TABLES, Study
 from psmr.sweep.axes import (

@@ -7,18 +7,15 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from psmr.base.errors import PsmrError
-from psmr.base.printable import printable
+from psmr.base.errors import PsmrError, printable
 from psmr.dae.compile.notice import say
 from psmr.dae.system.system import System
 from psmr.figures.modes.render import environment
 from psmr.figures.run.report import BADGES, run_text
 from psmr.network.topology.network import buses
 from psmr.viewer.diagram import Diagram, Target
-from psmr.viewer.job import Job
-from psmr.viewer.panels import ModeMap, signal_panels
-from psmr.viewer.scheme_form import SchemeForm
-from psmr.viewer.workbench import Workbench
+from psmr.viewer.panels import ModeMap, SchemeForm, signal_panels
+from psmr.viewer.workbench import Job, Workbench
 
 REFRESH = 200
 """Milliseconds between two looks at a run that goes on."""

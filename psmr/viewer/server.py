@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from psmr.base.arguments import check_arguments
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError, PsmrError
-from psmr.base.optional import optional
+from psmr.base.modules import optional
 from psmr.files.shipped import located
 from psmr.viewer.page import Page
 from psmr.viewer.workbench import Workbench

@@ -263,7 +263,7 @@ def test_a_disk_that_fills(tmp_path, study_text, long_study, small_disk):
 
 SWALLOWED = """
 import os, signal, sys, time
-from psmr.cli.ending import heed_signals
+from psmr.cli.entry import heed_signals
 
 class Late:
     def __del__(self):

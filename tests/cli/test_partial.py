@@ -11,8 +11,7 @@ import pytest
 import psmr
 from psmr.cli import main
 from psmr.errors import PsmrWarning, SimulationError
-from tests.internals import OutputTransaction
-from tests.internals import run_outputs_module as run_outputs
+from tests.internals import OutputTransaction, run_study_module
 
 
 def files(folder):
@@ -67,7 +66,7 @@ def test_the_part_that_cannot_be_written_hides_no_failure(failing, tmp_path, cap
     def full(*_, **__):
         raise psmr.PsmrError("no room")
 
-    monkeypatch.setattr(run_outputs, "write_outputs", full)
+    monkeypatch.setattr(run_study_module, "write_outputs", full)
     assert main(["run", str(failing), "-o", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err
     assert "no quantity is beyond" in said

@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from psmr.base.signals import uninterrupted
+from psmr.base.files import uninterrupted
 from psmr.dae.compile.cache.code_cache import CodeCache
 from psmr.dae.compile.part import part
 

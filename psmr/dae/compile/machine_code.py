@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from psmr.base.signals import uninterrupted
+from psmr.base.files import uninterrupted
 from psmr.dae.compile.emit import DECLARATIONS
 
 llvm.initialize_native_target()

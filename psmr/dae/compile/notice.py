@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from psmr.base.printable import printable
+from psmr.base.errors import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from psmr.base.signals import uninterrupted
+from psmr.base.files import uninterrupted
 from psmr.dae.compile.cache.code_cache import CodeCache
 from psmr.dae.compile.notice import Notice
 from psmr.dae.compile.numba_internals import CFunc, sigutils

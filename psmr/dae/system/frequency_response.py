@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.base.above import draw
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.files import atomic, require_suffix
+from psmr.base.modules import draw
 
 if TYPE_CHECKING:
     import pandas as pd

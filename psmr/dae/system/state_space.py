@@ -23,7 +23,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, SingularError, nearest
 from psmr.base.files import atomic, require_suffix
-from psmr.base.optional import optional
+from psmr.base.modules import optional
 from psmr.dae.system.delay import pade
 from psmr.dae.system.eigenvalues import Eigen, eigen
 from psmr.dae.system.frequency_response import FrequencyResponse, checked_frequencies, gains

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from psmr.base.above import function_above
 from psmr.base.errors import InputError, nearest
+from psmr.base.modules import function_above
 from psmr.dae.compile.kernels import Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import parameters_of

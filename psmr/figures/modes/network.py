@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.base.printable import percent_text
+from psmr.base.errors import percent_text
 from psmr.figures.chart import BLUE, INK, Axis, Dots, Drawing, Mark, Panel
 from psmr.figures.modes.figures import SMALLEST, height_of
 from psmr.figures.modes.page import Picture, Row

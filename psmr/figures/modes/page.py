@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from psmr.base.printable import percent_text
+from psmr.base.errors import percent_text
 from psmr.figures.chart import Drawing
 from psmr.figures.modes.figures import USUAL, deformations, height_of, oscillations, whole_spectrum
 from psmr.figures.modes.render import complex_text, render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from psmr.base.printable import printable
+from psmr.base.errors import printable
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment

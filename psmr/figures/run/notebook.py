@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from psmr.base.optional import optional
+from psmr.base.modules import optional
 from psmr.figures.chart import COLOURS, FAST
 from psmr.figures.run.lines import most_informative, thinned
 from psmr.figures.run.plots import axis_words, panel_drawing, panels_of, smooth

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
-from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import (
     MOST_FAST_STEPS,

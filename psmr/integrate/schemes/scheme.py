@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import PsmrError, SchemeError
-from psmr.base.printable import PrintedFields
+from psmr.base.errors import PrintedFields, PsmrError, SchemeError
 from psmr.integrate.schemes.multirate_program import MultirateChoices
 
 if TYPE_CHECKING:

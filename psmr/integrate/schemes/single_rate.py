@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from psmr.base.arguments import explains_keywords
 from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
-from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
     Newton,

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.keywords import explains_keywords
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_positive, check_whole_steps
 from psmr.integrate.schemes.scheme import (

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
-from psmr.base.errors import CaseError, nearest
-from psmr.base.printable import in_line
+from psmr.base.errors import CaseError, in_line, nearest
 from psmr.dae.declare.component import Component, crossed_limits
 from psmr.dae.declare.forms import form_for
 from psmr.devices.catalogue import DEVICE_ROLES, LOAD_ROLES, PREFIXES, component_named, role_parameters

@@ -22,10 +22,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from partitioning import Partition
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SchemeError, SimulationError
-from psmr.base.keywords import explains_keywords
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.integrate.control.time_grid import GridSteps, Piece, TimeGrid

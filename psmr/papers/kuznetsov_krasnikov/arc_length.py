@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import SchemeError, nearest
-from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import plain
 from psmr.integrate.schemes.choices import (
     MOST_STEPS,

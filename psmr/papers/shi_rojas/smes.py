@@ -21,9 +21,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.arguments import check_arguments, explains_keywords, settle_fields
 from psmr.base.errors import SchemeError
-from psmr.base.keywords import explains_keywords
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.choices import (
     NEWTONS,

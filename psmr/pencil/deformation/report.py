@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
+from psmr.base.errors import percent_text
 from psmr.base.files import PAGES, TABLES, require_suffix, write_texts
-from psmr.base.printable import percent_text
+from psmr.base.modules import draw
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.spectrum import REPRESENTED
 from psmr.pencil.modes.verdict import Verdict

@@ -20,10 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, eigs, splu
 
-from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.arguments import check_arguments, explains_keywords, settle_fields
 from psmr.base.declared import Option
 from psmr.base.errors import InputError, SingularError, nearest
-from psmr.base.keywords import explains_keywords
 from psmr.dae.system.linear import LinearDae
 
 # Below this order the inverse is formed and every eigenvalue computed: ARPACK wants room for its basis.

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, nearest
+from psmr.base.modules import draw
 from psmr.dae.system.characteristic_roots import collocated, roots_from
 from psmr.dae.system.linear import LinearDae
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import InputError
-from psmr.base.keywords import explains_keywords
 from psmr.dae.system.system import System
 from psmr.network.topology.islands import sources_of
 from psmr.study.criteria import Criteria

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError
-from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.component import parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.dynamic_network.bus import DynamicBus

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, Mistakes
-from psmr.base.keywords import explains_keywords
 from psmr.devices.dynamic_network.bus import ThreePhaseBus
 from psmr.devices.dynamic_network.poles import SIGNS
 from psmr.devices.network import FAULTS

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, InitialisationError, shown
-from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.integrate.solve.ramps import Course

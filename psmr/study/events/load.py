@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, nearest, shown
-from psmr.base.keywords import explains_keywords
 from psmr.dae.declare.device import Device
 from psmr.integrate.solve.ramps import Course
 from psmr.integrate.timeline.change import Change

@@ -9,9 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, InputError, Mistakes, nearest, shown
-from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import real_in
 from psmr.files.text import csv_rows
 from psmr.integrate.solve.ramps import Course

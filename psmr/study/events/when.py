@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, shown
-from psmr.base.keywords import explains_keywords
 from psmr.integrate.timeline.change import Change
 from psmr.network.topology.network import find_branch
 from psmr.study.events.branch import LineClose

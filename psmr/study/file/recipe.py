@@ -17,7 +17,7 @@ from partitioning import Partition, PartitionError
 from psmr.base.declared import Option
 from psmr.base.errors import InputError, SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.files.toml.fields import Spec, specification
+from psmr.files.toml.document import Spec, specification
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.certificate.certify import LARGEST

@@ -49,7 +49,7 @@ from psmr.base.declared import Option
 from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
-from psmr.files.toml.fields import Field, Spec, specification
+from psmr.files.toml.document import Field, Spec, specification
 from psmr.network.case.case import Case
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.powerflow.powerflow import PowerFlow

@@ -35,7 +35,7 @@ from psmr.base import files
 from psmr.base.arrays import Reals
 from psmr.base.errors import StudyError
 from psmr.base.files import PARQUET, TABLES, OutputTransaction, require_suffix
-from psmr.base.optional import optional
+from psmr.base.modules import optional
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 

@@ -13,12 +13,11 @@ from typing import Annotated, Protocol
 
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.arrays import Reals
 from psmr.base.declared import Option
 from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
-from psmr.base.keywords import explains_keywords
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.span import Span

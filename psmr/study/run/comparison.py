@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.base.above import draw
 from psmr.base.errors import InputError, PsmrWarning, few
+from psmr.base.modules import draw
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
 from psmr.study.record.recorded import Recorded

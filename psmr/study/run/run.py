@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.above import draw, function_above
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, few
 from psmr.base.files import OutputTransaction
-from psmr.base.optional import optional
+from psmr.base.modules import draw, function_above, optional
 from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace

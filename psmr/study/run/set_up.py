@@ -17,10 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psmr.base.arguments import positive_number
+from psmr.base.arguments import positive_number, unknown_keyword
 from psmr.base.errors import InputError, PsmrWarning, SchemeError, shown
 from psmr.base.files import OutputTransaction
-from psmr.base.keywords import unknown_keyword
 from psmr.dae.system.system import System
 from psmr.devices.placement import placement
 from psmr.integrate.run.actions import Actions

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 
-from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest
+from psmr.base.modules import draw
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.network.signals.signals import unit_of, units_of

@@ -19,11 +19,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.above import draw
 from psmr.base.arguments import check_arguments
 from psmr.base.declared import Option
 from psmr.base.errors import SchemeError, StudyError
 from psmr.base.files import OutputTransaction
+from psmr.base.modules import draw
 from psmr.base.numbers import fraction, hertz
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System

@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import InputError
-from psmr.base.keywords import explains_keywords
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.candidates import CostModel

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, InputError, StudyError, nearest, shown
-from psmr.base.keywords import explains_keywords
 from psmr.base.numbers import real_in, whole_in
 from psmr.files.text import csv_rows
-from psmr.files.toml.fields import Field, specification
+from psmr.files.toml.document import Field, specification
 from psmr.network.topology.islands import plants
 from psmr.network.topology.network import branches, buses
 from psmr.study.events import Event, Fault, GeneratorTrip

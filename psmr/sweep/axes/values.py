@@ -9,9 +9,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import SchemeError, StudyError, nearest, shown
-from psmr.base.keywords import explains_keywords
 from psmr.network.case.case import Case
 from psmr.study.file.recipe import Recipe, fields_of
 from psmr.sweep.axes.axis import (

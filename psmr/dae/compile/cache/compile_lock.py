@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from psmr.base.signals import held_back
+from psmr.base.files import held_back
 from psmr.dae.compile.cache.entry import FLAGS, LOCK_SUFFIX
 
 # Time in s after which a waiting process compiles the entry for itself: far above what compiling takes, so
