@@ -20,7 +20,7 @@ from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.ramps import Following
-from psmr.integrate.solve.status import DONE, NO_ROOM
+from psmr.integrate.solve.status import DONE
 from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.service import Service
@@ -56,9 +56,7 @@ def put_at_rest(
     block.load(parameters, *system.constant_limits(parameters), following, w)
     found = w.copy()
     block.records.work.known[:] = found[places]
-    while (status := block.solve(found, LONG, HONEST, CLOSE, DAMPED)) == NO_ROOM:
-        block.make_room()
-    if status == DONE:
+    if block.solve(found, LONG, HONEST, CLOSE, DAMPED) == DONE:
         w[:] = found
 
 

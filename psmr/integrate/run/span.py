@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from psmr.integrate.control.time_grid import NO_STOPS, ROOM
 from psmr.integrate.run.recorder import Recorder
-from psmr.integrate.schemes.scheme import Engine
+from psmr.integrate.schemes.scheme import Engine, advance
 from psmr.integrate.solve.algebraic_solve import other_solutions
 from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import Span, going_on
 
@@ -59,7 +59,7 @@ def integrate_span(
                 status = engine.begin(stop, w, stops)
                 begun = status == DONE
             if begun:
-                piece, status = engine.advance(room, w)
+                piece, status = advance(engine, room, w)
                 elapsed = time.perf_counter() - began
                 recorder.add(piece)
                 if recorder.stopped() or recorder.paused():
@@ -69,9 +69,7 @@ def integrate_span(
                 progress(float(w[-1]))
             if status == DONE:
                 break
-            if status == NO_ROOM:
-                engine.failed()[0].make_room()
-            elif status != FULL:
+            if status != FULL:
                 failure = engine.failure(status, stop, w)
                 if status not in (NOT_CONVERGED, NOT_FINITE) or not _jump(
                     engine, algebraic, w, recorder, span
@@ -111,13 +109,12 @@ def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder, span: 
     if end is None:
         return False
     for there in other_solutions(algebraic, w):
-        begin, status = there.copy(), NO_ROOM
+        begin = there.copy()
         engine.forget(False)
         engine.begin(end, there, NO_STOPS)
-        while status == NO_ROOM:
-            piece, status = engine.advance(1, there)
-            if status == NO_ROOM:
-                engine.failed()[0].make_room()
+        piece, status = advance(engine, 1, there)
+        while status == FULL and not len(piece.ends):
+            piece, status = advance(engine, 1, there)
         if status == DONE:
             recorder.jump(going_on(span, float(begin[-1])), w, begin)
             if not (recorder.stopped() or recorder.paused()):

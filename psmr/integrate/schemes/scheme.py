@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import PrintedFields, PsmrError, SchemeError
 from psmr.integrate.schemes.multirate_program import MultirateChoices
+from psmr.integrate.solve.status import FULL, NO_ROOM
 
 if TYPE_CHECKING:
     from partitioning import Partition
@@ -374,6 +375,18 @@ class Engine(Protocol):
 
     def counted(self) -> dict[str, Any]:
         """Return what `Counters` has beside the work of the blocks."""
+
+
+def advance(engine: Engine, most: int, w: Reals) -> tuple[Piece, int]:
+    """Let an engine take up to `most` steps; return their points and a status, FULL where the span goes on.
+
+    Where the factors of a block need more room than there is, it gets it, and the span goes on.
+    """
+    piece, status = engine.advance(most, w)
+    if status == NO_ROOM:
+        engine.failed()[0].make_room()
+        status = FULL
+    return piece, status
 
 
 def operator_step(scheme: Scheme) -> float:

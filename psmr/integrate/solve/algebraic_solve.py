@@ -16,7 +16,7 @@ from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.failure import algebraic_failure, matrix_at, singular_direction
 from psmr.integrate.solve.newton import ALL, DAMPED, HONEST
 from psmr.integrate.solve.records import HOMOTOPY
-from psmr.integrate.solve.status import DONE, NO_ROOM, SINGULAR
+from psmr.integrate.solve.status import DONE, SINGULAR
 
 Reals = NDArray[np.float64]
 
@@ -134,9 +134,7 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
 
 
 def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
-    while (status := block.solve(w, 0.0, HONEST, TUNED.least_tolerance, effort)) == NO_ROOM:
-        block.make_room()
-    return status
+    return block.solve(w, 0.0, HONEST, TUNED.least_tolerance, effort)
 
 
 def _continued(block: Block, last: Reals) -> Reals | None:

@@ -34,6 +34,7 @@ from psmr.integrate.solve.records import (
     initial_newton_state,
     row_of,
 )
+from psmr.integrate.solve.status import NO_ROOM
 
 Reals = NDArray[np.float64]
 
@@ -126,8 +127,13 @@ class Block:
         return self.kernels.rows
 
     def solve(self, w: Reals, a: float, policy: int, tolerance: float, effort: int) -> int:
-        """Solve for the block's variables in w; see `psmr.integrate.solve.newton`. Return a status."""
-        return int(solve(self.address, w, a, policy, tolerance, effort))
+        """Solve for the block's variables in w; see `psmr.integrate.solve.newton`. Return a status.
+
+        Where the factors need more room than there is, they get it.
+        """
+        while (status := int(solve(self.address, w, a, policy, tolerance, effort))) == NO_ROOM:
+            self.make_room()
+        return status
 
     def evaluate(self, w: Reals) -> None:
         """Write the raw residual at w into F."""

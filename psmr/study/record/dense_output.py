@@ -44,7 +44,7 @@ from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
-from psmr.integrate.solve.status import DONE, NO_ROOM
+from psmr.integrate.solve.status import DONE
 from psmr.integrate.timeline.span import Span
 
 # A hundredth of the error that the least tolerance of a run allows near one, as at an event.
@@ -217,9 +217,7 @@ class _Rates:
         block, w = self.block, cubic.copy()
         block.records.work.known[:] = np.where(side == 0, w[: self.system.n] - a * slope, side * BEYOND)
         block.records.newton.scalars[VALID] = 0.0
-        while (status := block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL)) == NO_ROOM:
-            block.make_room()
-        return w if status == DONE else None
+        return w if block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL) == DONE else None
 
 
 def _near(whole: Reals, half: Reals, cubic: Reals, bulge: Reals) -> bool:
@@ -281,12 +279,8 @@ class AlgebraicPoints:
     def _solve(self, w: Reals) -> bool:
         block = self._block
         assert block is not None
-        while True:
-            block.records.newton.scalars[VALID] = 0.0
-            status = block.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL)
-            if status != NO_ROOM:
-                return bool(status == DONE)
-            block.make_room()
+        block.records.newton.scalars[VALID] = 0.0
+        return block.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL) == DONE
 
 
 def with_algebraic_solved(

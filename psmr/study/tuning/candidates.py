@@ -30,10 +30,10 @@ from psmr.integrate.control.time_grid import NO_STOPS
 from psmr.integrate.run.changes import autonomous
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.multirate_program import EXTRAPOLATION, SCHUR
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, advance
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.algebraic_solve import consistent
-from psmr.integrate.solve.status import DONE, FULL, NO_ROOM
+from psmr.integrate.solve.status import DONE, FULL
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.spectrum import modes_of
@@ -356,10 +356,8 @@ def _timed(system: System, scheme: Scheme, start: Reals, steps: int, repeats: in
         engine.begin(float(w[-1]) + steps * h, w, NO_STOPS)
         began = time.process_time()
         while status != DONE:
-            piece, status = engine.advance(steps, w)
-            if status == NO_ROOM:
-                engine.failed()[0].make_room()
-            elif status not in (DONE, FULL):
+            piece, status = advance(engine, steps, w)
+            if status not in (DONE, FULL):
                 raise SimulationError(f"{scheme}: the timed oscillation does not converge at t = {w[-1]:g} s")
             if piece.parts.any():
                 raise SimulationError(f"{scheme}: the timed oscillation needs shorter steps than {h:g} s")
