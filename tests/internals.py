@@ -87,44 +87,35 @@ psmr.files.toml.document: read_document specification
 psmr.files.toml.lines: Lines
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of
+psmr.integrate.control.engine: times_off_grid
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
-psmr.integrate.control.time_grid: times_off_grid
-psmr.integrate.run.changes: autonomous
 psmr.integrate.run.integrate: integrate integrate_module
-psmr.integrate.run.span: span_module
-psmr.integrate.run.table: available_memory_module
+psmr.integrate.run.recorder: available_memory_module
+psmr.integrate.run.span: autonomous span_module
 psmr.integrate.run.trajectory: Counters
-psmr.integrate.schemes.multirate_program: HISTORY lagrange_weights PREDICTED multirate_program_module
+psmr.integrate.schemes.multirate: HISTORY lagrange_weights PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_limit stability_polynomial
-psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
-psmr.integrate.solve.block: Block column_indices make_block
-psmr.integrate.solve.equations: evaluate move_limits project
-psmr.integrate.solve.failure: impasse
+psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent impasse
+psmr.integrate.solve.block: Block column_indices make_block factorise make_lu ordering
+psmr.integrate.solve.equations: evaluate move_limits project Course NOTHING
 psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
 psmr.integrate.solve.newton: PLAIN VERY_DISHONEST renew
-psmr.integrate.solve.ordering: factorise make_lu ordering
-psmr.integrate.solve.ramps: Course NOTHING
 psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
-    matrix_of newton_state_of places_of work_of
+    matrix_of newton_state_of places_of work_of VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.solve.status: DONE
-psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
-psmr.integrate.step.description: words matrices
-psmr.integrate.step.extrapolation: extrapolate
-psmr.integrate.step.interpreter: EVALUATED_BLOCK
+psmr.integrate.step.instructions: extrapolate
+psmr.integrate.step.interpreter: EVALUATED_BLOCK CONTINUED DEPTH HERE REPEATED forget keep learn
+    no_stage_history start>start_from_history restore
 psmr.integrate.step.network_response: response_matrix response_matrix_module some_of_solution
-psmr.integrate.step.program: Combine NOW Program Repeat Stage Iterate
+psmr.integrate.step.program: words matrices Combine NOW Program Repeat Stage Iterate
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
 psmr.integrate.step.run_program: WHOLE run_program
-psmr.integrate.step.stage_history: CONTINUED DEPTH HERE REPEATED forget keep learn no_stage_history
-    start>start_from_history restore
 psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial
 psmr.integrate.tableaux: PAIRS EXPLICIT COEFFICIENTS TABLEAUX tableaux_module
-psmr.integrate.timeline.change: Change
-psmr.integrate.timeline.service: AsTripped
-psmr.integrate.timeline.span: first_span span_after spans_by_changes
+psmr.integrate.timeline.span: Change AsTripped first_span span_after spans_by_changes
 psmr.network.case.checks: connected_parts monitored_branches
 psmr.network.case.rows: admittance
 psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow

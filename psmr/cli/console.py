@@ -73,7 +73,7 @@ def list_written(files: Iterable[Path]) -> None:
 def _size(path: Path) -> str:
     if not is_large(path):
         return ""
-    from psmr.integrate.run.table import bytes_text
+    from psmr.integrate.run.recorder import bytes_text
 
     return f" ({bytes_text(path.stat().st_size)})"
 

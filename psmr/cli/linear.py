@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from psmr.study.file.recipe import Recipe
 _MULTIRATE = "psmr.integrate.schemes.multirate.Multirate"
 _HEADING = "scheme, for a case file"
-SINGLE = Fills("psmr.integrate.schemes.single_rate.SingleRate", "method h", _HEADING, choosing=True)
+SINGLE = Fills("psmr.integrate.schemes.one_step.SingleRate", "method h", _HEADING, choosing=True)
 SPLIT = Fills("psmr.study.file.recipe.Split", "delta algebraic", _HEADING)
 STEPS = Fills(f"{_MULTIRATE}.from_steps", "h_slow h_fast", _HEADING, choosing=True)
 CHOICES = Fills(

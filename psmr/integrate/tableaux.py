@@ -253,7 +253,7 @@ class ImplicitPair:
         Estimated error in units of h^order times that derivative, the constant of the companion.
     starts
         Points from which Newton's start of a stage, counted from 1, is extrapolated; see
-        `psmr.integrate.schemes.single_rate.tableau_program`.
+        `psmr.integrate.schemes.one_step.tableau_program`.
     """
 
     tableau: Tableau

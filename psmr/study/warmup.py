@@ -20,8 +20,8 @@ from psmr.dae.system.linear_system import linear_system
 from psmr.devices.catalogue import components
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.detectors.voltages import first_met, follow_spells
 from psmr.study.file.recipe import scheme_class

@@ -2,7 +2,7 @@
 
 numba promises none of these names. They keep machine code on disk (`psmr.dae.compile.cache`), compile a unit
 once (`psmr.dae.compile.unit`), lower parts into their callers (`psmr.dae.compile.part`) and open arrays from
-addresses (`psmr.integrate.solve.views`).
+addresses (`psmr.integrate.solve.records`).
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.corners import Corners
 from psmr.integrate.control.error_size import SO_FAR, Disturbance, begin_disturbance, disturbance_of
+from psmr.integrate.solve.algebraic_solve import impasse
 from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.failure import impasse
 from psmr.integrate.solve.newton import ALL, PLAIN
 from psmr.integrate.solve.records import WORST_AT as LARGEST_AT
 from psmr.integrate.solve.status import SPENT, Status

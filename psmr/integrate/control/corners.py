@@ -30,12 +30,13 @@ from psmr.integrate.solve.records import (
     LOWER_AT,
     STATE,
     UPPER_AT,
+    VECTOR_CHUNK,
+    largest_size,
     limits_of,
     lu_of,
     matrix_of,
     work_of,
 )
-from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_size
 from psmr.integrate.step.program_table import AT_START
 from psmr.integrate.tableaux import Tableau
 

@@ -28,8 +28,19 @@ from psmr.dae.declare.component import local_variables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.lu import solve
-from psmr.integrate.solve.records import WORST_AT, limits_of, lu_of, newton_state_of, places_of, work_of
-from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_part, position, real_of, whole_of
+from psmr.integrate.solve.records import (
+    VECTOR_CHUNK,
+    WORST_AT,
+    largest_part,
+    limits_of,
+    lu_of,
+    newton_state_of,
+    places_of,
+    position,
+    real_of,
+    whole_of,
+    work_of,
+)
 
 
 @lean

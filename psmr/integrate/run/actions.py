@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import Action, local_variables, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
-from psmr.integrate.solve.ramps import Delayed
-from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.span import Span
+from psmr.integrate.solve.equations import Delayed
+from psmr.integrate.timeline.span import Change, Span
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -1,23 +1,274 @@
-"""Integrate over the span between two discontinuities, with the engine of any scheme."""
+"""The spans of a run: changes at their instants, checked before the run and applied in it, and the way on.
+
+States of devices that come into service begin at rest with the voltage that they find.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.integrate.control.time_grid import NO_STOPS, ROOM
+from psmr.base.errors import EventError, SimulationError, nearest
+from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.forms import form_for
+from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
+from psmr.integrate.control.engine import NO_STOPS, ROOM
 from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.schemes.scheme import Engine, advance
-from psmr.integrate.solve.algebraic_solve import other_solutions
-from psmr.integrate.solve.block import Block
+from psmr.integrate.solve.algebraic_solve import algebraic_solve, other_solutions
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.equations import Following
+from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
 from psmr.integrate.timeline.past import History
-from psmr.integrate.timeline.span import Span, going_on
+from psmr.integrate.timeline.span import Change, Service, Span, going_on
 
 Reals = NDArray[np.float64]
+
+LONG = 1e6
+"""Step in s of implicit Euler after which a state is at rest: beside it no time constant counts."""
+
+CLOSE = 1e-9
+"""Newton's tolerance, of states that begin anew."""
+
+
+def put_at_rest(
+    system: System,
+    parameters: Sequence[Reals],
+    following: Following,
+    w: Reals,
+    devices: Collection[str],
+    out: Collection[str],
+) -> None:
+    """Write into w the states of some devices that are at rest, with the algebraic equations solved anew.
+
+    Where there are none, as of an integrator that is driven, their states go on from where they stood.
+    """
+    states = {name: system.device(name).component.states for name in devices}
+    places = np.sort([system.index(f"{name}.{s}") for name in states for s in states[name]]).astype(int)
+    if not places.size:
+        return
+    rows = np.concatenate([places, np.arange(system.n, system.n + system.m)])
+    block = make_block(system, "event", parameters, w, rows, rows, out)
+    block.load(parameters, *system.constant_limits(parameters), following, w)
+    found = w.copy()
+    block.records.work.known[:] = found[places]
+    if block.solve(found, LONG, HONEST, CLOSE, DAMPED) == DONE:
+        w[:] = found
+
+
+def instants_of(
+    system: System, changes: Sequence[Change], t_start: float, t_end: float, same: float
+) -> dict[float, list[Change]]:
+    """Return the changes by instant; instants closer than `same` in s are one.
+
+    Raises
+    ------
+    EventError
+        For a change outside the run, of a variable that is no held input, or to a value that the component
+        does not take.
+    InputError
+        For a device, parameter or input that is not there, with the nearest known name.
+    """
+    instants: dict[float, list[Change]] = {}
+    held = range(system.n + system.m, system.n + system.m + system.k)
+    delayed = {delay.input for delay in system.delays}
+    for change in sorted(changes, key=lambda change: change.t):
+        if not t_start <= change.t <= t_end:
+            raise EventError(
+                f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
+            )
+        for device, parameter, value in change.parameters:
+            wrong = objection(system, device, parameter, value)
+            if wrong:
+                raise EventError(f"{change}: {device}.{parameter} = {value:g}: {wrong}")
+        courses = [course for course in change.courses if course[0] in system.names_u]
+        for name, _ in (*change.inputs, *change.rates, *courses):
+            if system.index(name) in delayed:
+                raise EventError(
+                    f"{change}: {name} reads a signal with a delay and cannot be set; change what it reads"
+                )
+            if system.index(name) not in held:
+                raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        for name, _ in change.states:
+            if name not in system.names_x and not (name in system.names_y and _owner(name) in change.back):
+                raise EventError(f"{change}: {name} is no state{nearest(name, system.names_x)}")
+        for name, _ in change.courses:
+            if name not in system.names_u:
+                _check_course(system, change, name)
+        _check_out(system, change)
+        near = (t_start, float(t_end), *list(instants)[-1:])
+        instant = next((t for t in near if abs(t - change.t) <= same), change.t)
+        instants.setdefault(float(instant), []).append(change)
+    return instants
+
+
+def _owner(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _check_course(system: System, change: Change, name: str) -> None:
+    """Raise EventError for a course of a parameter that its component does not take as one that moves."""
+    device, _, parameter = name.rpartition(".")
+    group, _, _ = system.parameter_place(device, parameter)
+    if parameter not in system.groups[group].compiled.component.courses:
+        raise EventError(f"{change}: {name} is neither a held input nor a parameter that may follow a course")
+
+
+def _check_out(system: System, change: Change) -> None:
+    """Raise EventError where what goes out of service is not there, or would leave others without a row."""
+    if not change.out:
+        return
+    known = {device.name: device for device in system.devices}
+    for name in change.out:
+        if name not in known:
+            raise EventError(f"{change}: there is no device {name!r}{nearest(name, known)}")
+    for device in system.devices:
+        for port in device.component.outputs:
+            target = device.connections[port].rpartition(".")[0]
+            if target in change.out and device.name not in change.out:
+                raise EventError(
+                    f"{change}: {device.name} adds to an equation of {target}, which cannot go out of "
+                    "service without it"
+                )
+
+
+def objection(system: System, device: str, parameter: str, value: float) -> str | None:
+    """Return what would be right where a device cannot take a parameter's value during a run."""
+    system.parameter_place(device, parameter)  # an error where it is not there
+    component = system.device(device).component
+    declared = parameters_of(component)
+    values = system.parameters_at(device)
+    changed = values | {parameter: float(value)}
+    if parameter in component.delays.values() and value != values[parameter]:
+        return "is a delay, which stays during a run; give the case this value"
+    if form_for(component, changed) is not component:
+        return "zero makes the block algebraic, which cannot begin during a run; give the case this value"
+    return declared[parameter].objection(float(value)) or component.conflict(changed)
+
+
+def begin_span(
+    system: System,
+    before: Span,
+    span: Span,
+    engine: Engine,
+    algebraic: Block,
+    service: Service,
+    history: History | None,
+    w: Reals,
+) -> None:
+    """Bring blocks and the point w from one span to the next, and solve g = 0 there.
+
+    States are continuous but for those that a change sets. A state beyond a limit that was changed, or that
+    moved with what changed, is at that limit at once.
+
+    Raises
+    ------
+    EventError
+        When a lower limit ends above its upper one.
+    SimulationError, SingularError
+        When the algebraic equations have no solution after the change.
+    """
+    what = ", ".join(map(str, span.changes))
+    parameters, out = span.parameters, span.out
+    limits_before = system.constant_limits(before.parameters)
+    for change in span.changes:
+        for name, value in change.states:
+            w[system.index(name)] = value
+    lower, upper = system.constant_limits(parameters)
+    for i in np.flatnonzero(lower > upper):
+        raise EventError(
+            f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one {upper[i]:g}"
+        )
+    moved = np.flatnonzero((lower != limits_before[0]) | (upper != limits_before[1]))
+    w[moved] = np.clip(w[moved], lower[moved], upper[moved])
+    put_inputs(system, span, history, w)
+    following = span.following(system.n + system.m, history.delayed if history else None)
+    returning: Collection[str] = ()
+    if span.devices != before.devices:
+        begun = frozenset(name for change in span.changes for name in change.back)
+        returning = frozenset(service.put(w, before.devices, span.devices)) - begun
+        engine.take_out(system, parameters, w, out)
+        algebraic.take_out(system, parameters, w, out)
+    for block in (*engine.blocks.values(), algebraic):
+        block.load(parameters, lower, upper, following, w)
+    engine.forget(autonomous(system, parameters) and not span.moves and history is None)
+    solve_within_limits(system, algebraic, w, what, (lower, upper), out)
+    put_at_rest(system, parameters, following, w, returning, out)
+
+
+def put_inputs(system: System, span: Span, history: History | None, w: Reals) -> None:
+    """Write into w the held inputs as they are at its time: on courses, and as the past has them."""
+    w[system.n + system.m : -1] = span.held(w[-1:])[0]
+    if history is not None:
+        history.put(w)
+
+
+def solve_within_limits(
+    system: System,
+    algebraic: Block,
+    w: Reals,
+    what: str,
+    constant: tuple[Reals, Reals],
+    out: Collection[str] = (),
+) -> None:
+    """Solve g = 0 and put the states onto limits that moved past them.
+
+    Parameters
+    ----------
+    what
+        The occasion, for messages.
+    constant
+        (n,) limits that do not move.
+    out
+        Devices out of service: their states stay.
+
+    Raises
+    ------
+    SimulationError, SingularError
+        As `algebraic_solve`; and where each solution moves the limits again.
+    """
+    algebraic_solve(algebraic, w, what)
+    places = np.flatnonzero(system.limits_move)
+    moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
+    before = w[moving]
+    for _ in range(TUNED.most_rounds):
+        lower, upper = system.limits(w, constant)
+        x = np.clip(before, lower[moving], upper[moving])
+        far = np.abs(x - w[moving]) > TUNED.least_tolerance * np.maximum(1.0, np.abs(x))
+        w[moving] = x
+        if not far.any():
+            return
+        algebraic_solve(algebraic, w, what)
+    worst = system.names_x[moving[int(far.argmax())]]
+    raise SimulationError(
+        f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "
+        f"after {TUNED.most_rounds} rounds; is there a point at which the state is within its limit?"
+    )
+
+
+def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
+    """Return whether no equation reads the time: f at the end of a step then serves the start of the next.
+
+    The parameters decide for components that read the time only while they ramp.
+    """
+    for group, matrix in zip(system.groups, parameters, strict=True):
+        if group.compiled.timed:
+            rates = _rates(group.compiled.component)
+            if not rates or any(np.count_nonzero(matrix[:, column]) for column in rates):
+                return False
+    return True
+
+
+def _rates(component: type[Component]) -> tuple[int, ...]:
+    """Return the columns of the parameters that say how fast a component's inputs ramp."""
+    declared = tuple(parameters_of(component))
+    return tuple(declared.index(name) for name in component.ramps)
+
 
 # Wall time of a compiled chunk in s, short enough for a smooth progress bar and a prompt Ctrl-C, and steps in
 # the first and in the largest one.

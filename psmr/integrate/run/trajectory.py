@@ -20,8 +20,7 @@ from psmr.integrate.solve.records import (
     RESIDUALS,
     SOLVES,
 )
-from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.span import Span
+from psmr.integrate.timeline.span import Change, Span
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""A scheme of one's own with one step size: a record of its choices and the program of its step."""
+"""One step size for all variables: schemes of one's own, and one-step methods by their tableau."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from psmr.base.arguments import settle_fields
+from psmr.base.arguments import explains_keywords, settle_fields
+from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
@@ -15,12 +17,14 @@ from psmr.integrate.schemes.choices import (
     check_newton_tolerance,
     check_positive,
 )
-from psmr.integrate.schemes.scheme import PastReading, Scheme
+from psmr.integrate.schemes.scheme import NumericalOscillation, PastReading, Scheme
+from psmr.integrate.step.program import BEFORE, Instruction
 from psmr.integrate.step.program import NEW as NEW
 from psmr.integrate.step.program import NOW as NOW
 from psmr.integrate.step.program import Program as Program
 from psmr.integrate.step.program import Rate as Rate
 from psmr.integrate.step.program import Stage as Stage
+from psmr.integrate.tableaux import TABLEAUX, Tableau
 
 
 class UniformStep(Scheme):
@@ -86,3 +90,153 @@ class OneStep(UniformStep):
         own = (f.name for f in fields(self) if f.name not in common)
         said = "".join(f"{name} = {getattr(self, name)}, " for name in own)
         return f"{type(self).__name__}, {said}h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"
+
+
+ONE_STEP_METHODS = tuple(TABLEAUX)
+
+
+@explains_keywords(SchemeError)
+@dataclass(frozen=True, repr=False)
+class SingleRate(UniformStep):
+    r"""Advance every variable with one step size.
+
+    Parameters
+    ----------
+    method
+        ``"FEM"`` forward Euler, ``"TM"`` trapezoidal, ``"BEM"`` backward Euler, ``"RK4"`` classical
+        Runge-Kutta, ``"SDIRK2"`` two-stage stiffly accurate SDIRK of order 2, gamma = 1 - 1/sqrt(2).
+    h
+        Step size in s.
+    newton
+        When the Jacobian is refreshed: ``"honest"`` at every iteration, ``"dishonest"`` once per time step,
+        ``"very dishonest"`` when the convergence rate asks for it.
+    tolerance
+        Newton stops when the estimated error of w = (x, y), relative to max(1, \|w\|), is below this.
+    damped
+        Whether the first step after an event is two half steps of backward Euler, which end what the
+        trapezoidal rule leaves swinging (critical damping adjustment: Marti and Lin, Suppression of numerical
+        oscillations in the EMTP, IEEE Transactions on Power Systems 4, 1989). For ``"TM"``; None: where
+        elements of the network have dynamics.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice or a value out of range.
+    """
+
+    method: Annotated[str, ONE_STEP_METHODS, Option("single rate, with --h")]
+    h: Annotated[float, Option("step size in s", "S")]
+    newton: Newton = "dishonest"
+    tolerance: float = 1e-10
+    damped: bool | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("method", self.method, ONE_STEP_METHODS)
+        if self.damped and self.method != "TM":
+            raise SchemeError(
+                f"damped = True: is for method = 'TM'; leave it out with {self.method}", field="damped"
+            )
+
+    @property
+    def tableau(self) -> Tableau:
+        """See `Scheme`."""
+        return TABLEAUX[self.method]
+
+    @property
+    def order(self) -> int:
+        """See `Scheme`."""
+        return self.tableau.order
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: a stage for each row of the tableau, and one that puts the step together."""
+        return tableau_program(TABLEAUX[self.method])
+
+    @property
+    def numerical_oscillation(self) -> NumericalOscillation | None:
+        """See `Scheme`: the two stages of the first step have the matrix of the trapezoidal rule."""
+        if self.method != "TM":
+            return None
+        if not self.damped:
+            return NumericalOscillation(damped=replace(self, damped=True) if self.damped is None else None)
+        half = Stage("step", "all", "half", NOW, gamma=0.5, at=(0.5,), guess=NOW)
+        end = Stage("step", "all", NEW, "half", gamma=0.5, matrix="kept", guess="half")
+        return NumericalOscillation(Program((half, end)))
+
+    def __str__(self) -> str:
+        damped = ", damped after events" if self.damped else ""
+        return f"single rate {self.method}, h = {self.h:g} s{damped}, {NEWTON_WORDS[self.newton]}"
+
+
+def tableau_program(
+    tableau: Tableau, keep_last: bool = False, starts: Mapping[int, tuple[str, ...]] | None = None
+) -> Program:
+    """Return the program of a method: a stage for each row, and one that puts the step together.
+
+    Parameters
+    ----------
+    tableau
+        The method.
+    keep_last
+        Whether the rate of a last stage that is the new point is kept too, for an error estimate.
+    starts
+        Points, of this step or of the one before it, from which Newton's start of a stage (counted from 1)
+        is extrapolated; None to start from the point before.
+    """
+    starts = starts or {}
+    instructions: list[Instruction] = []
+
+    def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
+        return tuple((f"k{j + 1}", weight) for j, weight in enumerate(weights) if weight)
+
+    for i in range(tableau.stages):
+        row, last = tuple(map(float, tableau.A[i])), i == tableau.stages - 1
+        if i == 0 and tableau.first_explicit:
+            instructions.append(Rate("k1", "step"))
+            continue
+        instructions.append(
+            Stage(
+                "step",
+                "all",
+                NEW if last and tableau.stiffly_accurate else f"stage {i + 1}",
+                NOW,
+                rates(row[:i]),
+                row[i],
+                at=(float(tableau.c[i]),),
+                # Implicit stages of a method share one matrix, and so do the explicit ones.
+                matrix="new" if i == int(tableau.first_explicit) else "kept",
+                rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",
+                guess=starts.get(i + 1),
+                cubes=_cubes(tableau, i, starts.get(i + 1, ())),
+            )
+        )
+    if not tableau.stiffly_accurate:
+        weights = rates(tuple(map(float, tableau.b)))
+        matrix: Literal["new", "kept"] = "new" if tableau.stages == 1 else "kept"
+        instructions.append(Stage("step", "all", NEW, NOW, weights, matrix=matrix))
+    outliving = {
+        name[len(BEFORE) :] for names in starts.values() for name in names if name.startswith(BEFORE)
+    }
+    return Program(tuple(instructions), carried=tuple(sorted(outliving)))
+
+
+def _cubes(tableau: Tableau, stage: int, points: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the third-order terms of a stage and of the points from which it is extrapolated.
+
+    See `psmr.integrate.step.instructions.extrapolate`. A stage of order 2 is right up to h^2; stage i has
+    (A c^2)_i / 2 where the solution has c_i^3 / 6, and the end of a step b c^2 / 2. Seen from there the
+    stages of that step are at c - 1.
+    """
+    c, third = tableau.c, tableau.A @ tableau.c**2 / 2.0
+    end = float(tableau.b @ c**2) / 2.0 - 1.0 / 6.0
+
+    def cube(i: int, before: bool) -> float:
+        s = float(c[i]) - before
+        off = float(third[i] - c[i] ** 3 / 6.0) - end * before
+        return 1.0 / 6.0 + off / s**3 if s else 0.0
+
+    def of(name: str) -> float:
+        own = name.removeprefix(BEFORE)
+        return cube(0 if own == NOW else int(own.removeprefix("stage ")) - 1, name != own)
+
+    return (cube(stage, False), *map(of, points)) if points else ()

@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import PrintedFields, PsmrError, SchemeError
-from psmr.integrate.schemes.multirate_program import MultirateChoices
 from psmr.integrate.solve.status import FULL, NO_ROOM
 
 if TYPE_CHECKING:
     from partitioning import Partition
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
-    from psmr.integrate.control.time_grid import Piece
+    from psmr.integrate.control.engine import Piece
     from psmr.integrate.solve.block import Block
-    from psmr.integrate.solve.ramps import Place
+    from psmr.integrate.solve.equations import Place
     from psmr.integrate.step.program import Program
     from psmr.integrate.tableaux import Tableau
 
@@ -220,13 +219,11 @@ class ErrorControl:
     at_step: Callable[[float], Scheme]
 
 
-class TwoRates(MultirateChoices, Protocol):
-    """What a scheme with two rates has beside what its program depends on.
+class TwoRates(Protocol):
+    """What a scheme with two rates has; its choices are those of `psmr.Multirate`.
 
     Attributes
     ----------
-    split, ratio, h_fast
-        The partition, the number of fast steps in a step, and the fast step in s.
     passes
         How often a step is done over, with every correction made.
     work
@@ -240,9 +237,31 @@ class TwoRates(MultirateChoices, Protocol):
     @property
     def h_fast(self) -> float: ...  # noqa: D102
     @property
+    def predictor(self) -> str: ...  # noqa: D102
+    @property
+    def predict(self) -> str: ...  # noqa: D102
+    @property
+    def solution(self) -> str: ...  # noqa: D102
+    @property
+    def interpolation(self) -> str: ...  # noqa: D102
+    @property
+    def corrections(self) -> int | str: ...  # noqa: D102
+    @property
+    def epsilon(self) -> float: ...  # noqa: D102
+    @property
+    def coupling(self) -> str | None: ...  # noqa: D102
+    @property
+    def interface(self) -> str | None: ...  # noqa: D102
+    @property
     def passes(self) -> int: ...  # noqa: D102
     @property
     def work(self) -> Hashable: ...  # noqa: D102
+
+    def has(self, fast: bool) -> bool:
+        """Return whether a side has variables."""
+
+    def fast_steps(self, h: float) -> int:
+        """Return the number of fast steps in a macro step of h in s."""
 
     def with_ratio(self, ratio: int) -> Scheme:
         """Return the scheme with another ratio at the same smallest step."""

@@ -12,6 +12,7 @@ from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import SchemeError
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_positive, check_whole_steps
+from psmr.integrate.schemes.one_step import SingleRate, tableau_program
 from psmr.integrate.schemes.scheme import (
     ErrorControl,
     PastReading,
@@ -20,7 +21,6 @@ from psmr.integrate.schemes.scheme import (
     StepOperator,
     rounded_down,
 )
-from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
 from psmr.integrate.tableaux import PAIRS, ImplicitPair
 

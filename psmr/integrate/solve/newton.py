@@ -49,17 +49,22 @@ from psmr.integrate.solve.records import (
     VALID,
     WORST,
     WORST_AT,
+    copy,
+    largest_part,
+    largest_size,
     lu_of,
     matrix_of,
     newton_state_of,
     places_of,
+    position,
+    real_of,
+    reals,
     search_of,
     solver_of,
+    whole_of,
     work_of,
 )
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
-from psmr.integrate.solve.vector_kernels import copy, largest_part, largest_size, position, real_of, whole_of
-from psmr.integrate.solve.views import reals
 
 _SIGNATURE = types.int64(
     types.int64, types.int64, types.int64, types.float64, types.int64, types.float64, types.int64

@@ -1,17 +1,118 @@
-"""What compiled code sees of a block: small records of views, opened from one row of addresses."""
+"""What compiled code sees of a block: small records of views, opened from one row of addresses.
+
+Units that are compiled once and called by address cannot take arrays; they take the row of addresses and
+lengths that `psmr.integrate.solve.block.Block` keeps, and open what they need as views. A view costs two
+loads and keeps nothing alive.
+
+Loops over the vectors of a block are at the end. LLVM turns them into vector instructions where the entries
+are known to be contiguous. The whole system and its algebraic equations have contiguous variables in w, the
+sides of a partition have not: `position` asks which at each iteration, and LLVM hoists the question out of
+the loop and makes two loops. A loop that begins at a variable index runs over a slice, without which LLVM
+cannot know that the index is never negative.
+"""
 
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.extending import intrinsic
 
 from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.numba_internals import make_array, populate_array
 from psmr.integrate.solve.lu import Lu, Search
-from psmr.integrate.solve.views import INTEGERS, PLACES, REALS, View, integers, opener, places
+
+
+def _opened(context: Any, builder: Any, array: Any, address: Any, shape: Sequence[Any]) -> Any:
+    """Return the array of a type that begins at an address."""
+    made = make_array(array)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(array.dtype))
+    itemsize = context.get_constant(types.intp, size)
+    strides: list[Any] = []
+    step = itemsize
+    for length in reversed(shape):
+        strides.insert(0, step)
+        step = builder.mul(step, length)
+    populate_array(
+        made,
+        data=builder.inttoptr(address, made.data.type),
+        shape=shape,
+        strides=strides,
+        itemsize=itemsize,
+        meminfo=None,
+    )
+    return made._getvalue()
+
+
+@dataclass(frozen=True)
+class View:
+    """What an array of a record is: its numbers, and its columns where it is a table."""
+
+    kind: Any
+    columns: int = 0
+
+
+# Numbers of double precision, positions (uint32: a signed index would be tested for wrap-around at each
+# access), whole numbers.
+REALS, PLACES, INTEGERS = View(types.float64), View(types.uint32), View(types.int64)
+
+
+def _row(view: View) -> Any:
+    """Return the compiled function that makes an address and a length an array."""
+    array = types.Array(view.kind, 1, "C")
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return _opened(context, builder, array, arguments[0], arguments[1:])
+
+    @intrinsic
+    def row(typing_context, address, count):  # type: ignore[no-untyped-def]
+        return array(types.int64, types.int64), generate
+
+    return row
+
+
+reals, places, integers = map(_row, (REALS, PLACES, INTEGERS))
+
+
+def opener(record: Any, views: Sequence[View], first: int) -> Any:
+    """Return the compiled function that opens a record of arrays from a row of addresses and lengths.
+
+    Parameters
+    ----------
+    record, views
+        A named tuple, and what each of its arrays is.
+    first
+        Number of the arrays before it in the row, whose address the function takes.
+    """
+    arrays = [types.Array(view.kind, 2 if view.columns else 1, "C") for view in views]
+    opened = types.NamedTuple(arrays, record)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        row = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+
+        def number(place: int) -> Any:
+            return builder.load(builder.gep(row, [ir.Constant(ir.IntType(64), place)], inbounds=True))
+
+        values = []
+        for k, (view, array) in enumerate(zip(views, arrays, strict=True), first):
+            shape = [number(2 * k + 1)]
+            if view.columns:
+                shape.append(ir.Constant(ir.IntType(64), view.columns))
+            values.append(_opened(context, builder, array, number(2 * k), shape))
+        return context.make_tuple(builder, opened, values)
+
+    @intrinsic
+    def open_record(typing_context, row):  # type: ignore[no-untyped-def]
+        return opened(types.int64), generate
+
+    return open_record
+
 
 # Places in `NewtonState.scalars`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
@@ -58,7 +159,7 @@ class Matrix(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where the variables of a block are in w; see `psmr.integrate.solve.vector_kernels.position`.
+    """Where the variables of a block are in w; see `psmr.integrate.solve.records.position`.
 
     Attributes
     ----------
@@ -246,3 +347,72 @@ def _first(variables: np.ndarray) -> int:
     """Return `Places.first`."""
     first = int(variables[0]) if variables.size else 0
     return first if np.array_equal(variables, np.arange(first, first + variables.size)) else SCATTERED
+
+
+# Length of the slices in which the largest entry is searched: short, but long beside the start of a loop.
+VECTOR_CHUNK = 256
+
+
+@intrinsic
+def whole_of(typing_context, real):  # type: ignore[no-untyped-def]
+    """Return the bits of a number that is not negative as a whole number.
+
+    They have the order of the numbers, with NaN behind infinity. The largest of whole numbers takes vector
+    instructions; that of real ones does not, since there the order matters where one is NaN.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def real_of(typing_context, whole):  # type: ignore[no-untyped-def]
+    """Return the number whose bits a whole number has."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@lean
+def position(places, i):  # type: ignore[no-untyped-def]
+    """Return where in w variable i of a block is; see `psmr.integrate.solve.records.Places`."""
+    at = np.uint64(i)
+    return np.uint64(places.first) + at if places.first >= 0 else np.uint64(places.variables[at])
+
+
+@lean
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """Write the first entries of `source` into all of `target`; a slice assignment may allocate."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@lean
+def largest_size(values):  # type: ignore[no-untyped-def]
+    """Return the largest absolute value, NaN where one is NaN."""
+    largest = 0
+    for i in range(values.size):
+        largest = max(largest, whole_of(abs(values[i])))
+    return real_of(largest)
+
+
+@lean
+def largest_part(values, places, w, unit):  # type: ignore[no-untyped-def]
+    """Return the largest |value| / (unit max(1, |w|)) of a block, NaN where one is NaN, and which it is."""
+    largest, near = 0, 0
+    for first in range(0, values.size, VECTOR_CHUNK):
+        part, here = values[first : first + VECTOR_CHUNK], 0
+        for i in range(part.size):
+            scale = unit * max(1.0, abs(w[position(places, first + i)]))
+            here = max(here, whole_of(abs(part[i]) / scale))
+        if here > largest:
+            largest, near = here, first
+    for i in range(near, values.size):
+        scale = unit * max(1.0, abs(w[position(places, i)]))
+        if whole_of(abs(values[i]) / scale) == largest:
+            return real_of(largest), i
+    return real_of(largest), 0

@@ -37,7 +37,7 @@ from psmr.dae.system.places import Group
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, column_indices, make_block
-from psmr.integrate.solve.ramps import Following
+from psmr.integrate.solve.equations import Following
 from psmr.integrate.step.validity import Probe, no_probe
 
 Reals = NDArray[np.float64]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.integrate.step.interpreter import DEPTH
 from psmr.integrate.step.program import (
     BEFORE,
     NOW,
@@ -25,7 +26,6 @@ from psmr.integrate.step.program import (
     Restore,
     Stage,
 )
-from psmr.integrate.step.stage_history import DEPTH
 
 # Operations, in column 0 of the code.
 RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, ITERATE, AGREE, EXTRAPOLATE = range(11)
@@ -72,7 +72,7 @@ class Encoded:
         How many points, rates and loop counters it needs.
     depths
         (slots,) how many last results are kept in each place for them; see
-        `psmr.integrate.step.stage_history`.
+        `psmr.integrate.step.interpreter`.
     outliving
         (k, 2) places of the points that outlive the step, in it and after it.
     places

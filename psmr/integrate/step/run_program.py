@@ -17,12 +17,9 @@ from psmr.dae.compile.arguments import Reference, by_reference
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.unit import Unit, unit
 from psmr.integrate.solve.equations import project
-from psmr.integrate.solve.records import VALID, newton_state_of
+from psmr.integrate.solve.records import VALID, copy, newton_state_of, reals
 from psmr.integrate.solve.status import DONE
-from psmr.integrate.solve.vector_kernels import copy
-from psmr.integrate.solve.views import reals
-from psmr.integrate.step.extrapolation import extrapolate
-from psmr.integrate.step.instructions import add, agree, levels, mix, stage
+from psmr.integrate.step.instructions import add, agree, extrapolate, levels, mix, stage
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     EVALUATED_BLOCK,

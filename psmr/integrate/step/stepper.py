@@ -14,9 +14,9 @@ from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.equations import Place
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.partition_sides import Sides, read_by, sides_in_service, sides_of
-from psmr.integrate.solve.ramps import Place
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
@@ -28,6 +28,9 @@ from psmr.integrate.step.interpreter import (
     LEAST,
     PARTS,
     Interpreter,
+    StageHistory,
+    forget,
+    no_stage_history,
 )
 from psmr.integrate.step.network_response import (
     NetworkResponse,
@@ -41,7 +44,6 @@ from psmr.integrate.step.network_response import (
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
-from psmr.integrate.step.stage_history import StageHistory, forget, no_stage_history
 from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
 
 Reals = NDArray[np.float64]

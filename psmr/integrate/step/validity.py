@@ -29,8 +29,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.lu import READY, solve
-from psmr.integrate.solve.records import SOLVES, VALID, lu_of, matrix_of, newton_state_of, work_of
-from psmr.integrate.solve.vector_kernels import copy
+from psmr.integrate.solve.records import SOLVES, VALID, copy, lu_of, matrix_of, newton_state_of, work_of
 
 # Places in `Interpreter.state`: macro steps since the first trial, -1 before it, and those of the next trial.
 AGE, DUE = 9, 10

@@ -28,7 +28,7 @@ from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import OPEN
 from psmr.integrate.schemes.scheme import oscillates, smallest_step
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Change
 from psmr.network.dynamic.region import PART_OF
 from psmr.network.topology.network import branches, buses
 

@@ -21,8 +21,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import JunctionBus
-from psmr.integrate.timeline.service import AsTripped
-from psmr.integrate.timeline.span import first_span
+from psmr.integrate.timeline.span import AsTripped, first_span
 from psmr.network.signals.points import STEP, Points
 from psmr.network.signals.quantities import QUANTITIES
 from psmr.network.signals.signals import Signals, unit_of, units_of

@@ -35,9 +35,9 @@ from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES, SOURCES
 from psmr.devices.dynamic_network.fault_inductor import FaultInductor
 from psmr.devices.placement import placement
+from psmr.integrate.solve.algebraic_solve import matrix_at
 from psmr.integrate.solve.block import make_block
-from psmr.integrate.solve.failure import matrix_at
-from psmr.integrate.timeline.service import OutOfService
+from psmr.integrate.timeline.span import OutOfService
 from psmr.network.case.checks import connected_parts
 from psmr.network.topology.network import at_buses, branches, buses, buses_called, is_motor, out_of_service
 
@@ -267,7 +267,7 @@ class _AtBus:
 
 
 class DeadParts:
-    """Says which devices of a system are in service; see `psmr.integrate.timeline.service.Service`.
+    """Says which devices of a system are in service; see `psmr.integrate.timeline.span.Service`.
 
     Parts that have no source of psmr's at the start are supplied by something else, and never dead. Nor is a
     part of which every bus has a capacitance of its own: it keeps its charge, and loses it as elements do.

@@ -20,8 +20,8 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.files.shipped import case
 from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.network.start.initialise import build
 from psmr.pencil.modes.shapes import fit_mode

@@ -29,9 +29,8 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.one_step import OneStep
+from psmr.integrate.schemes.one_step import OneStep, SingleRate, tableau_program
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
 from psmr.integrate.tableaux import Tableau
 from psmr.pencil.operator.step_operator import step_operator

@@ -13,13 +13,13 @@ from psmr.integrate.solve.records import (
     SCALE,
     VALID,
     WORST_AT,
+    copy,
     limits_of,
     matrix_of,
     newton_state_of,
     work_of,
 )
 from psmr.integrate.solve.status import DONE, NOT_FINITE, STALE
-from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.step.instructions import solve_algebraic
 
 # The blocks of the scheme.

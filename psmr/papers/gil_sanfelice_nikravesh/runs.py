@@ -14,7 +14,7 @@ import scipy.linalg
 import partitioning
 from psmr.base.arrays import Reals
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.papers.gil_sanfelice_nikravesh import formulas, pendulum
 from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
 from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold

@@ -27,7 +27,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SchemeError, SimulationError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
-from psmr.integrate.control.time_grid import GridSteps, Piece, TimeGrid
+from psmr.integrate.control.engine import GridSteps, Piece, TimeGrid
 from psmr.integrate.schemes.choices import (
     NEWTONS,
     Newton,
@@ -37,9 +37,9 @@ from psmr.integrate.schemes.choices import (
     check_positive,
 )
 from psmr.integrate.schemes.scheme import Scheme, StepOperator
+from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import evaluate
-from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.solve.records import FACTORISATIONS, SOLVES, VALID

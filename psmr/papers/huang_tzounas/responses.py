@@ -11,7 +11,7 @@ import pandas as pd
 from psmr.base.arrays import Reals
 from psmr.dae.compile.kernels import Kernels, residual
 from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.papers.huang_tzounas.setting import EVENTS, Scheme, Setting
 from psmr.papers.huang_tzounas.tables import lag_of_jump
 from psmr.study.run.run import Run

@@ -25,7 +25,7 @@ from psmr.files.case_file import read_case
 from psmr.files.shipped import case_path
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.network.case.case import Case
 from psmr.network.start.initialise import build
 from psmr.pencil.deformation.deformation import deformation

@@ -15,7 +15,7 @@ import pandas as pd
 from partitioning import Partition
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.papers.huang_tzounas.setting import KICK, Scheme, Setting, dominant, percent
 from psmr.pencil.deformation.report import Deformation, Pencil
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.solve.records import copy
 from psmr.integrate.solve.status import DONE
-from psmr.integrate.solve.vector_kernels import copy
 from psmr.papers.kuznetsov_krasnikov.explicit_rates import (
     EVALUATED,
     error_norm,

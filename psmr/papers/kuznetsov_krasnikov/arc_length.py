@@ -26,8 +26,8 @@ from psmr.integrate.schemes.choices import (
     check_positive,
     check_whole_steps,
 )
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.scheme import Scheme, StepChoice, StepOperator, rounded_down
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.schemes.stability import explicit_limit, explicit_operator
 from psmr.integrate.tableaux import EXPLICIT
 

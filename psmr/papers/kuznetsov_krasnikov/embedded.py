@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.records import VALID, newton_state_of
+from psmr.integrate.solve.records import VALID, copy, newton_state_of
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, SPENT
-from psmr.integrate.solve.vector_kernels import copy
 from psmr.papers.kuznetsov_krasnikov.explicit_rates import (
     ACCEPTED,
     ALGEBRAIC,

@@ -16,13 +16,12 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SchemeError, SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
-from psmr.integrate.control.time_grid import Piece
+from psmr.integrate.control.engine import Piece
+from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
-from psmr.integrate.solve.records import VALID, newton_state_of
+from psmr.integrate.solve.records import VALID, copy, newton_state_of
 from psmr.integrate.solve.status import DONE, NO_ROOM, SPENT, VANISHED, Status
-from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.tableaux import EXPLICIT, EXPLICIT_PAIRS
 from psmr.papers.kuznetsov_krasnikov.adams import (
     adams_step,

@@ -14,7 +14,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.papers.kuznetsov_krasnikov import systems
 from psmr.papers.kuznetsov_krasnikov.arc_length import Adaptive, ArcLength
 from psmr.papers.reproduction import Results

@@ -23,7 +23,7 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.tableaux import EXPLICIT
 from psmr.papers.shi_rojas.smes import Smes, smallest_micro
 

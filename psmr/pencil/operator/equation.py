@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import Delays, LinearDae
 from psmr.integrate.constants import TUNED
-from psmr.integrate.schemes.multirate_program import lagrange_weights
+from psmr.integrate.schemes.multirate import lagrange_weights
 from psmr.integrate.schemes.scheme import PastReading, Scheme, point_times, reading_past
 from psmr.integrate.timeline.past import first_node
 

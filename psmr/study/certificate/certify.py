@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
-from psmr.integrate.run.changes import autonomous
-from psmr.integrate.schemes.multirate_program import SCHUR
+from psmr.integrate.run.span import autonomous
+from psmr.integrate.schemes.multirate import SCHUR
 from psmr.integrate.schemes.scheme import ErrorControl, operator_step
 from psmr.integrate.schemes.stability import stability_limit
 from psmr.pencil.modes.verdict import Kind

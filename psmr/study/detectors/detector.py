@@ -9,8 +9,7 @@ from typing import Literal, Protocol
 
 from psmr.base.errors import few
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.span import Span, spans_by_changes
+from psmr.integrate.timeline.span import Change, Span, spans_by_changes
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import DeadParts

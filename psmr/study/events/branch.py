@@ -14,7 +14,7 @@ from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.devices.dynamic_network.poles import CLOSED
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Change
 from psmr.network.dynamic.event_devices import can_have_poles, has_poles
 from psmr.network.sequence.networks import connected
 from psmr.network.sequence.unbalance import Values, dependent_admittances

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from psmr.base.errors import EventError, nearest, shown
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Change
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

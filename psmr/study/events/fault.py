@@ -11,7 +11,7 @@ from psmr.base.errors import EventError, Mistakes
 from psmr.devices.dynamic_network.bus import ThreePhaseBus
 from psmr.devices.dynamic_network.poles import SIGNS
 from psmr.devices.network import FAULTS
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Change
 from psmr.network.dynamic.event_devices import (
     carries_fault,
     inductor_name,

@@ -12,9 +12,7 @@ import numpy as np
 
 from psmr.base.errors import EventError, InputError, shown
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change, caused
-from psmr.integrate.timeline.service import AsTripped
-from psmr.integrate.timeline.span import Span, first_span, span_after
+from psmr.integrate.timeline.span import AsTripped, Change, Span, caused, first_span, span_after
 from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_poles
 from psmr.network.dynamic.switching import (
     dynamic_elements,

@@ -6,8 +6,7 @@ import numpy as np
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.span import Span, first_span
+from psmr.integrate.timeline.span import Change, Span, first_span
 from psmr.network.topology.connections import system_in
 from psmr.network.topology.islands import DeadParts
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, shown
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Change
 from psmr.network.topology.network import find_branch
 from psmr.study.events.branch import LineClose
 from psmr.study.events.event import Event

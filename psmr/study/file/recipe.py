@@ -111,7 +111,7 @@ def partition_of(split: Split, linear: LinearDae) -> Partition:
 
 HOMES = {
     "multirate": "psmr.integrate.schemes.multirate.Multirate",
-    "single": "psmr.integrate.schemes.single_rate.SingleRate",
+    "single": "psmr.integrate.schemes.one_step.SingleRate",
     "smes": "psmr.papers.shi_rojas.smes.Smes",
     "arc-length": "psmr.papers.kuznetsov_krasnikov.arc_length.ArcLength",
     "adaptive": "psmr.papers.kuznetsov_krasnikov.arc_length.Adaptive",

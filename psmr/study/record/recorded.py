@@ -19,8 +19,7 @@ from psmr.base.declared import Option
 from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.span import Span
+from psmr.integrate.timeline.span import Change, Span
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria

@@ -9,7 +9,7 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.run.table import Table
+from psmr.integrate.run.recorder import Table
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases

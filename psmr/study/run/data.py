@@ -14,9 +14,8 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import leaves_newton_tolerance
-from psmr.integrate.timeline.change import Change
 from psmr.integrate.timeline.past import DelayedInputs
-from psmr.integrate.timeline.span import Span
+from psmr.integrate.timeline.span import Change, Span
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria

@@ -18,9 +18,8 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InitialisationError
 from psmr.dae.system.system import System
-from psmr.integrate.solve.ramps import Course
-from psmr.integrate.timeline.change import Change, caused
-from psmr.integrate.timeline.span import Span, going_on
+from psmr.integrate.solve.equations import Course
+from psmr.integrate.timeline.span import Change, Span, caused, going_on
 from psmr.network.dynamic.switching import unbalances, with_switched_currents
 from psmr.network.sequence.unbalance import unbalanced_place
 from psmr.network.signals.points import Points

@@ -40,7 +40,7 @@ from psmr.dae.declare.forms import MAKERS, Origin, packed, unpacked
 from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.devices import catalogue  # noqa: F401  # imports all that makes classes
 from psmr.files.text import require_file
-from psmr.integrate.run.table import available_memory, bytes_text
+from psmr.integrate.run.recorder import available_memory, bytes_text
 from psmr.integrate.schemes.choices import DefaultChoice, Weights
 from psmr.study.detectors.detector import Stop
 from psmr.study.output.tables import placed

@@ -23,10 +23,10 @@ from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.devices.placement import placement
 from psmr.integrate.run.actions import Actions
-from psmr.integrate.run.table import available_memory, bytes_text
+from psmr.integrate.run.recorder import available_memory, bytes_text
 from psmr.integrate.run.trajectory import Follower
 from psmr.integrate.schemes.scheme import Scheme, oscillates, smallest_step
-from psmr.integrate.timeline.change import Change
+from psmr.integrate.timeline.span import Change
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     events_outside,

@@ -20,8 +20,7 @@ from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Counters, Trajectory
 from psmr.integrate.schemes.scheme import damped_after_events
 from psmr.integrate.schemes.variable_step import VariableStep
-from psmr.integrate.timeline.change import Change
-from psmr.integrate.timeline.span import Span
+from psmr.integrate.timeline.span import Change, Span
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.signals.signals import units_of
 from psmr.network.topology.islands import DeadParts

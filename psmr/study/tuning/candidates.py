@@ -26,12 +26,11 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import SimulationError, SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.integrate.control.time_grid import NO_STOPS
-from psmr.integrate.run.changes import autonomous
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.multirate_program import EXTRAPOLATION, SCHUR
+from psmr.integrate.control.engine import NO_STOPS
+from psmr.integrate.run.span import autonomous
+from psmr.integrate.schemes.multirate import EXTRAPOLATION, SCHUR, Multirate
+from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.scheme import Scheme, advance
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.algebraic_solve import consistent
 from psmr.integrate.solve.status import DONE, FULL
 from psmr.pencil.deformation.deformation import LARGEST

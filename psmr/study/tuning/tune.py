@@ -29,7 +29,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
+from psmr.integrate.schemes.multirate import EXTRAPOLATION
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST, deformation
 from psmr.pencil.deformation.report import deformation_columns

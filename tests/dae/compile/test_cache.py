@@ -137,10 +137,10 @@ def test_what_compiled_code_depends_on():
     files = [file for layer in ("dae", "integrate") for file in (PACKAGE / layer).rglob("*.py")]
     real = {".".join(f.relative_to(PACKAGE.parent).with_suffix("").parts): f for f in files}
     counted = compiled_statements({name: file.read_bytes() for name, file in real.items()})
-    assert {"psmr.integrate.solve.newton", "psmr.integrate.solve.views", "psmr.dae.compile.part"} <= set(
+    assert {"psmr.integrate.solve.newton", "psmr.integrate.solve.records", "psmr.dae.compile.part"} <= set(
         counted
     )
-    assert "psmr.integrate.schemes.single_rate" not in counted
+    assert "psmr.integrate.schemes.one_step" not in counted
 
 
 def damage(how):
