@@ -113,23 +113,13 @@ class Past:
 class DelayedInputs:
     """The held inputs of a system that read signals as they were some time ago, at times of a run.
 
-    Parameters
-    ----------
-    system
-        What reads signals with a delay.
-    degree
-        Of the polynomials between points: 1 or 3.
-    t, w
-        The time of the start in s, and its point.
-    within
-        (q,) whether the past of a delay's source has the points within a step too; none where left out.
-    same
-        Times closer than this in s are one.
+    `system`: what reads signals with a delay.
+    `degree`: of the polynomials between points: 1 or 3.
+    `t`, `w`: the time of the start in s, and its point.
+    `within`: (q,) whether the past of a delay's source has the points within a step too; none where left out.
+    `same`: times closer than this in s are one.
 
-    Attributes
-    ----------
-    places
-        (q,) places of the inputs among the held inputs.
+    `places`: (q,) places of the inputs among the held inputs.
     """
 
     def __init__(
@@ -227,25 +217,15 @@ class Jump(NamedTuple):
 class History(DelayedInputs):
     """The past of a run as it goes on, from which compiled code reads.
 
-    Parameters
-    ----------
-    system, degree, t, w, within, same
-        As of `DelayedInputs`.
-    step
-        Step in s of a scheme with fixed steps, NaN of one that chooses them.
-    last_stage
-        Time of the last stage of a step, 1 at the step's end; ESDIRK43 has one at 1.04.
-    unsolved
-        Whether a step may be longer than a delay.
-    least_jump
-        Smaller changes of a signal at an instant, relative to max(1, |value|), are of its solution alone.
+    `system`, `degree`, `t`, `w`, `within`, `same`: as of `DelayedInputs`.
+    `step`: step in s of a scheme with fixed steps, NaN of one that chooses them.
+    `last_stage`: time of the last stage of a step, 1 at the step's end; ESDIRK43 has one at 1.04.
+    `unsolved`: whether a step may be longer than a delay.
+    `least_jump`: smaller changes of a signal at an instant, relative to max(1, |value|), are of its solution
+      alone.
 
-    Attributes
-    ----------
-    delayed
-        What compiled code reads.
-    steps
-        How many steps may be taken before `extend` is called.
+    `delayed`: what compiled code reads.
+    `steps`: how many steps may be taken before `extend` is called.
     """
 
     def __init__(

@@ -56,18 +56,11 @@ def variables_of(system: System) -> Variables:
 class Points:
     """K points of a span of a run, in order of time.
 
-    Attributes
-    ----------
-    t, x, y
-        (K,) times in s, (K, n) states and (K, m) algebraic variables.
-    variables
-        Where these stand.
-    connections
-        What is connected there; None of a run without its system, which has bus voltages alone.
-    known_inputs
-        (K, k) held inputs; None: as the span has them.
-    known_speeds
-        (K, sources) speeds, which need the points before; None where nothing comes before.
+    `t`, `x`, `y`: (K,) times in s, (K, n) states and (K, m) algebraic variables.
+    `variables`: where these stand.
+    `connections`: what is connected there; None of a run without its system, which has bus voltages alone.
+    `known_inputs`: (K, k) held inputs; None: as the span has them.
+    `known_speeds`: (K, sources) speeds, which need the points before; None where nothing comes before.
     """
 
     t: Reals

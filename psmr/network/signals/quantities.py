@@ -41,17 +41,11 @@ AT_ONCE = 256
 class Terminal:
     """A place where a device injects current into a bus.
 
-    Attributes
-    ----------
-    device, bus
-        Names of both.
-    end
-        ``""`` for a device with one terminal, ``"_from"`` and ``"_to"`` for a branch.
-    port
-        End of the names of its ports, ``"i_re" + port``.
-    sign
-        1 where power into the bus counts positive (a source), -1 where power out of it does: what a load or
-        a shunt takes, what flows into a branch.
+    `device`, `bus`: names of both.
+    `end`: ``""`` for a device with one terminal, ``"_from"`` and ``"_to"`` for a branch.
+    `port`: end of the names of its ports, ``"i_re" + port``.
+    `sign`: 1 where power into the bus counts positive (a source), -1 where power out of it does: what a load
+      or a shunt takes, what flows into a branch.
     """
 
     device: str
@@ -94,22 +88,14 @@ def _terminals_by_place(system: System) -> Mapping[tuple[str, str], Terminal]:
 class Quantity:
     """What can be computed of some devices from the variables of a run.
 
-    Attributes
-    ----------
-    name, unit
-        As in ``"bus5.v"``, and in words.
-    values
-        Its (K, devices) values at points; complex ones at complex points, but for phases and sequences.
-    reads
-        Positions in w of what it reads of a device; None for what has no derivative.
-    solved
-        Whether it takes the network solved at each point, of a run that leaves a part of a tolerance there.
-    turns
-        Whether it is known but for whole turns, which go on without jumps from point to point.
-    integral
-        What it is the rate of in a linear system, in Hz.
-    by_name
-        Whether a pattern means it only where it means nothing else.
+    `name`, `unit`: as in ``"bus5.v"``, and in words.
+    `values`: its (K, devices) values at points; complex ones at complex points, but for phases and sequences.
+    `reads`: positions in w of what it reads of a device; None for what has no derivative.
+    `solved`: whether it takes the network solved at each point, of a run that leaves a part of a tolerance
+      there.
+    `turns`: whether it is known but for whole turns, which go on without jumps from point to point.
+    `integral`: what it is the rate of in a linear system, in Hz.
+    `by_name`: whether a pattern means it only where it means nothing else.
     """
 
     name: str

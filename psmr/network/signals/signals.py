@@ -79,12 +79,8 @@ def terms_of(text: str, known: Collection[str]) -> tuple[list[Term], str]:
 class Expansion:
     """Signals, sums among them, by the signals that these are sums of.
 
-    Attributes
-    ----------
-    names
-        All that is needed, each once.
-    parts
-        Of each signal the (factor, place in `names`) pairs.
+    `names`: all that is needed, each once.
+    `parts`: of each signal the (factor, place in `names`) pairs.
     """
 
     names: tuple[str, ...]

@@ -39,14 +39,10 @@ MOVED = 1e-6
 class Inputs:
     """Chosen inputs of a system.
 
-    Attributes
-    ----------
-    names, units
-        Of each.
-    columns
-        (n + m, q) derivatives of f and g, before limits.
-    held, parameters
-        By the number of the input, its position in w, or its place among the parameters, where it is one.
+    `names`, `units`: of each.
+    `columns`: (n + m, q) derivatives of f and g, before limits.
+    `held`, `parameters`: by the number of the input, its position in w, or its place among the parameters,
+      where it is one.
     """
 
     names: tuple[str, ...]
@@ -86,10 +82,7 @@ def _continuous(component: type[Component], values: Mapping[str, float]) -> Iter
 def chosen_inputs(system: System, w: Reals, patterns: str | Iterable[str]) -> Inputs:
     """Return the inputs that patterns mean, at a buffer w of the system.
 
-    Raises
-    ------
-    InputError
-        For a pattern that means nothing, with the nearest name.
+    Raises InputError for a pattern that means nothing, with the nearest name.
     """
     known = known_inputs(system)
     names = matching(patterns, known, "input")
@@ -115,10 +108,7 @@ def chosen_inputs(system: System, w: Reals, patterns: str | Iterable[str]) -> In
 def matching(patterns: str | Iterable[str], known: Iterable[str], what: str) -> tuple[str, ...]:
     """Return the known names that patterns mean, in the order of the patterns, each once.
 
-    Raises
-    ------
-    InputError
-        For a pattern that means nothing, with the nearest name, and for none at all.
+    Raises InputError for a pattern that means nothing, with the nearest name, and for none at all.
     """
     names = list(known)
     wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
@@ -203,11 +193,8 @@ def output_rows(
 
     By the variables and held inputs of a system at the point w, and by chosen parameters.
 
-    Raises
-    ------
-    InputError
-        For the magnitude of a current that is zero, which has no derivative, and for phases and
-        sequences, which are the positive sequence where a system is balanced.
+    Raises InputError for the magnitude of a current that is zero, which has no derivative, and for phases and
+    sequences, which are the positive sequence where a system is balanced.
     """
     there = Connections(system, first_span(system, AsTripped(), w))
     found = sparse.lil_array((len(names), len(w) + len(parameters)))
@@ -284,12 +271,8 @@ def state_space(
 ) -> StateSpace:
     """Return the system linearised at its starting point; see `psmr.System.state_space`.
 
-    Parameters
-    ----------
-    system, inputs, outputs
-        See there.
-    linear
-        The linearisation where it is another one than `system.linearise()`: that in a turning frame.
+    `system`, `inputs`, `outputs`: see there; `linear`: the linearisation where it is another one than
+    `system.linearise()`: that in a turning frame.
     """
     check_arguments(state_space, locals())
     w, size = system.w0, system.n + system.m

@@ -19,21 +19,12 @@ from psmr.network.topology.islands import sources_of
 class SignalValues:
     """The values of signals at points, which come in order of time.
 
-    Parameters
-    ----------
-    signals, names
-        What can be asked for, and what is; no sums.
-    system
-        The system of the run at its start; None where only variables and voltages are asked for.
+    `signals`, `names`: what can be asked for, and what is; no sums.
+    `system`: the system of the run at its start; None where only variables and voltages are asked for.
 
-    Attributes
-    ----------
-    turning
-        Columns of what is known but for whole turns; see `Turning`.
-    solved
-        Whether something takes the network solved at each point.
-    by_span
-        Whether something depends on what holds in a span.
+    `turning`: columns of what is known but for whole turns; see `Turning`.
+    `solved`: whether something takes the network solved at each point.
+    `by_span`: whether something depends on what holds in a span.
     """
 
     def __init__(self, signals: Signals, names: Sequence[str], system: System | None) -> None:
@@ -80,16 +71,10 @@ class SignalValues:
     ) -> Reals:
         """Return (K, names) values at the next points of a span; `turning` ones within half a turn.
 
-        Parameters
-        ----------
-        t, x, y
-            (K,) times in s, (K, n) states and (K, m) algebraic variables.
-        solved
-            (K, m) algebraic variables of what takes the network solved at each point; y where left out.
-        inputs
-            (K, k) held inputs; where left out as the span has them.
-        angles
-            (K, turning) values that are known already.
+        `t`, `x`, `y`: (K,) times in s, (K, n) states and (K, m) algebraic variables; `solved`: (K, m)
+        algebraic variables of what takes the network solved at each point; y where left out; `inputs`: (K, k)
+        held inputs; where left out as the span has them; `angles`: (K, turning) values that are known
+        already.
         """
         found = np.empty((len(t), self._count))
         if not len(t):

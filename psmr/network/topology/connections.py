@@ -102,14 +102,9 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
 
     What reads a variable of one of them has the value at which that stands still as a held input.
 
-    Parameters
-    ----------
-    system, span
-        The system of the run at its start, and the span.
-    x, y
-        (n,) states and (m,) algebraic variables of the whole system, from which it starts.
-    t
-        Time in s of that point; the beginning of the span where left out.
+    `system`, `span`: the system of the run at its start, and the span; `x`, `y`: (n,) states and (m,)
+    algebraic variables of the whole system, from which it starts; `t`: time in s of that point; the beginning
+    of the span where left out.
     """
     t = span.t if t is None else t
     parameters = span.parameters_at(t)

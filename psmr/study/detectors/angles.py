@@ -48,18 +48,12 @@ NO_VOLTAGE = 1e-3
 class LostSynchronism:
     """Two groups of machines in one island that fell out of step.
 
-    Attributes
-    ----------
-    t
-        Time in s at which two of them had first moved too far apart.
-    first, second
-        The machines on both sides of the largest gap between their movements, the smaller group first.
-    ahead, behind
-        The two.
-    moved_deg
-        By how much they had moved apart since they were connected.
-    spread_deg
-        Largest difference of two angles then.
+    `t`: time in s at which two of them had first moved too far apart.
+    `first`, `second`: the machines on both sides of the largest gap between their movements, the smaller
+      group first.
+    `ahead`, `behind`: the two.
+    `moved_deg`: by how much they had moved apart since they were connected.
+    `spread_deg`: largest difference of two angles then.
     """
 
     t: float
@@ -83,12 +77,8 @@ class LostSynchronism:
 class _Pairs:
     """Pairs of sources that became connected at the same instant.
 
-    Attributes
-    ----------
-    first, second
-        Places of the sources: every one of `first` with every one of `second`.
-    reference
-        (sources,) angles in rad at that instant.
+    `first`, `second`: places of the sources: every one of `first` with every one of `second`.
+    `reference`: (sources,) angles in rad at that instant.
     """
 
     first: Places
@@ -110,12 +100,9 @@ class _Pairs:
 class Angles:
     """See the module.
 
-    Attributes
-    ----------
-    lost
-        The first loss of synchronism; None where it was kept.
-    spread
-        Largest difference of two angles in one island, in degrees; None where no island has two sources.
+    `lost`: the first loss of synchronism; None where it was kept.
+    `spread`: largest difference of two angles in one island, in degrees; None where no island has two
+      sources.
     """
 
     def __init__(self, system: System, limit_deg: float) -> None:

@@ -83,23 +83,13 @@ class Monitor(Protocol):
 class Detection:
     """Detectors and monitors on the points of a run; see `psmr.integrate.run.trajectory.Follower`.
 
-    Parameters
-    ----------
-    system
-        The system at the start of the run.
-    detectors
-        What looks at every point that counts.
-    monitors
-        What ends the run.
-    islanding
-        Whether the run ends where a device that acts by itself leaves buses without a source.
+    `system`: the system at the start of the run.
+    `detectors`: what looks at every point that counts.
+    `monitors`: what ends the run.
+    `islanding`: whether the run ends where a device that acts by itself leaves buses without a source.
 
-    Attributes
-    ----------
-    span
-        The span that began last.
-    stop
-        What ended the run, None while it goes on.
+    `span`: the span that began last.
+    `stop`: what ended the run, None while it goes on.
     """
 
     def __init__(

@@ -33,17 +33,10 @@ UNCHANGED = 1e-5
 class Frequency:
     """See the module.
 
-    Parameters
-    ----------
-    system
-        What is looked at.
-    band, final
-        Limits in parts of the nominal frequency, at any time and at the end.
+    `system`: what is looked at.
+    `band`, `final`: limits in parts of the nominal frequency, at any time and at the end.
 
-    Attributes
-    ----------
-    end
-        Of the last point, that island whose frequency is furthest from the nominal one.
+    `end`: of the last point, that island whose frequency is furthest from the nominal one.
     """
 
     def __init__(

@@ -45,12 +45,8 @@ ROUNDING = 1e-9
 class Settling:
     """How a run ends.
 
-    Attributes
-    ----------
-    settled
-        Whether everything moves by less than the limits.
-    what, value, unit
-        What moves most beside its limit over the last quarter, and by how much.
+    `settled`: whether everything moves by less than the limits.
+    `what`, `value`, `unit`: what moves most beside its limit over the last quarter, and by how much.
     """
 
     settled: bool
@@ -85,12 +81,8 @@ class Ranges:
 class EndOfRun:
     """See the module.
 
-    Parameters
-    ----------
-    system, criteria
-        What is looked at, and by which limits.
-    t_end
-        Time in s at which the run is to end.
+    `system`, `criteria`: what is looked at, and by which limits.
+    `t_end`: time in s at which the run is to end.
     """
 
     def __init__(self, system: System, criteria: Criteria, t_end: float) -> None:

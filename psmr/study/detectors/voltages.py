@@ -44,14 +44,9 @@ ROUNDING = 1e-9
 class Band:
     """A limit of a voltage and how long it may be beyond it.
 
-    Attributes
-    ----------
-    what
-        In words.
-    limit, above, duration
-        In pu; whether what is above it is beyond it; in s.
-    colour
-        How a run is judged in which it is for longer.
+    `what`: in words.
+    `limit`, `above`, `duration`: in pu; whether what is above it is beyond it; in s.
+    `colour`: how a run is judged in which it is for longer.
     """
 
     what: str
@@ -73,12 +68,8 @@ def bands_of(criteria: Criteria) -> tuple[Band, ...]:
 class Voltages:
     """See the module.
 
-    Attributes
-    ----------
-    lowest, highest
-        Of all points.
-    end
-        The lowest of the last point; None where no bus counts. Says where a fault is on.
+    `lowest`, `highest`: of all points.
+    `end`: the lowest of the last point; None where no bus counts. Says where a fault is on.
     """
 
     def __init__(

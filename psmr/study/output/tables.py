@@ -220,10 +220,7 @@ def _write(table, high, low, out, digits):  # type: ignore[no-untyped-def]
 def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
     """Yield a temporary path that takes the place of `path`; see `psmr.base.files.atomic`.
 
-    Raises
-    ------
-    StudyError
-        For what is no regular file, a folder that cannot be written and a disk that is full.
+    Raises StudyError for what is no regular file, a folder that cannot be written and a disk that is full.
     """
     return files.atomic(path, StudyError)
 
@@ -243,17 +240,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def check_writable(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> None:
     """Find out before a run whether files can be made in a folder, and leave no trace.
 
-    Parameters
-    ----------
-    folder
-        Which is made where it is missing.
-    names
-        Of files that will be written there, or removed as out of date.
-
-    Raises
-    ------
-    StudyError
-        When it cannot be made or written, and for what is there by one of the names and must stay.
+    `folder`: which is made where it is missing; `names`: of files that will be written there, or removed as
+    out of date. Raises StudyError when it cannot be made or written, and for what is there by one of the
+    names and must stay.
     """
     place = Path(folder)
     require_folder(folder)
@@ -325,10 +314,7 @@ def csv_table(
 
     A number is the shortest text that reads back as the same number, as Python's `repr` has it.
 
-    Raises
-    ------
-    InputError
-        For a name that ends otherwise.
+    Raises InputError for a name that ends otherwise.
     """
     require_suffix(path, TABLES)
     # A name may have a comma or a quote in it: the head follows the rules of CSV.
@@ -352,12 +338,7 @@ def parquet_table(
 ) -> Iterator[Write]:
     """Yield what writes rows into a Parquet file, first column ``t``; it appears when all went well.
 
-    Raises
-    ------
-    InputError
-        For a name that ends otherwise.
-    PsmrError
-        When pyarrow is not installed.
+    Raises InputError for a name that ends otherwise; PsmrError when pyarrow is not installed.
     """
     require_suffix(path, PARQUET)
     require_pyarrow()

@@ -69,19 +69,10 @@ def dense_points(
 ) -> NDArray[np.float64]:
     """Return (L, n + m) points of a run at (L,) times in s, in ascending order.
 
-    Parameters
-    ----------
-    system, spans
-        The system of the run at its start, and the spans of the run.
-    t, points
-        (K,) times in s and (K, n + m) points that are recorded.
-    times
-        Between the first and the last time; at a recorded one it is the point there, after an event.
-
-    Raises
-    ------
-    SimulationError, SingularError
-        Where g = 0 has no solution near the straight line between two points; names the time.
+    `system`, `spans`: the system of the run at its start, and the spans of the run; `t`, `points`: (K,) times
+    in s and (K, n + m) points that are recorded; `times`: between the first and the last time; at a recorded
+    one it is the point there, after an event. Raises SimulationError, SingularError where g = 0 has no
+    solution near the straight line between two points; names the time.
     """
     last = np.searchsorted(t, times, side="right") - 1
     out, new = points[last], times > t[last]
@@ -152,14 +143,9 @@ def _solve(system: System, network: Block, w: Reals, limits: tuple[Reals, Reals]
 class _End:
     """Rates at a recorded point.
 
-    Attributes
-    ----------
-    free, rate
-        (n,) without limits, and zero where a constant limit holds a state.
-    side
-        (n,) which states are on their upper limits, 1, and on their lower ones, -1.
-    lower, upper
-        (n,) limits at the point.
+    `free`, `rate`: (n,) without limits, and zero where a constant limit holds a state.
+    `side`: (n,) which states are on their upper limits, 1, and on their lower ones, -1.
+    `lower`, `upper`: (n,) limits at the point.
     """
 
     free: Reals
@@ -242,13 +228,9 @@ def block_of(
 class AlgebraicPoints:
     """Solves 0 = g(x, y) at the points of one span.
 
-    Parameters
-    ----------
-    system, span
-        The DAE, and the span.
-    left
-        Gets the times in s of the points that stay as they were accepted, since no solution is found near
-        them; see `warn_of`.
+    `system`, `span`: the DAE, and the span.
+    `left`: gets the times in s of the points that stay as they were accepted, since no solution is found near
+      them; see `warn_of`.
     """
 
     def __init__(self, system: System, span: Span, left: list[float]) -> None:

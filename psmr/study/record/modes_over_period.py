@@ -61,18 +61,12 @@ ALIKE = 0.25
 class PeriodicModes:
     """What a period of a run does to small changes: in the exact system, and in the scheme that simulated it.
 
-    Attributes
-    ----------
-    name
-        Scheme and system.
-    begin, period
-        Where the period begins, and its length, in s.
-    scheme, steps, asked
-        The scheme, with a step that divides the period, its steps in it, and the step of the run in s.
-    states
-        Names of the states.
-    exact, simulated
-        What small changes become over the period.
+    `name`: scheme and system.
+    `begin`, `period`: where the period begins, and its length, in s.
+    `scheme`, `steps`, `asked`: the scheme, with a step that divides the period, its steps in it, and the step
+      of the run in s.
+    `states`: names of the states.
+    `exact`, `simulated`: what small changes become over the period.
     """
 
     name: str
@@ -342,12 +336,8 @@ def _dominant(s: np.ndarray) -> int | None:
 class VerdictOverPeriod(Verdict):
     """A verdict over a period; its step in s is the period.
 
-    Attributes
-    ----------
-    h, steps
-        Step in s of the scheme, and how many make the period.
-    radius, exact_radius
-        Largest multiplier over the period of the scheme, and of the system itself.
+    `h`, `steps`: step in s of the scheme, and how many make the period.
+    `radius`, `exact_radius`: largest multiplier over the period of the scheme, and of the system itself.
     """
 
     h: float = math.nan

@@ -35,14 +35,9 @@ from psmr.study.record.stats import Stats
 class Sampled:
     """Samples of a run.
 
-    Attributes
-    ----------
-    t
-        (S,) times in s, ascending, none at the instant of an event.
-    values
-        (S, q) values in pu; NaN where one does not count.
-    first
-        (q,) values of the first point of the run.
+    `t`: (S,) times in s, ascending, none at the instant of an event.
+    `values`: (S, q) values in pu; NaN where one does not count.
+    `first`: (q,) values of the first point of the run.
     """
 
     t: Reals
@@ -54,25 +49,15 @@ class Sampled:
 class ReducedRecord:
     """What a run stores in addition to its points where these are thinned or signals were chosen.
 
-    Attributes
-    ----------
-    names, values
-        Names of the j signals that were computed while the run went, and (K, j) values.
-    chosen
-        Whether signals were chosen; otherwise every state and algebraic variable is there.
-    outcome
-        The outcome, of every accepted step.
-    ends
-        (x, y) of the whole system at the first and at the last point.
-    every
-        Of how many accepted steps one was kept.
-    sampled
-        Voltages and speeds at some points, by which the error of the run is estimated.
-    taken
-        (K,) times in s of every accepted point of a scheme that chooses its steps, otherwise none.
-    periods
-        (k,) times in s and (k, n + m) points at the end of each stretch with unequal phases in a region,
-        by which exponents over a period are found.
+    `names`, `values`: names of the j signals that were computed while the run went, and (K, j) values.
+    `chosen`: whether signals were chosen; otherwise every state and algebraic variable is there.
+    `outcome`: the outcome, of every accepted step.
+    `ends`: (x, y) of the whole system at the first and at the last point.
+    `every`: of how many accepted steps one was kept.
+    `sampled`: voltages and speeds at some points, by which the error of the run is estimated.
+    `taken`: (K,) times in s of every accepted point of a scheme that chooses its steps, otherwise none.
+    `periods`: (k,) times in s and (k, n + m) points at the end of each stretch with unequal phases in a
+      region, by which exponents over a period are found.
     """
 
     names: tuple[str, ...]

@@ -35,24 +35,14 @@ PERIODS = 2.0 * AROUND + 1.1
 class Recording:
     """Takes the points of a run; see `psmr.integrate.run.trajectory.Follower`.
 
-    Parameters
-    ----------
-    system
-        The system at the start of the run.
-    record
-        What is kept.
-    samples
-        Among what it follows by, for the estimate of the error.
-    scheme
-        That of the run: the algebraic variables of what is kept are solved anew from the states as in
-        `psmr.study.record.values.values_of`. Where it chooses its steps their times are kept, all of them.
+    `system`: the system at the start of the run.
+    `record`: what is kept.
+    `samples`: among what it follows by, for the estimate of the error.
+    `scheme`: that of the run: the algebraic variables of what is kept are solved anew from the states as in
+      `psmr.study.record.values.values_of`. Where it chooses its steps their times are kept, all of them.
 
-    Attributes
-    ----------
-    names
-        Names of the signals that are kept, in the order in which they were asked for.
-    writers
-        What writes `names` to files, meanwhile.
+    `names`: names of the signals that are kept, in the order in which they were asked for.
+    `writers`: what writes `names` to files, meanwhile.
     """
 
     ends = False

@@ -47,14 +47,10 @@ PSCAD_COLUMNS = 10
 class Table:
     """Columns of numbers.
 
-    Attributes
-    ----------
-    names, units
-        Of each column; the number of the column, from 1, where the file names none, and ``""`` for no unit.
-    numbers
-        (K, m) numbers; NaN where there is none.
-    lines
-        (K,) lines of the file.
+    `names`, `units`: of each column; the number of the column, from 1, where the file names none, and ``""``
+      for no unit.
+    `numbers`: (K, m) numbers; NaN where there is none.
+    `lines`: (K,) lines of the file.
     """
 
     names: tuple[str, ...]
@@ -66,10 +62,8 @@ class Table:
 def read_table(path: Path) -> Table:
     """Return the numbers in a text file, with the names above them.
 
-    Raises
-    ------
-    InputError
-        For a file without numbers, an entry that is none, and a line of another length; with file and line.
+    Raises InputError for a file without numbers, an entry that is none, and a line of another length; with
+    file and line.
     """
     lines = [
         (number, line)
@@ -224,10 +218,7 @@ def recognised(column: Column, known: Container[str], base_mva: float, frequency
 def converted(column: Column, unit: str, base_mva: float, frequency_hz: float, source: str) -> Column:
     """Return the column with its unit converted to that of the signal.
 
-    Raises
-    ------
-    InputError
-        For a unit that does not become that of the signal.
+    Raises InputError for a unit that does not become that of the signal.
     """
     if not column.unit:
         return column
