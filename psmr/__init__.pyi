@@ -60,7 +60,7 @@ from .study.events import TimeSeries as TimeSeries
 from .study.events import When as When
 from .study.explain import explain as explain
 from .study.file.read_study import read_study as read_study
-from .study.record.recorded import Record as Record
+from .study.record.record import Record as Record
 from .study.run.run import Run as Run
 from .study.run.run import periodic_modes as periodic_modes
 from .study.run.saved import load_run as load_run

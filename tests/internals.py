@@ -162,7 +162,7 @@ psmr.study.events.value: read_points
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
 psmr.study.file.study: load_system refuse_events Output EVENTS HEAD MONITORS SIMULATION
 psmr.study.outcome: judge_run Outcome
-psmr.study.output.tables: csv_floats_module check_writable write_text csv_table
+psmr.study.output: csv_floats_module check_writable write_text csv_table
 psmr.study.record.advice: advice_module
 psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near

@@ -300,7 +300,7 @@ def reproduce(
     import tempfile
 
     from psmr.papers.catalogue import parts, reproduce
-    from psmr.study.output.tables import check_writable
+    from psmr.study.output import check_writable
 
     named = parts(paper)
     if output:

@@ -53,7 +53,7 @@ def give_table(
 def write_csv(path: str | None, table: pd.DataFrame) -> None:
     """Write a table as CSV where an option names a file for it."""
     if path:
-        from psmr.study.output.tables import write_text
+        from psmr.study.output import write_text
 
         write_text(path, table.to_csv(index=False))
 

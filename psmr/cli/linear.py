@@ -215,7 +215,7 @@ def tune(
         # Thousands of small eigenvalue problems: with threads they take ten times as long (measured).
         os.environ.setdefault(name, "1")
     from psmr.study.file.study import load_system
-    from psmr.study.output.tables import check_writable
+    from psmr.study.output import check_writable
     from psmr.study.tuning.tune import FILES, confirm, tune, tuning_record, write_tuning
 
     if output:

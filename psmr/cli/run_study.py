@@ -23,8 +23,8 @@ from psmr.study.certificate.network_deformation import (
 from psmr.study.file.read_study import is_study, read_study, usual_folder
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import FIGURES, Output, Study, check_signals, load_system, refuse_event
-from psmr.study.output.tables import check_writable, require_pyarrow
-from psmr.study.record.recorded import Record
+from psmr.study.output import check_writable, require_pyarrow
+from psmr.study.record.record import Record
 from psmr.study.run.run import Run
 from psmr.study.run.saved import load_run
 from psmr.study.run.simulate import simulate

@@ -39,7 +39,7 @@ STUDY = Option(
     "study file (TOML), or a name that `psmr cases` lists; - reads it from standard input", "STUDY"
 )
 ASKED = Fills("psmr.study.file.study.Output", "interactive network signals save")
-KEPT = Fills("psmr.study.record.recorded.Record", "signals every memory")
+KEPT = Fills("psmr.study.record.record.Record", "signals every memory")
 SWEEP = Fills("psmr.sweep.run_sweep.sweep", "workers scheduler signals worst many report allow_code")
 COLUMNS = Fills("psmr.study.trace.trace.read_trace", "columns shift")
 SERVING = Fills("psmr.viewer.server.view", "dynamics port allow_code show")
@@ -92,7 +92,7 @@ def run(
         show(f"\nNothing is written: [output] of {study} asks for no file (csv, html, figure, save)")
         return
     list_written(files)
-    from psmr.study.output.tables import FORMATS
+    from psmr.study.output import FORMATS
 
     large = [file.name for file in files if file.suffix in FORMATS and is_large(file)]
     if large:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from psmr.base.files import PICTURES, OutputTransaction, require_suffix
 from psmr.figures.chart import FAINT, GRID, INK
-from psmr.study.output.tables import placed
+from psmr.study.output import placed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from psmr.base.errors import InputError
 from psmr.figures.canvas import forget_figure, save
 from psmr.papers.check import plain
 from psmr.papers.finding import VERDICTS, Claim, Finding, Numbers, read_claims
-from psmr.study.output.tables import write_text
+from psmr.study.output import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

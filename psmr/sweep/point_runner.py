@@ -20,8 +20,8 @@ from psmr.pencil.deformation.deformation import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify, judged_steps
 from psmr.study.file.study import started
-from psmr.study.output.tables import require_pyarrow
-from psmr.study.record.values import values_of
+from psmr.study.output import require_pyarrow
+from psmr.study.record.record import values_of
 from psmr.study.run.run import Run
 from psmr.sweep.axes.axis import (
     CASE,

@@ -18,7 +18,7 @@ from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError, StudyError, placed
 from psmr.base.modules import draw, optional
 from psmr.study.file.study import Study
-from psmr.study.output.tables import require_folder, require_pyarrow
+from psmr.study.output import require_folder, require_pyarrow
 from psmr.sweep.axes import Axis
 from psmr.sweep.measures import Measure, Outcomes
 from psmr.sweep.point_runner import PointRunner

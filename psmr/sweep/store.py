@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import StudyError, few
 from psmr.files.text import require_file
-from psmr.study.output.tables import atomic, require_folder, write_text
+from psmr.study.output import atomic, require_folder, write_text
 from psmr.sweep.point_runner import Batch
 from psmr.sweep.sweep import Sweep, plain
 from psmr.version import __version__

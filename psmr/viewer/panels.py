@@ -12,7 +12,7 @@ from psmr.figures.chart import COLOURS, FAINT, FAST, SLOW
 from psmr.figures.run.lines import thinned
 from psmr.figures.run.plots import panels_of
 from psmr.network.signals.signals import unit_of
-from psmr.study.record.values import values_of
+from psmr.study.record.record import values_of
 from psmr.viewer.workbench import Finished, ModePoints
 
 LINES = 12

@@ -30,7 +30,7 @@ from psmr.network.topology.network import at_buses, branches, buses, find_branch
 from psmr.pencil.operator.step_operator import step_operator
 from psmr.study.file.read_study import is_study, study_of
 from psmr.study.file.study import FORMAT, VERSION, Study, load_system
-from psmr.study.output.tables import write_text
+from psmr.study.output import write_text
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 

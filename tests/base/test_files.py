@@ -193,7 +193,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
 def test_many_processes_in_one_folder(tmp_path):
     code = """
         import sys
-        from psmr.study.output.tables import write_text
+        from psmr.study.output import write_text
         for k in range(60):
             write_text(sys.argv[1], sys.argv[2] * 1000)
     """

@@ -13,7 +13,7 @@ from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import centre_of_inertia, sources_of
 from psmr.study.detectors.angles import Angles
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded
 
 # Machines out of step turn without end; past two turns the figure would show nothing else.
 LARGEST_DEG = 2 * 360.0

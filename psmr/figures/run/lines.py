@@ -34,7 +34,7 @@ from psmr.figures.chart import (
 from psmr.network.signals.signals import quantity
 from psmr.network.topology.network import branches, buses
 from psmr.study.events import Fault
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded
 
 SHOWN = ("v", "omega", "slip", "theta", "delta", "p", "p_from")
 """Which signal of a device that is named is drawn: the first of these that it has, else its first one."""

@@ -20,8 +20,7 @@ from psmr.figures.svg.frame import LIGHT
 from psmr.figures.svg.writer import svg
 from psmr.network.signals.signals import unit_of
 from psmr.study.events import Fault
-from psmr.study.record.recorded import Recorded
-from psmr.study.record.values import values_of
+from psmr.study.record.record import Recorded, values_of
 
 JUDGEMENT_COLOURS = {"green": "#23805a", "amber": "#b5761a", "red": "#c23b4e"}
 

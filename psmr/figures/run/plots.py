@@ -43,8 +43,7 @@ from psmr.figures.run.lines import Size, event_captions, event_letters, event_li
 from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 from psmr.network.signals.signals import default_panels, quantity, unit_of
-from psmr.study.record.recorded import Recorded
-from psmr.study.record.values import values_of
+from psmr.study.record.record import Recorded, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
 from psmr.study.trace.against import AgainstTrace
 from psmr.study.tuning.tuning import Tuning

@@ -19,8 +19,8 @@ from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events.spans import at_start
-from psmr.study.output.tables import placed
-from psmr.study.record.recorded import Recorded
+from psmr.study.output import placed
+from psmr.study.record.record import Recorded
 
 if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import ModeShape

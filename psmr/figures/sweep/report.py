@@ -12,7 +12,7 @@ import pandas as pd
 
 from psmr.base.errors import PsmrError
 from psmr.dae.declare.component import parameters_of
-from psmr.study.output.tables import write_text
+from psmr.study.output import write_text
 from psmr.sweep.axes.values import ParameterAxis, SampleAxis
 from psmr.sweep.point_runner import PointRunner
 from psmr.sweep.swept import said, shown

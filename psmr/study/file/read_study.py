@@ -35,7 +35,7 @@ from psmr.study.file.study import (
     Places,
     Study,
 )
-from psmr.study.record.recorded import Record
+from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
 

@@ -62,7 +62,7 @@ from psmr.study.detectors.detection import Monitor
 from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
 from psmr.study.events import Event, Fault, LineTrip, OpenPhases, When
 from psmr.study.file.recipe import Recipe
-from psmr.study.record.recorded import Record
+from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
 

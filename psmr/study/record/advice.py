@@ -21,7 +21,7 @@ from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.detectors.detection import Detectors
 from psmr.study.estimated_error import Advice, GlobalError
 from psmr.study.outcome import Outcome
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded
 from psmr.study.record.reintegrate import (
     LEAST_TOLERANCE,
     Integrated,

@@ -17,7 +17,7 @@ from psmr.study.certificate.certify import HELD, LARGEST, certify, judged_steps,
 from psmr.study.events.spans import altered
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.modes_over_period import certificate_over_period
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded
 
 
 def certificate_after(run: Recorded) -> Certificate | None:

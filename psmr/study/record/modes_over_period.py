@@ -32,7 +32,7 @@ from psmr.pencil.operator.periodic import (
 )
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.certificate.certify import judged_steps, within
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded
 
 if TYPE_CHECKING:
     import pandas as pd

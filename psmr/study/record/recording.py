@@ -13,14 +13,13 @@ from psmr.integrate.run.recorder import Table
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases
-from psmr.network.signals.signals import Signals
-from psmr.network.signals.values import SignalValues, Turning
+from psmr.network.signals.signals import Signals, SignalValues, Turning
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import DENSE
 from psmr.study.outcome import Outcome
 from psmr.study.record.dense_output import AlgebraicPoints, warn_of
 from psmr.study.record.modes_over_period import AROUND
-from psmr.study.record.recorded import Record, ReducedRecord
+from psmr.study.record.record import Record, ReducedRecord
 from psmr.study.record.reintegrate import Samples
 
 Writer = Callable[[Reals, Reals], None]
@@ -39,7 +38,7 @@ class Recording:
     `record`: what is kept.
     `samples`: among what it follows by, for the estimate of the error.
     `scheme`: that of the run: the algebraic variables of what is kept are solved anew from the states as in
-      `psmr.study.record.values.values_of`. Where it chooses its steps their times are kept, all of them.
+      `psmr.study.record.record.values_of`. Where it chooses its steps their times are kept, all of them.
 
     `names`: names of the signals that are kept, in the order in which they were asked for.
     `writers`: what writes `names` to files, meanwhile.

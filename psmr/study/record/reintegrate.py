@@ -52,7 +52,7 @@ from psmr.study.detectors.detector import Detector, Finding
 from psmr.study.estimated_error import GlobalError
 from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.outcome import Outcome
-from psmr.study.record.recorded import Recorded, Sampled
+from psmr.study.record.record import Recorded, Sampled
 
 APART = 0.1
 """Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""

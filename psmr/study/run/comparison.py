@@ -14,8 +14,7 @@ from psmr.base.errors import InputError, PsmrWarning, few
 from psmr.base.modules import draw
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
-from psmr.study.record.recorded import Recorded
-from psmr.study.record.values import values_of
+from psmr.study.record.record import Recorded, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
 
 SHOWN = 5

@@ -26,9 +26,8 @@ from psmr.study.events.when import When
 from psmr.study.outcome import Outcome
 from psmr.study.record.dense_output import with_algebraic_solved
 from psmr.study.record.interruptions import interruptions
-from psmr.study.record.recorded import ReducedRecord
+from psmr.study.record.record import PIECE, ReducedRecord
 from psmr.study.record.stats import Stats
-from psmr.study.record.values import PIECE
 
 # Bytes of algebraic variables up to which those solved anew are kept beside them.
 LARGE = 2**28

@@ -24,7 +24,7 @@ from psmr.network.dynamic.switching import unbalances, with_switched_currents
 from psmr.network.sequence.unbalance import unbalanced_place
 from psmr.network.signals.points import Points
 from psmr.network.signals.quantities import QUANTITIES
-from psmr.network.signals.values import SignalValues
+from psmr.network.signals.signals import SignalValues
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.network import nominal_frequency
 from psmr.study.events.generator import (

@@ -16,7 +16,7 @@ from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.topology.connections import system_in
 from psmr.study.record.dense_output import AlgebraicPoints, dense_points
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded
 
 Side = Literal["before", "after"]
 SIDES = ("before", "after")

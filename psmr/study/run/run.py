@@ -28,7 +28,7 @@ from psmr.study.certificate.certificate import Certificate
 from psmr.study.estimated_error import GlobalError
 from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.outcome import Judgement, judge_run
-from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
+from psmr.study.output import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
 from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.modes_over_period import (
@@ -37,9 +37,8 @@ from psmr.study.record.modes_over_period import (
     longest,
     modes_over_period,
 )
-from psmr.study.record.recorded import Recorded
+from psmr.study.record.record import Recorded, values_in_pieces, values_of
 from psmr.study.record.reintegrate import estimated_error, judged_error
-from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.comparison import Comparison, compare
 from psmr.study.run.data import RunData
 from psmr.study.run.points import (

@@ -43,8 +43,8 @@ from psmr.files.text import require_file
 from psmr.integrate.run.recorder import available_memory, bytes_text
 from psmr.integrate.schemes.choices import DefaultChoice, Weights
 from psmr.study.detectors.detector import Stop
-from psmr.study.output.tables import placed
-from psmr.study.record.recorded import Recorded
+from psmr.study.output import placed
+from psmr.study.record.record import Recorded
 from psmr.study.run.run import Run
 
 OWN = re.compile(

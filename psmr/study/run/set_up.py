@@ -47,8 +47,8 @@ from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.generator import Connected, Synchronisation
 from psmr.study.events.schedule import plan_events
-from psmr.study.output.tables import table_writer
-from psmr.study.record.recorded import Record
+from psmr.study.output import table_writer
+from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.reintegrate import Samples
 from psmr.study.run.dependent_changes import ChangeAtPoint, Waiting

@@ -35,7 +35,7 @@ from psmr.study.events import Event
 from psmr.study.events.spans import at_start, devices_of
 from psmr.study.outcome import Interruption, Outcome
 from psmr.study.record.interruptions import interruptions
-from psmr.study.record.recorded import Record
+from psmr.study.record.record import Record
 from psmr.study.record.stats import Stats
 from psmr.study.run.run import Run
 from psmr.study.run.set_up import Setup, check_size, refuse_number_as_scheme, refuse_unknown_keywords, set_up

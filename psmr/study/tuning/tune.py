@@ -37,7 +37,7 @@ from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.shapes import fit_mode
 from psmr.pencil.modes.spectrum import REPRESENTED, modes_of
 from psmr.pencil.modes.verdict import mode_text
-from psmr.study.output.tables import placed
+from psmr.study.output import placed
 from psmr.study.tuning.candidates import (
     GRID,
     CostModel,

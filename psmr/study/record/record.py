@@ -1,16 +1,14 @@
-"""What plots and reports read of a run, and what one stores that did not keep every variable and point.
-
-What a run keeps of its points: which signals, how often, and how much of it in memory.
-"""
+"""What a run keeps of its points, what is there of one that kept a part, and the values of its signals."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import explains_keywords, settle_fields
@@ -20,14 +18,14 @@ from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Change, Span
-from psmr.network.signals.signals import Signals
+from psmr.network.signals.signals import Signals, SignalValues, Turning
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Stop
 from psmr.study.estimated_error import GlobalError
 from psmr.study.events import Event
 from psmr.study.outcome import Judgement, Outcome
-from psmr.study.output.tables import FORMATS
+from psmr.study.output import FORMATS
 from psmr.study.record.stats import Stats
 
 
@@ -237,3 +235,51 @@ class Record:
             return None
         signals = (wanted,) if isinstance(wanted, str) else None if wanted is None else tuple(wanted)
         return cls(signals, 1 if every is None else every)
+
+
+# Rows that are looked at together where a run may be larger than the memory.
+PIECE = 4096
+
+
+def values_of(run: Recorded, names: Sequence[str], exact: bool = True) -> Reals:
+    """Return (K, len(names)) values of the named signals, of which each is one of the run's.
+
+    Those that are `exact` come of the network solved at each point (see `psmr.study.run.run.Run.algebraic`):
+    all of a scheme that follows an error, of others those of devices' equations. A drawing needs no more than
+    the scheme left.
+    """
+    return next(_pieces(run, names, exact, len(run.t)))[1]
+
+
+def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slice, Reals]]:
+    """Yield the values of `values_of` some rows at a time, all at once where devices' equations are asked."""
+    yield from _pieces(run, names, True, PIECE)
+
+
+def _pieces(run: Recorded, names: Sequence[str], exact: bool, length: int) -> Iterator[tuple[slice, Reals]]:
+    expansion = run.signals.expansion(names)
+    wanted, own, states = expansion.names, {*run.names_x, *run.names_y}, set(run.names_x)
+    kept = {} if run.kept is None else {name: k for k, name in enumerate(run.kept.names) if name not in own}
+    stored = {k: kept[name] for k, name in enumerate(wanted) if name in kept}
+    asked = np.array([k for k in range(len(wanted)) if k not in stored], dtype=np.intp)
+    values = SignalValues(run.signals, [wanted[k] for k in asked], run.system)
+    angles, turning, count = asked[values.turning], Turning(), len(run.t)
+    every = exact and run.scheme.error_control is not None and any(name not in states for name in wanted)
+    length = count if values.by_span else length
+    columns = asked if stored else slice(None)  # a slice is not copied through an index
+    for first in range(0, count, length):
+        rows = slice(first, min(first + length, count))
+        found = np.empty((rows.stop - first, len(wanted)))
+        if run.kept is not None:
+            found[:, list(stored)] = run.kept.values[rows, list(stored.values())]
+        y = run.algebraic(rows) if every else run.y[rows]
+        if values.by_span:
+            solved = run.algebraic(rows) if exact and not every else y
+            for span in run.spans:
+                part = span.rows
+                values.begin(span)
+                found[part, columns] = values.at(run.t[part], run.x[part], y[part], solved[part])
+        else:
+            found[:, columns] = values.at(run.t[rows], run.x[rows], y)
+        found[:, angles] = turning(found[:, angles])
+        yield rows, expansion.combined(found)

@@ -1,4 +1,4 @@
-"""Signals over time as files, CSV or Parquet, written some rows at a time.
+"""Signals over time as files, CSV or Parquet, written some rows at a time; the files and folders of results.
 
 Lines of CSV: each number as the shortest text that reads back as the same number, compiled.
 
@@ -8,8 +8,6 @@ the shortest, and of these the nearest, from three products of 64 with 128 bits.
 
 Measured on 10,000 times of 200 signals (40 MB): 0.31 s, with `repr` 2.8 s, with pyarrow 0.65 s and in another
 notation (1 for 1.0), so that files would depend on what is installed. Compiled once a machine in 2.8 s.
-
-The files and folders of results.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Results as files: tables of signals, and where they may be written."""
