@@ -187,10 +187,7 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
         row
         if row.control == "pq"
         else replace(
-            row,
-            v=held[controls[row.bus] or row.bus],
-            control_bus=controls[row.bus],
-            share=shares[row.bus],
+            row, v=held[controls[row.bus] or row.bus], control_bus=controls[row.bus], share=shares[row.bus]
         )
         for row in generators
     ]

@@ -76,10 +76,7 @@ def _solved_taps(network: Any) -> Iterator[None]:
             other = taps[solved.notna() & (solved != taps.tap)]
             sided = other.side != ""
             position = other.solved_tap_position.astype(int)
-            found = (
-                other[[]].assign(tap=position)[~sided],
-                other[["side"]].assign(tap=position)[sided],
-            )
+            found = (other[[]].assign(tap=position)[~sided], other[["side"]].assign(tap=position)[sided])
             moved += [(kind, rows) for rows in found if len(rows)]
     if not moved:
         yield

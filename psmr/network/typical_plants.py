@@ -236,11 +236,7 @@ EXCITERS = {"SEXS": 0.35, "EXST1": 0.4, "ESST4B": 0.25}
 BASE_LOAD = 0.2
 """Share of the large steam plants that have no governor."""
 
-_EXCITER: dict[str, Callable[[Draw], Values]] = {
-    "SEXS": sexs,
-    "EXST1": exst1,
-    "ESST4B": esst4b,
-}
+_EXCITER: dict[str, Callable[[Draw], Values]] = {"SEXS": sexs, "EXST1": exst1, "ESST4B": esst4b}
 _GOVERNORS: dict[str, dict[str, Callable[[Draw], Values]]] = {
     "steam": {"TGOV1": tgov1, "IEESGO": ieesgo},
     "gas": {"GAST": gast},

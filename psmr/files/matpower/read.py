@@ -184,16 +184,7 @@ def read_matpower(
     if dynamics is not None:
         units, loads, ends = tables.units, tables.load_units, [row for row in rows["generators"] if row.held]
         rows = with_dynamics(
-            rows,
-            dynamics,
-            units,
-            loads,
-            {},
-            frequency_hz,
-            mistakes,
-            skip_unknown_models,
-            net_unmodelled,
-            own,
+            rows, dynamics, units, loads, {}, frequency_hz, mistakes, skip_unknown_models, net_unmodelled, own
         )
         rows["generators"] += ends
     mistakes.finish()

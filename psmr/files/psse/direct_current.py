@@ -107,10 +107,7 @@ def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list
         held = inverter.no_load * math.cos(angle)
         current = current if mode == 2 else _current(first, held, to_end - inverter.drop, power)
         volts = held - inverter.drop * current
-    return [
-        rectifier.drawn(volts + current * r, current, 1),
-        inverter.drawn(volts, current, -1),
-    ]
+    return [rectifier.drawn(volts + current * r, current, 1), inverter.drawn(volts, current, -1)]
 
 
 def _current(record: PsseRecord, volts: float, ohms: float, power: float) -> float:

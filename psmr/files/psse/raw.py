@@ -39,15 +39,7 @@ from psmr.files.psse.transformer import Lines, Transformers, corrections
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
-from psmr.network.case.tables import (
-    POWER,
-    TORQUE,
-    BusRow,
-    GeneratorRow,
-    LoadRow,
-    RelayRow,
-    ShuntRow,
-)
+from psmr.network.case.tables import POWER, TORQUE, BusRow, GeneratorRow, LoadRow, RelayRow, ShuntRow
 from psmr.network.powerflow.voltages import balances, held_as_solved
 
 Parts = tuple[float, float, float]

@@ -39,18 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-COLUMNS = (
-    "device",
-    "model",
-    "variable",
-    "kind",
-    "value",
-    "unit",
-    "residual",
-    "lower",
-    "upper",
-    "limit",
-)
+COLUMNS = ("device", "model", "variable", "kind", "value", "unit", "residual", "lower", "upper", "limit")
 NEAR_SHARE = 0.02
 """A value is near a limit within this share of the larger of both."""
 

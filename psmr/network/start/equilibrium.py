@@ -119,9 +119,7 @@ def solve_plants(plants: Sequence[Plant]) -> dict[str, float]:
     return start
 
 
-def attempt_plants(
-    plants: Sequence[Plant],
-) -> tuple[dict[str, float], dict[str, InitialisationError]]:
+def attempt_plants(plants: Sequence[Plant]) -> tuple[dict[str, float], dict[str, InitialisationError]]:
     """Return what `solve_plants` does, for every plant that has an equilibrium, and why the others have none.
 
     The second dictionary has the error of each other plant by its name.

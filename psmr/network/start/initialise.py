@@ -138,11 +138,7 @@ def build(
 
 
 def beyond_limits(
-    system: System,
-    network: Sequence[Device],
-    dynamic: Sequence[Device],
-    start: Mapping[str, float],
-    how: str,
+    system: System, network: Sequence[Device], dynamic: Sequence[Device], start: Mapping[str, float], how: str
 ) -> tuple[System, list[Device], bool]:
     """Return the system that starts beyond limits, the devices of its plants, and whether it is at rest.
 

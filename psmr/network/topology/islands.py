@@ -235,10 +235,7 @@ SINGULAR = 1e-10
 
 
 def undetermined(
-    system: System,
-    parameters: Sequence[NDArray[np.float64]],
-    island: frozenset[str],
-    out: Collection[str],
+    system: System, parameters: Sequence[NDArray[np.float64]], island: frozenset[str], out: Collection[str]
 ) -> bool:
     """Return whether the currents of an island do not depend on its voltages in some direction.
 
