@@ -7,7 +7,9 @@ with which value, and what to try.
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 from html import escape
@@ -177,6 +179,14 @@ class PsmrWarning(UserWarning):
 
     def __str__(self) -> str:
         return printable(super().__str__())
+
+
+def warn(words: str) -> None:
+    """Warn (PsmrWarning) of something, at the first line outside psmr that led there."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "psmr":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, PsmrWarning, stacklevel=level + 1)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from psmr.base.arguments import check_arguments
 from psmr.base.declared import ALLOW_CODE, Option
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, PsmrWarning, warn
 from psmr.base.files import require_suffix, write_texts
 from psmr.base.numbers import comma_separated
 from psmr.files.text import STANDARD_INPUT
@@ -178,7 +178,7 @@ class CaseFile:
             # Only a table of a study; a report compares with other regions of its own accord.
             if case.dynamic is not None and self.dynamic.where:
                 words = f"{self.dynamic.where}: the region {self.dynamic} takes the place of the case's"
-                warnings.warn(f"{words}, {case.dynamic} ({case.dynamic.where})", PsmrWarning, stacklevel=2)
+                warn(f"{words}, {case.dynamic} ({case.dynamic.where})")
             case = replace(case, dynamic=self.dynamic)
         netting = _netting(self.net_unmodelled, self.netted, self.dynamics)
         return _prepared(case, self.loads, netting, self.adjust, self.solve)
@@ -199,7 +199,7 @@ class CaseFile:
 def _warn(case: Case) -> None:
     """Warn of what is unlikely about a case that was read."""
     for found in unlikely(case):
-        warnings.warn(str(found), PsmrWarning, stacklevel=3)
+        warn(str(found))
 
 
 def read_case(
@@ -490,13 +490,11 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     write_texts(texts, CaseError, parents=False)
     if suffix != ".toml" and case.dynamic is not None:
         words = f"{path}: the region with its own dynamics, {case.dynamic}, is not written; {suffix} has none"
-        warnings.warn(words, PsmrWarning, stacklevel=2)
+        warn(words)
     beside = path.with_suffix(".dyr")
     if suffix == ".raw" and beside not in texts and beside.exists():
-        warnings.warn(
+        warn(
             f"{beside}: is of another case, this one has no dynamic data; do not give it with {path}, or "
-            "remove it",
-            PsmrWarning,
-            stacklevel=2,
+            "remove it"
         )
     return tuple(texts)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import cmath
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from psmr.base.errors import CaseError, PsmrWarning, few
+from psmr.base.errors import CaseError, few, warn
 from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.checks import connected_parts
@@ -63,11 +62,7 @@ def join(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
         return tables
     stands = representatives(zero, {row.bus for row in tables["generators"]})
     for i, j, where in zero:
-        warnings.warn(
-            f"{where}: {i}-{j}: has no impedance; buses {i} and {j} are one, bus {stands[i]}",
-            PsmrWarning,
-            stacklevel=3,
-        )
+        warn(f"{where}: {i}-{j}: has no impedance; buses {i} and {j} are one, bus {stands[i]}")
     found: Rows = {"buses": list(_buses(tables["buses"], stands))}
     left: list[ShuntRow] = []
     for name in ("lines", "transformers"):
@@ -80,11 +75,7 @@ def join(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
                     label = f"{row.name}-at{ends[0]}"
                     left.append(ShuntRow(ends[0], y.real, y.imag, 1, label, where=row.where))
                 kept = f", but for its shunt of {y.real:.4g} MW, {y.imag:.4g} Mvar" if y else ""
-                warnings.warn(
-                    f"{row.place}: joins two buses that are one, bus {ends[0]}; left out{kept}",
-                    PsmrWarning,
-                    stacklevel=3,
-                )
+                warn(f"{row.place}: joins two buses that are one, bus {ends[0]}; left out{kept}")
                 continue
             found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
     for name in ("shunts", "loads", "relays"):
@@ -177,11 +168,9 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
         held[bus] = asked[0] if v is None else min(asked, key=lambda set_point: abs(set_point - v))
         if len(asked) > 1:
             words = ", ".join(f"{row.name} {row.v:g}" for row in rows)
-            warnings.warn(
+            warn(
                 f"{rows[-1].where}: generators ask for different voltages of bus {bus} ({words}); held at"
-                f" {held[bus]:g}{'' if v is None else ', the nearest to the stored one'}",
-                PsmrWarning,
-                stacklevel=3,
+                f" {held[bus]:g}{'' if v is None else ', the nearest to the stored one'}"
             )
     return [
         row
@@ -218,11 +207,9 @@ def of_one_plant(generators: Sequence[GeneratorRow], joined: Sequence[tuple[int,
         held |= dict.fromkeys(group, deciding.v)
         words = ", ".join(f"{row.name} {row.v:g} at bus {row.control_bus or row.bus}" for row in rows)
         reason = "the swing's" if deciding.control == "slack" else "that of the lowest bus number"
-        warnings.warn(
+        warn(
             f"{rows[-1].place}: generators ask for different voltages of buses that branches without"
-            f" impedance join ({words}); all hold {deciding.v:g}, {reason}: give them one set-point",
-            PsmrWarning,
-            stacklevel=3,
+            f" impedance join ({words}); all hold {deciding.v:g}, {reason}: give them one set-point"
         )
     return [
         row if row.control == "pq" else replace(row, v=held.get(row.control_bus or row.bus, row.v))
@@ -254,7 +241,7 @@ def reachable(
             why = "which is in another island"
         if why:
             what = f"{row.name} regulates bus {bus}, {why}; it holds its own bus at {row.v:g} pu"
-            warnings.warn(f"{row.where}: {what}", PsmrWarning, stacklevel=3)
+            warn(f"{row.where}: {what}")
         found.append(replace(row, control_bus=0) if why else row)
     return found
 
@@ -265,11 +252,9 @@ def _controlled(rows: Sequence[GeneratorRow]) -> int:
     found = 0 if 0 in asked else asked[0]
     if len(asked) > 1:
         words = ", ".join(f"{row.name} {row.control_bus or row.bus}" for row in rows)
-        warnings.warn(
+        warn(
             f"{rows[-1].where}: generators of bus {rows[0].bus} regulate different buses ({words}); all"
-            f" regulate {found or rows[0].bus}",
-            PsmrWarning,
-            stacklevel=4,
+            f" regulate {found or rows[0].bus}"
         )
     return found
 
@@ -282,12 +267,10 @@ def _share(rows: Sequence[GeneratorRow], controlled: int, shared: bool) -> float
     asked = [row for row in rows if row.control_bus == controlled]
     if shared and len({row.share for row in asked}) > 1:
         words = ", ".join(f"{row.name} {row.share:g}" for row in asked)
-        warnings.warn(
+        warn(
             f"{asked[-1].where}: generators of bus {rows[0].bus} ask for different shares (RMPCT) of what bus"
             f" {controlled or rows[0].bus} needs ({words}); a plant has one, and the last counts:"
-            f" {asked[-1].share:g}",
-            PsmrWarning,
-            stacklevel=4,
+            f" {asked[-1].share:g}"
         )
     return asked[-1].share
 
@@ -353,7 +336,7 @@ def _tell_of_dead(rows: Rows, island: frozenset[int]) -> None:
     words = (
         f"{noun} {few([str(number) for number in sorted(island)], SHOWN)}: no generator in service feeds this"
     )
-    warnings.warn(f"{first.where}: {words} island; left out{what}", PsmrWarning, stacklevel=4)
+    warn(f"{first.where}: {words} island; left out{what}")
 
 
 def _chosen(here: Sequence[GeneratorRow], stored: dict[int, BusRow]) -> dict[str, GeneratorRow]:
@@ -363,10 +346,8 @@ def _chosen(here: Sequence[GeneratorRow], stored: dict[int, BusRow]) -> dict[str
     bus = stored[new.bus]
     own = new.control == "pv" and not new.control_bus
     v = new.v if own or bus.v is None else bus.v
-    warnings.warn(
+    warn(
         f"{new.place}: the island of bus {new.bus} has no swing with a generator in service; {new.name} is it"
-        " now, the largest there, at the stored angle",
-        PsmrWarning,
-        stacklevel=4,
+        " now, the largest there, at the stored angle"
     )
     return {new.name: replace(new, control="slack", v=v, angle_deg=bus.angle_deg or 0.0, control_bus=0)}

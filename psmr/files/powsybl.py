@@ -17,7 +17,6 @@ Direct current is refused.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,7 +24,7 @@ from typing import Any
 
 import pandas as pd
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, warn
 from psmr.files.load_flow_rules import Joint, agreed, energised, join, of_one_plant
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
@@ -184,7 +183,7 @@ class _Network:
                 self.shunt(ends[1], shunts[1] * second**2, f"{name}-{ends[1]}")
                 return
             what = f"{name}: has a ratio and no impedance; x = {STANDS_IN:g} pu stands for it"
-            warnings.warn(what, PsmrWarning, stacklevel=2)
+            warn(what)
             z = complex(0.0, STANDS_IN / scale)
         to_ground = [shunts[0] * second**2 / tap**2, shunts[1] * second**2]
         r, x = z.real * scale, z.imag * scale

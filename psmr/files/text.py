@@ -16,11 +16,10 @@ import re
 import stat
 import sys
 import tomllib
-import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
-from psmr.base.errors import CaseError, InputError, PsmrWarning
+from psmr.base.errors import CaseError, InputError, warn
 from psmr.base.files import abridged, unreadable
 
 _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
@@ -87,7 +86,7 @@ def read_utf8(path: str | Path, other: str | None = None) -> str:
         what = f"{shown}:{line}: is not text in {name} (byte {error.start}, {raw[error.start]:#04x})"
         if other is None or encoding == "utf-16":
             raise CaseError(f"{what}; save the file as UTF-8 or ASCII") from error
-        warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)
+        warn(f"{what}; read as {other}, on which names may depend")
         return raw.decode(other, errors="replace")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
-from psmr.base.errors import CaseError, InputError, PsmrWarning, nearest
+from psmr.base.errors import CaseError, InputError, nearest, warn
 from psmr.base.modules import line_of, load_modules
 from psmr.dae.compile.trace import trace
 from psmr.dae.declare.component import Component, local_variables, parameters_of
@@ -49,11 +48,7 @@ def load_user_components(
         if placement(kind).role and not kind.structural:
             _check(kind)
     for name in sorted(kinds.keys() & {kind.__name__ for kind in components()}):
-        warnings.warn(
-            f"{where}: {name} is that of the module {kinds[name].__module__}, in place of psmr's",
-            PsmrWarning,
-            stacklevel=2,
-        )
+        warn(f"{where}: {name} is that of the module {kinds[name].__module__}, in place of psmr's")
     return UserComponents(names, kinds)
 
 

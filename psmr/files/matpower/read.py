@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.files.load_flow_rules import agreed, energised
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
 from psmr.files.psse.dyr import Key, with_dynamics
@@ -171,11 +170,7 @@ def read_matpower(
         raise CaseError(f"{path}:{base.number} (baseMVA): baseMVA = {base.value!r}: must be > 0")
     if frequency_hz is None:
         frequency_hz = 60.0
-        warnings.warn(
-            f"{path}: MATPOWER files give no frequency; 60 Hz is taken, or give frequency_hz",
-            PsmrWarning,
-            stacklevel=2,
-        )
+        warn(f"{path}: MATPOWER files give no frequency; 60 Hz is taken, or give frequency_hz")
     mistakes = Mistakes()
     # A run has PSS/E's low voltage: beside a fault no load can have its power.
     tables = _Tables(str(path), matrices, base.value, mistakes, LoadRow.v_min if dynamics else 0.0)
@@ -235,7 +230,7 @@ class _Row:
             raise self.error(high, f"must be at least {low} = {least:g}")
         if found != (least, most):
             what = f"{high} = {most:g} is below {low} = {least:g} by rounding; both are {least:g}"
-            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=2)
+            warn(f"{self.where}: {what}")
         return found
 
     def whole(self, name: str, choices: tuple[int, ...] = ()) -> int:
@@ -395,9 +390,7 @@ class _Tables:
                     where=row.where,
                 )
             )
-        warnings.warn(
+        warn(
             f"{row.where}: {name}: a DC line of {sent:g} MW from bus {i}, {received:g} MW to bus {j}; it"
-            " holds both voltages in the power flow, and is held at its powers in a run",
-            PsmrWarning,
-            stacklevel=3,
+            " holds both voltages in the power flow, and is held at its powers in a run"
         )

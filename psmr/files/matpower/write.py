@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import warn
 from psmr.files.load_flow_rules import holders
 from psmr.network.case.case import Case
 from psmr.network.case.tables import GeneratorRow, TransformerRow
@@ -145,11 +144,9 @@ def _warn_of_losses(case: Case, reduced: Sequence[str]) -> None:
     ]
     named = [f"{count} {what}" for count, what in lost if count]
     if named:
-        warnings.warn(
+        warn(
             f"{case.name}: MATPOWER files cannot keep {', '.join(named)}; loads become constant powers, the"
-            " rest is left out",
-            PsmrWarning,
-            stacklevel=4,
+            " rest is left out"
         )
 
 

@@ -18,10 +18,9 @@ Where the records of a PSS/E RAW file belong: the buses that there are.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import warn
 from psmr.files.psse.record import PsseRecord, name_part
 
 Records = Mapping[str, Sequence[tuple[PsseRecord, ...]]]
@@ -58,12 +57,10 @@ def _last(section: str, records: Sequence[tuple[PsseRecord, ...]]) -> tuple[tupl
     for key, lines in zip(keys, records, strict=True):
         if last[key] is not lines:
             ident = f" {key[-1]!r}" if _NAMED[section][1] else ""
-            warnings.warn(
+            warn(
                 f"{lines[0].where}: {section} {'-'.join(key[:-1])}{ident} stands in line {last[key][0].line}"
                 " again, which counts, as in PSS/E; this one is left out (give parallel ones identifiers of"
-                " their own)",
-                PsmrWarning,
-                stacklevel=4,
+                " their own)"
             )
     return tuple(last.values())
 
@@ -260,7 +257,7 @@ def tell_of_absent(record: PsseRecord, name: str, what: str = "") -> None:
     """Warn that something out of service is left out, as its bus is not in the file."""
     number = abs(record.whole(name))
     words = f"{name} = {number}: there is no bus with this number; {what or record.section}, out of service,"
-    warnings.warn(f"{record.where}: {words} is left out: it cannot be closed", PsmrWarning, stacklevel=3)
+    warn(f"{record.where}: {words} is left out: it cannot be closed")
 
 
 def suffix(ident: str) -> str:

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import cmath
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import warn
 from psmr.files.load_flow_rules import Joint
 from psmr.files.psse.conventions import suffix
 from psmr.files.psse.direct_current import Drawn, facts_device, multi_terminal, two_terminal, voltage_source
@@ -248,4 +247,4 @@ class Converters:
 
     @staticmethod
     def _tell(record: PsseRecord, words: str) -> None:
-        warnings.warn(f"{record.where}: {words}", PsmrWarning, stacklevel=4)
+        warn(f"{record.where}: {words}")

@@ -41,7 +41,6 @@ Operation Manual, FACTS device data; L. Gyugyi, Unified power-flow control conce
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -49,7 +48,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import warn
 from psmr.files.psse.record import PsseRecord
 
 _FAR = 9999.0
@@ -170,13 +169,11 @@ class Bridges:
             return None
         if abs(math.cos(end) / cosine - 1) <= step:
             return end
-        warnings.warn(
+        warn(
             f"{self.line.where}: VSCHD asks for a margin angle of {math.degrees(angle):.4g} degrees, and more"
             f" than a step of the tap lies between it and ANMN = {math.degrees(low):g} to ANMX ="
             f" {math.degrees(high):g}; the tap of a solved file would have moved. VSCHD is held at this"
-            " angle; give TAP as PSS/E solves it",
-            PsmrWarning,
-            stacklevel=5,
+            " angle; give TAP as PSS/E solves it"
         )
         return None
 
@@ -191,11 +188,9 @@ class Bridges:
         power = volts * current
         if self.no_load < volts:
             what = f"{self.in_series}, EBAS, TR, TAP and the bus voltage give a no-load voltage of"
-            warnings.warn(
+            warn(
                 f"{self.line.where}: {what} {self.no_load:.4g} kV, below the {volts:.4g} kV of the line; the"
-                " converter is taken to draw no reactive power",
-                PsmrWarning,
-                stacklevel=5,
+                " converter is taken to draw no reactive power"
             )
             return Drawn(self.line, self.bus, sign * power, 0.0)
         return Drawn(self.line, self.bus, sign * power, power * self._tangent(volts, current))

@@ -10,12 +10,11 @@ The rows of a network with what the records of a DYR file say of them.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.steam import IEEEG1CC
@@ -71,7 +70,7 @@ class _Skip:
     def __call__(self, what: str, remedy: str) -> None:
         if not self.allowed:
             raise CaseError(f"{what}; {remedy}")
-        warnings.warn(f"{what}; left out", PsmrWarning, stacklevel=3)
+        warn(f"{what}; left out")
 
 
 def read_dyr(
@@ -129,32 +128,26 @@ def read_dyr(
                     "add its record, net it (--net-unmodelled), or put the generator out of service",
                 )
             for device in plant.values():
-                warnings.warn(
-                    f"{device.where}: {device.type}: has no machine; left out", PsmrWarning, stacklevel=2
-                )
+                warn(f"{device.where}: {device.type}: has no machine; left out")
             plant = {}
         elif "machine" in plant and plant["machine"].type == InfiniteBus.__name__:
             for device in plant.values():
                 if device.role != "machine":
-                    warnings.warn(
+                    warn(
                         f"{device.where}: {device.type}: acts on an infinite bus (GENCLS with H = 0), which"
-                        " nothing moves; left out",
-                        PsmrWarning,
-                        stacklevel=2,
+                        " nothing moves; left out"
                     )
             plant = {"machine": plant["machine"]}
         elif "stabiliser" in plant and "exciter" not in plant:
             lone = plant.pop("stabiliser")
             what = f"{lone.where}: {lone.type}: its generator has no exciter; left out"
-            warnings.warn(what, PsmrWarning, stacklevel=2)
+            warn(what)
         for role in ("pitch_control", "aerodynamics"):
             if role in plant and "drive_train" not in plant:
                 lone = plant.pop(role)
-                warnings.warn(
+                warn(
                     f"{lone.where}: {lone.type}: turns nothing: its plant has no drive train, and"
-                    " the speed of the generator stays at 1; left out",
-                    PsmrWarning,
-                    stacklevel=2,
+                    " the speed of the generator stays at 1; left out"
                 )
         yield replace(unit.row, devices=tuple(plant.values()))
 
@@ -171,7 +164,7 @@ def _without_its_controls(plant: dict[str, DeviceRow], earlier: DeviceRow) -> No
         if role in plant:
             lone = plant.pop(role)
             what = f"acts on the {earlier.type}, in whose place the {source.type} counts"
-            warnings.warn(f"{lone.where}: {lone.type}: {what}; left out", PsmrWarning, stacklevel=3)
+            warn(f"{lone.where}: {lone.type}: {what}; left out")
 
 
 def _refuse_bare(entry: Entry, kind: type[Component]) -> None:
@@ -199,7 +192,7 @@ def _place(
         displaced |= {key: earlier} if earlier.role in SOURCES else {}
         line = device.where.rpartition(":")[2]
         what = f"the {device.type} of line {line} is the {device.role} of this generator as well and counts"
-        warnings.warn(f"{earlier.where}: {earlier.type}: {what}; left out", PsmrWarning, stacklevel=3)
+        warn(f"{earlier.where}: {earlier.type}: {what}; left out")
     plant[device.role] = device
 
 
@@ -213,7 +206,7 @@ def _device(
         skip(f"{entry.where}: must be a record: bus 'MODEL' id values /", _LEAVE)
         return None
     if model in NO_MODELS:
-        warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
+        warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out")
         return None
     known = None if model in ALIASES else records.component_for(model)
     if known is None and not skip.allowed and not model.startswith("USR"):
@@ -222,7 +215,7 @@ def _device(
         return None
     if known is None:
         what = f"psmr has no model {entry.name}; {entry.consequence}"
-        warnings.warn(f"{entry.where}: {what}; left out", PsmrWarning, stacklevel=3)
+        warn(f"{entry.where}: {what}; left out")
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))
@@ -231,7 +224,7 @@ def _device(
     if unit is None:
         there = ", ".join(repr(i) for b, i in units if b == bus) or "none"
         what = f"there is no generator {ident!r} at bus {bus} in the RAW file (at this bus: {there})"
-        warnings.warn(f"{entry.where}: {model}: {what}; left out", PsmrWarning, stacklevel=3)
+        warn(f"{entry.where}: {model}: {what}; left out")
         return None
     own = model in records.own
     if (
@@ -252,7 +245,7 @@ def _device(
     if model == "GENCLS" and not own and values["h"] == 0:
         if values["d"]:
             what = f"D = {values['d']:g} without effect: H = 0 makes it an infinite bus"
-            warnings.warn(f"{entry.where}: {model}: {what}", PsmrWarning, stacklevel=3)
+            warn(f"{entry.where}: {model}: {what}")
         component, values = InfiniteBus, {}
     values |= {name: 0.0 for name in placement(component).buses if values.get(name) == bus}
     given = parameters(component, values, unit.mbase, unit.zr, unit.zx)
@@ -262,11 +255,11 @@ def _device(
             " the network to RAW and give ZX there, or take a model with reactances of its own"
         )
     if not own and (why := idle(role, given)):
-        warnings.warn(f"{entry.where}: {model}: {why}; left out", PsmrWarning, stacklevel=3)
+        warn(f"{entry.where}: {model}: {why}; left out")
         return None
     given, notes = (given, []) if own else meant(model, given)
     for note in notes:
-        warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)
+        warn(f"{entry.where}: {model}: {note}")
     name = device_name(unit.row.name, role)
     kind = component.__name__
     return (bus, ident), DeviceRow(name, role, kind, given, component if own else None, where=entry.where)

@@ -23,12 +23,11 @@ PowerWorld.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection import NO_VOLTAGE
@@ -208,7 +207,7 @@ def no_load(ident: str, number: int, there: Sequence[LoadUnit], scope: str = "BL
 
 def leave_out(entry: Entry, what: str) -> None:
     """Warn of a record, or a part of it, that is left out, and why."""
-    warnings.warn(f"{entry.where}: {entry.model}: {what}; left out", PsmrWarning, stacklevel=5)
+    warn(f"{entry.where}: {entry.model}: {what}; left out")
 
 
 def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
@@ -330,7 +329,7 @@ class StaticVarRecords:
             return
         if record.one_of("FLAG1", (0, 1)) == 1:
             what = "the shunts that it switches stand still during a simulation"
-            warnings.warn(f"{entry.where}: {entry.model}: FLAG1 = 1: {what}", PsmrWarning, stacklevel=4)
+            warn(f"{entry.where}: {entry.model}: FLAG1 = 1: {what}")
         values = {value: record.real(value) for value in VALUES if value[0] != "-"}
         regulated = record.whole("IBUS", 0)
         values["bus"] = 0.0 if regulated == record.bus("I") else float(regulated)
@@ -346,7 +345,7 @@ class StaticVarRecords:
             return there[ident]
         known = ", ".join(map(repr, there)) or "none"
         what = f"there is no switched shunt {ident!r} at bus {bus} in the RAW file (at this bus: {known})"
-        warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=5)
+        warn(f"{record.where}: {what}; left out")
         return None
 
 

@@ -46,12 +46,11 @@ public text "Relays in PSSE" of its data sheet.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.protection import STAGES
 from psmr.devices.protection.distance import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
@@ -210,12 +209,10 @@ def _points(record: PsseRecord) -> dict[str, float]:
             last = k
         found |= {f"multiple_{k}": record.real(f"CUR{last}"), f"time_{k}": record.real(f"T{last}")}
     if found["multiple_1"] >= found["i_set"] > 1:
-        warnings.warn(
+        warn(
             f"{record.where}: TIOCR1: CUR1 = {found['multiple_1']:g} is a multiple of THR ="
             f" {found['i_set']:g} pu: it begins to run at {found['multiple_1'] * found['i_set']:g} pu; where"
-            " the currents are meant per unit, divide CUR1 ... by THR",
-            PsmrWarning,
-            stacklevel=5,
+            " the currents are meant per unit, divide CUR1 ... by THR"
         )
     return found
 

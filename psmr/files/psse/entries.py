@@ -19,11 +19,10 @@ of InterPSS' test cases.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from psmr.base.errors import CaseError, PsmrWarning, nearest
+from psmr.base.errors import CaseError, nearest, warn
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import ROLES, components, role_parameters
 from psmr.devices.placement import placement
@@ -361,7 +360,7 @@ def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterato
             continue
         if not held and line.lstrip().startswith("#"):
             what = "begins with #, which is no mark of a comment in PSS/E; passed over as one"
-            warnings.warn(f"{path}:{number}: {what}", PsmrWarning, stacklevel=3)
+            warn(f"{path}:{number}: {what}")
             continue
         values, ended, separated = fields_of(line, f"{path}:{number}", separated or not held)
         for value in values:
@@ -369,7 +368,7 @@ def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterato
             if _begins_another(held, others):
                 *held, bus, model = held
                 what = f"its record has no slash before {bus[1]} {model[1]!r}, where the next begins"
-                warnings.warn(f"{path}:{held[0][0]}: {what}", PsmrWarning, stacklevel=3)
+                warn(f"{path}:{held[0][0]}: {what}")
                 yield Entry(path, held[0][0], tuple(held))
                 held = [bus, model]
         if ended and held:
@@ -378,5 +377,5 @@ def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterato
             held = []
     if held:
         what = "the last record does not end with a slash; is the file whole? It is taken as it stands"
-        warnings.warn(f"{path}:{held[0][0]}: {what}", PsmrWarning, stacklevel=3)
+        warn(f"{path}:{held[0][0]}: {what}")
         yield Entry(path, held[0][0], tuple(held))

@@ -20,13 +20,12 @@ Machines in service at buses of type 1, which PSS/E passes over and other progra
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning, few
+from psmr.base.errors import CaseError, Mistakes, few, warn
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_plant, reachable
 from psmr.files.psse.conventions import Places, last_of_each, suffix
@@ -141,11 +140,9 @@ def with_load_bus_machines(case: Case, machines: Sequence[GeneratorRow]) -> Case
         else f"{total:g} MW left out. Programs that write such machines as generators of given P and Q"
         " (MATPOWER, PowSyBl) mean them to count: then give their buses IDE = 2, with QT = QB = QG"
     )
-    warnings.warn(
+    warn(
         f"{machines[0].where}: {listed(machines)} in service at buses of type 1 (IDE = 1), which PSS/E passes"
-        f" over; {done}",
-        PsmrWarning,
-        stacklevel=3,
+        f" over; {done}"
     )
     return counted if counts else case
 
@@ -236,7 +233,7 @@ def _with_branches(rows: Rows) -> Iterator[RelayRow]:
         lost = [name for name in (row.branch, row.acts_on if opens else "") if name and name not in there]
         if lost:
             words = f"{row.place}: {lost[0]} is left out, and the relay with it"
-            warnings.warn(words, PsmrWarning, stacklevel=3)
+            warn(words)
         else:
             yield row
 
@@ -249,7 +246,7 @@ def _frequency(head: PsseRecord) -> float:
             words = f"must be between {LOWEST_HZ:g} (railways) and {HIGHEST_HZ:g} Hz (aircraft)"
             raise head.error("BASFRQ", words)
         return frequency_hz
-    warnings.warn(f"{head.where}: gives no frequency; taken as 60 Hz", PsmrWarning, stacklevel=3)
+    warn(f"{head.where}: gives no frequency; taken as 60 Hz")
     return 60.0
 
 
@@ -324,7 +321,7 @@ class _Tables:
             what = (
                 "IDE = 3 (swing), and no generator is in service anywhere: taken as a source of its voltage"
             )
-            warnings.warn(f"{bus.where}: {what}", PsmrWarning, stacklevel=3)
+            warn(f"{bus.where}: {what}")
             row = GeneratorRow(
                 f"G{number}",
                 number,
@@ -344,7 +341,7 @@ class _Tables:
         if not self.skip:
             remedy = "take it out of the file, or skip it with a warning (--skip-unknown-models)"
             raise CaseError(f"{record.where}: {what}; {remedy}")
-        warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=2)
+        warn(f"{record.where}: {what}; left out")
 
     def _bus_row(self, record: PsseRecord) -> BusRow | None:
         number, kind = record.bus("I"), record.one_of("IDE", (1, 2, 3, 4), 1)
@@ -441,5 +438,5 @@ class _Tables:
         if abs(solved - held) > _SAME_V or abs(q - fixed) <= _SAME_Q:
             return True
         what = f"QT = QB = {fixed:g} and QG = {q:g} at VM = VS = {held:g}: the file was solved without limits"
-        warnings.warn(f"{record.where}: {what}; the voltage is held", PsmrWarning, stacklevel=2)
+        warn(f"{record.where}: {what}; the voltage is held")
         return False

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, PsmrWarning, shown
+from psmr.base.errors import CaseError, shown, warn
 from psmr.files.psse.conventions import THRSHZ
 from psmr.files.psse.record import CASE, PsseRecord, fields
 from psmr.files.text import TOO_DEEP, TOO_LONG, deepest_bracket, longest_number, read_utf8
@@ -119,7 +118,7 @@ def _once(path: str | Path, text: str, pairs: list[tuple[str, Any]]) -> dict[str
 def _head(path: str | Path, section: Any, text: str) -> tuple[PsseRecord, str]:
     if section is None:
         assumed = ", ".join(f"{name.upper()} = {value:g}" for name, value in UNSAID.items())
-        warnings.warn(f"{path}: has no caseid; {assumed} stand for it", PsmrWarning, stacklevel=4)
+        warn(f"{path}: has no caseid; {assumed} stand for it")
         section = {"fields": list(UNSAID), "data": list(UNSAID.values())}
     place = f"{path}:{_line(text, _start(text, 'caseid'))} (caseid)"
     if not isinstance(section, dict) or not {"fields", "data"} <= section.keys():

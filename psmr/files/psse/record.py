@@ -28,10 +28,9 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 
-from psmr.base.errors import CaseError, PsmrWarning, shown
+from psmr.base.errors import CaseError, shown, warn
 from psmr.files.text import in_order
 
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[EeDd][+-]?[0-9]+)?")
@@ -125,7 +124,7 @@ class PsseRecord:
             return default
         if written := _written_as_real(text):
             what = f"{name} = {text}: must be a whole number; taken as {written}"
-            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=3)
+            warn(f"{self.where}: {what}")
             return written
         if not _WHOLE.fullmatch(text):
             named = name in _BUSES and text[:1].isalpha()
@@ -143,7 +142,7 @@ class PsseRecord:
         """Return a field as a number above zero; the default, with a warning, where it is zero."""
         if self.has(name) and self.real(name) == 0:
             what = f"{name} = {self.text(name)}: must be > 0; taken as the default {default:g}"
-            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=2)
+            warn(f"{self.where}: {what}")
             return default
         return self.positive(name, default)
 
@@ -163,7 +162,7 @@ class PsseRecord:
         self.require(found is not None, high, f"must be at least {low} = {least:g}")
         if found != (least, most):
             what = f"{high} = {self.text(high)} is below {low} = {least:g} by rounding; both are {least:g}"
-            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=2)
+            warn(f"{self.where}: {what}")
         return found or (least, most)
 
     def one_of(self, name: str, choices: Sequence[int], default: int | None = None) -> int:

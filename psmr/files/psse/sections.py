@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, warn
 from psmr.files.psse.conventions import THRSHZ
 from psmr.files.psse.direct_current import MODELLED
 from psmr.files.psse.epc import read_epc
@@ -86,11 +85,11 @@ def read_sections(path: str | Path, form: str = "raw") -> RawFile:
     head = PsseRecord(str(path), number, "case identification", CASE.split(), split(line, place))
     if head.one_of("IC", (0, 1), 0) == 1:
         what = "IC = 1: adds to the case that PSS/E has open; read as a case of its own"
-        warnings.warn(f"{place}: {what}", PsmrWarning, stacklevel=3)
+        warn(f"{place}: {what}")
     first = next((k for k in (1, 2) if k < len(lines) and _BUS.match(lines[k][1])), 3)
     if first < 3:
         what = f"must be {_TITLES[first - 1]} of text; a bus stands there, and is read as one"
-        warnings.warn(f"{path}:{lines[first][0]} (title): {what}", PsmrWarning, stacklevel=3)
+        warn(f"{path}:{lines[first][0]} (title): {what}")
     version = head.one_of("REV", VERSIONS, _version_of([line for _, line in lines], first))
     title = " ".join(lines[1][1].split()) if first > 1 and len(lines) > 1 else ""
     threshold = next((float(found[1]) for _, line in lines if (found := _THRSHZ.match(line))), THRSHZ)
@@ -156,7 +155,7 @@ def _cut(
             # One more than the sections are, after an ending that names the last of them.
             continue
         if section is None and line.lstrip()[0].isalpha():
-            warnings.warn(f"{place}: nothing is read from here on", PsmrWarning, stacklevel=4)
+            warn(f"{place}: nothing is read from here on")
             break
         if section is None:
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")

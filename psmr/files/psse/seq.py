@@ -9,13 +9,12 @@ the transformers with CZ0 = 1 have the same impedance in the positive sequence, 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import Mistakes, PsmrWarning
+from psmr.base.errors import Mistakes, warn
 from psmr.files.psse.conventions import suffix
 from psmr.files.psse.record import PsseRecord, name_part, split
 from psmr.files.text import WINDOWS, read_text
@@ -74,7 +73,7 @@ class _Found:
         name = next((name for name in names if name in self.known), None)
         if name is None:
             what = f"{names[0]} is not in the case, or out of service: its sequence data are left out"
-            warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
+            warn(f"{record.where}: {what}")
             return
         self.values.setdefault(name, {}).update(values)
         self.where.setdefault(name, record.where)
@@ -147,9 +146,7 @@ def _take(found: _Found, section: str, record: PsseRecord) -> None:
     elif section == "zero-sequence transformer":
         _transformer(found, record)
     elif section != "positive-sequence generator":
-        warnings.warn(
-            f"{record.where}: psmr has no use for this section; left out", PsmrWarning, stacklevel=2
-        )
+        warn(f"{record.where}: psmr has no use for this section; left out")
 
 
 def _generator(found: _Found, section: str, record: PsseRecord) -> None:

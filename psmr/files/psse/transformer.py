@@ -26,7 +26,6 @@ Branches of a PSS/E RAW file that are no transformers: lines, switching devices,
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -34,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import warn
 from psmr.files.load_flow_rules import Joint
 from psmr.files.psse.conventions import THRSHZ, Places, circuit_number, suffix, tell_of_absent
 from psmr.files.psse.record import PsseRecord, name_part
@@ -190,7 +189,7 @@ class Transformers:
         if two:
             if not z[0]:
                 what = f"X1-2: {name} has no impedance; x = {THRSHZ:g} pu stands for it"
-                warnings.warn(f"{second.where}: {what}", PsmrWarning, stacklevel=3)
+                warn(f"{second.where}: {what}")
                 z[0] = complex(0.0, THRSHZ)
             # The ratio of both windings is what the table goes by.
             whole = replace(windings[0], ratio=windings[0].ratio / windings[1].ratio)
@@ -299,7 +298,7 @@ class Transformers:
 
     @staticmethod
     def _warn(record: PsseRecord, words: str) -> None:
-        warnings.warn(f"{record.where}: {words}", PsmrWarning, stacklevel=2)
+        warn(f"{record.where}: {words}")
 
     @staticmethod
     def _regulation(i: _Winding, other: float) -> dict[str, Any]:
@@ -402,7 +401,7 @@ class Lines:
         if None in ends:
             return
         if i == j:
-            warnings.warn(f"{record.where}: joins bus {i} with itself; left out", PsmrWarning, stacklevel=2)
+            warn(f"{record.where}: joins bus {i} with itself; left out")
             return
         if r == x == 0:
             self._joint(record, i, j, status)
@@ -437,7 +436,7 @@ class Lines:
             self.zero.append((i, j, record.where))
             return
         what = f"{i}-{j}: has no impedance and is out of service; left out, it cannot be closed"
-        warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
+        warn(f"{record.where}: {what}")
 
     def _turn(
         self,

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.errors import CaseError, warn
 from psmr.files.load_flow_rules import holders
 from psmr.files.psse.conventions import MACHINES
 from psmr.files.psse.dyr_loads import static_var_record
@@ -62,20 +61,16 @@ def psse_texts(case: Case) -> tuple[str, str]:
     dyr += "".join(static_var_record(row, device) for row, device in systems if device is not None)
     family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
     if case.mechanical == TORQUE and family:
-        warnings.warn(
+        warn(
             f"{case.name}: a torque drives {', '.join(sorted(family))}, and PSS/E takes it for a power; to"
-            ' read these files back as they were, give mechanical = "torque"',
-            PsmrWarning,
-            stacklevel=3,
+            ' read these files back as they were, give mechanical = "torque"'
         )
     held = [row.name for row in case.loads if row.held]
     held += [row.name for row in case.generators if row.held]
     if held:
-        warnings.warn(
+        warn(
             f"{case.name}: {', '.join(held)}: ends of DC lines become loads and generators like any other,"
-            " which a run from these files converts or nets",
-            PsmrWarning,
-            stacklevel=3,
+            " which a run from these files converts or nets"
         )
     writer.warn_of_losses()
     return "\n".join([*lines, "Q", ""]), dyr
@@ -106,11 +101,9 @@ class _Writer:
     def warn_of_losses(self) -> None:
         """Warn once of everything that the format cannot keep."""
         if self.lost:
-            warnings.warn(
+            warn(
                 f"{self.case.name}: RAW and DYR files cannot keep {len(self.lost)} of its names and values:"
-                f" {'; '.join(self.lost[:3])}{'; ...' if len(self.lost) > 3 else ''}",
-                PsmrWarning,
-                stacklevel=4,
+                f" {'; '.join(self.lost[:3])}{'; ...' if len(self.lost) > 3 else ''}"
             )
 
     def _buses(self) -> Iterator[str]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import fnmatch
 import math
 import types
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from psmr.base.errors import CaseError, Mistakes, PsmrWarning, nearest, shown
+from psmr.base.errors import CaseError, Mistakes, nearest, shown, warn
 from psmr.base.numbers import plain, real
 from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, role_parameters
 from psmr.network.case.checks import unlikely
@@ -171,7 +170,7 @@ def _warn_of_new(before: Tables, after: Tables) -> None:
     known = {(found.name, found.words) for found in unlikely(before)}
     for found in unlikely(after):
         if (found.name, found.words) not in known:
-            warnings.warn(str(found), PsmrWarning, stacklevel=4)
+            warn(str(found))
 
 
 def _elements(tables: Mapping[str, Any]) -> set[str]:

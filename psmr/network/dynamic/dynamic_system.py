@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PsmrWarning, few, nearest, placed
+from psmr.base.errors import InputError, PsmrWarning, few, nearest, placed, warn
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.forms import structure_for
@@ -113,7 +113,7 @@ def _by_devices(system: System, region: Region, frequency: float) -> Region:
         choice = partitioning.by_deformation(full, region.modes, region.error)
     except partitioning.PartitionError as error:
         raise InputError(f"Region: {region}: {error}") from error
-    warnings.warn(f"Region: {region}: {choice}", PsmrWarning, stacklevel=5)
+    warn(f"Region: {region}: {choice}")
     return replace(named, buses=() if choice.devices else (NONE,), devices=choice.devices)
 
 
@@ -393,12 +393,10 @@ def _warn_of_loads(conversion: _Conversion) -> None:
         and not (issubclass(d.component, ZipLoad) and d.parameters["p_z"] == d.parameters["q_z"] == 1)
     ]  # fmt: skip
     if found:
-        warnings.warn(
+        warn(
             f"Region: {few(found, 5)} keep constant current or power up to the fastest"
             ' transients of their buses, which damps nothing there; loads = "impedance" makes them'
-            " resistance and inductance",
-            PsmrWarning,
-            stacklevel=4,
+            " resistance and inductance"
         )
 
 

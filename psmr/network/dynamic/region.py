@@ -10,7 +10,6 @@ are not grounded, also among the phasors. There it has no other form: it does no
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.base.errors import EventError, InputError, PsmrWarning, nearest, shown
+from psmr.base.errors import EventError, InputError, nearest, shown, warn
 from psmr.dae.compile.trace import trace
 from psmr.dae.declare.component import Component, local_rows, local_variables
 from psmr.dae.declare.device import Device
@@ -329,7 +328,7 @@ def zero_circuit(
     lists = ((words, [n for n in devices if n in names]) for words, devices in impedances.assumed.items())
     assumed = {words: devices for words, devices in lists if devices}
     if assumed:
-        warnings.warn(assumed_words(assumed), PsmrWarning, stacklevel=5)
+        warn(assumed_words(assumed))
     found = [_bus(bus, kinds[bus], frequency) for bus in buses(system) if bus in reached]
     for device, part, status in kept:
         if device.name in waves:

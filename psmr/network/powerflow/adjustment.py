@@ -8,7 +8,6 @@ an end.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PowerFlowError, PsmrWarning, nearest
+from psmr.base.errors import InputError, PowerFlowError, nearest, warn
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.network import Transformer
 from psmr.network.case.case import Case
@@ -327,7 +326,7 @@ def _tell(case: Case, flow: PowerFlow, controls: Sequence[_Control], adjust: Seq
             why = control.stuck or "was still moving"
             outside.append(f"{control.row.name} {value:.5g} for {low:.5g} to {high:.5g} pu: {why}")
     words += f"; {len(outside)} outside their bands" + _listed(outside)
-    warnings.warn(f"{case.source or case.name}: power flow: {words}", PsmrWarning, stacklevel=3)
+    warn(f"{case.source or case.name}: power flow: {words}")
 
 
 def _listed(words: Sequence[str]) -> str:

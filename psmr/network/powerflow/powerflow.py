@@ -9,13 +9,12 @@ voltage, as PSS/E does (PQBRAK); generators hold power and voltage (pv), power (
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.base.errors import InputError, PowerFlowError, PsmrWarning
+from psmr.base.errors import InputError, PowerFlowError, warn
 from psmr.network.case.case import Case
 from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, solve
 from psmr.network.powerflow.reactive_limits import shared_powers, solve_with_limits
@@ -195,7 +194,7 @@ def power_flow(
     if found.reduced:
         found = replace(found, notes=(*found.notes, _reduction(found)))
     for note in found.notes:
-        warnings.warn(f"{case.source or case.name}: power flow: {note}", PsmrWarning, stacklevel=2)
+        warn(f"{case.source or case.name}: power flow: {note}")
     return found
 
 

@@ -13,7 +13,6 @@ Kundur, Power System Stability and Control (1994), section 14.3.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigs, splu
 
-from psmr.base.errors import PsmrWarning
+from psmr.base.errors import warn
 from psmr.network.case.case import Case
 from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, demand, jacobian
 
@@ -159,11 +158,9 @@ def held_as_solved(case: Case) -> Case:
         return case
     for row in case.generators:
         if row.name in off:
-            warnings.warn(
+            warn(
                 f"{row.place}: VS = {row.v:g} and VM = {off[row.name]:g} at a swing: the voltages of the file"
-                f" are a solution at VM, which is held; give both one value",
-                PsmrWarning,
-                stacklevel=3,
+                f" are a solution at VM, which is held; give both one value"
             )
     rows = (replace(row, v=off[row.name]) if row.name in off else row for row in case.generators)
     return replace(case, generators=tuple(rows))

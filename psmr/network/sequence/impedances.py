@@ -12,7 +12,6 @@ What is assumed of a system whose sequence data are not complete.
 from __future__ import annotations
 
 import cmath
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from psmr.base.arrays import Complexes
-from psmr.base.errors import PsmrWarning, few
+from psmr.base.errors import few, warn
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import StaticLoad
@@ -334,7 +333,7 @@ def warn_of_assumptions(system: System) -> None:
         for _ in impedances.elements(sequence, ()):
             pass
     if impedances.assumed:
-        warnings.warn(assumed_words(impedances.assumed), PsmrWarning, stacklevel=2)
+        warn(assumed_words(impedances.assumed))
 
 
 def assumed_words(assumed: Mapping[str, list[str]]) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from psmr.base.errors import CaseError, InputError, PsmrWarning, nearest, shown
+from psmr.base.errors import CaseError, InputError, nearest, shown, warn
 from psmr.base.numbers import plain, real_in
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.loads.zip import of_current, of_power
@@ -173,11 +172,9 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | 
         return case
     netted = {row.name for row, _, _ in gone}
     for row, p, q in gone:
-        warnings.warn(
+        warn(
             f"{row.place}: has no dynamic model; netted: a load of {-p:.6g} MW, {-q:.6g} Mvar at bus"
-            f" {row.bus}",
-            PsmrWarning,
-            stacklevel=2,
+            f" {row.bus}"
         )
     # A netted generator no longer shares its bus with others: these keep what they have in the solution.
     touched = {row.bus for row, _, _ in gone}
@@ -192,7 +189,7 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | 
     for relay in case.relays:
         if relay.acts_on in netted:
             what = f"acts on {relay.acts_on}, which is netted; left out"
-            warnings.warn(f"{relay.place}: {what}", PsmrWarning, stacklevel=2)
+            warn(f"{relay.place}: {what}")
     relays = tuple(row for row in case.relays if row.acts_on not in netted)
     return replace(
         case,
@@ -235,10 +232,8 @@ def _moved_slacks(case: Case, flow: PowerFlow, kept: dict[str, GeneratorRow]) ->
                 angle = math.degrees(math.atan2(v.imag, v.real))
                 held = replace(row, v=abs(v), angle_deg=angle, control_bus=0)
                 moved.append(replace(held, control=control, p_mw=power[row.name]))
-        warnings.warn(
+        warn(
             f"{lost.place}: is netted and was the slack; {new.name} at bus {new.bus} is it now, at the angle"
-            " of the solution",
-            PsmrWarning,
-            stacklevel=3,
+            " of the solution"
         )
     return moved

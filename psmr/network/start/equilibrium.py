@@ -12,7 +12,6 @@ Parameters that are set by the start of a plant: a zero in the data stands for "
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import InitialisationError, PsmrWarning
+from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.component import Component, parameters_of, rows_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
@@ -309,10 +308,8 @@ def _decided(device: Device, start: Mapping[str, float]) -> Device:
     for name, value in found.items():
         if name in placement(component).memory:
             continue
-        warnings.warn(
+        warn(
             f"{device.name}.{name} = {device.parameters[name]:g} stands for the value that holds the start:"
-            f" {value:.6g}",
-            PsmrWarning,
-            stacklevel=4,
+            f" {value:.6g}"
         )
     return replace(device, parameters={**device.parameters, **found}) if found else device

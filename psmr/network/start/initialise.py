@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
-from psmr.base.errors import InitialisationError, PsmrWarning
+from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
@@ -166,11 +165,7 @@ def _adjusted(
         if stuck or not any(margin.outside for margin in margins(system, devices)):
             break
     if words:
-        warnings.warn(
-            f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}",
-            PsmrWarning,
-            stacklevel=4,
-        )
+        warn(f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}")
     return system, devices
 
 
@@ -183,11 +178,9 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
     found = polish(clipped_to_limits(system))
     rate = found.f(found.x0, found.y0)
     fastest = int(np.argmax(np.abs(rate)))
-    warnings.warn(
+    warn(
         f"{len(outside)} limits are exceeded at the start and held: {'; '.join(outside)}. The system does not"
-        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second",
-        PsmrWarning,
-        stacklevel=4,
+        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second"
     )
     check_residual(found, at_rest=False)
     return found
@@ -269,11 +262,9 @@ def check_residual(system: System, at_rest: bool = True) -> None:
     allowed = allowed_residual(system, error)
     for place in _timers(system):
         if residual[place] > RESIDUAL:
-            warnings.warn(
+            warn(
                 f"{system.name}: {names[place]} moves at the start, by {residual[place]:.3g} per second: this"
-                " relay is above its threshold in the power flow",
-                PsmrWarning,
-                stacklevel=4,
+                " relay is above its threshold in the power flow"
             )
     worst = int(np.argmax(error / allowed))
     if error[worst] > allowed[worst]:

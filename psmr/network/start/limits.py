@@ -8,7 +8,6 @@ one of them stands there. A start outside is an error: no set-point gives the po
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.base.errors import InitialisationError, PsmrWarning
+from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.component import bounds_of, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR, NumericMath
@@ -103,11 +102,9 @@ def within_limits(system: System, devices: Sequence[Device]) -> System:
         )
     touched = [str(margin) for margin in found if margin.touched]
     if touched:
-        warnings.warn(
+        warn(
             f"{_several(touched, 'a limit is', 'limits are')} touched at the start: {'; '.join(touched)}. "
-            "The linearisation is that of the inside",
-            PsmrWarning,
-            stacklevel=3,
+            "The linearisation is that of the inside"
         )
     return clipped_to_limits(system)
 
