@@ -10,7 +10,7 @@ The rows of a network with what the records of a DYR file say of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from psmr.files.psse.entries import (
     ALIASES,
     LIBRARY,
     Entry,
+    Key,
     LoadUnit,
     Records,
     Unit,
@@ -38,7 +39,7 @@ from psmr.files.psse.entries import (
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
 from psmr.files.user_components import NONE, UserComponents
-from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
+from psmr.network.case.tables import DeviceRow, device_name
 
 _LEAVE = "leave it out with a warning (--skip-unknown-models)"
 
@@ -73,83 +74,90 @@ class _Skip:
         warn(f"{what}; left out")
 
 
-def read_dyr(
+def with_dynamics(
+    rows: Rows,
     path: str | Path,
-    units: Mapping[tuple[int, str], Unit],
+    units: Mapping[Key, Unit],
+    loads: Sequence[LoadUnit],
+    switched: Mapping[Key, str],
+    frequency_hz: float,
     mistakes: Mistakes,
     skip_unknown_models: bool = False,
     net_unmodelled: bool = False,
-    others: Mapping[str, Callable[[Entry], None]] | None = None,
-    own: Iterable[type[Component]] = (),
-) -> Iterator[GeneratorRow]:
-    """Yield the generators in service with the devices that a DYR file gives them.
+    own: UserComponents = NONE,
+) -> Rows:
+    """Return the rows of a case with the devices, load characteristics and relays of a DYR file.
 
-    `units`: the generators of the RAW file by bus and identifier; `mistakes` collects what is wrong with
-    records; `others`: models that are not a device of a plant, and what takes their records. With
-    `skip_unknown_models` devices of an unknown model are left out, as user-written ones are in any case: a
-    plant whose machine is left out keeps no controllers either, one whose exciter is left out no stabiliser.
-    With `net_unmodelled` a generator without a machine stays, without devices. Raises CaseError where the
-    file cannot be cut into records.
+    `rows` have every bus still by itself; `units` and `switched` are generators and names of switched shunts
+    by bus and identifier; `mistakes` collects what is wrong with records. With `skip_unknown_models` devices
+    of an unknown model are left out, as user-written ones are in any case: a plant whose machine is left out
+    keeps no controllers either, one whose exciter is left out no stabiliser. With `net_unmodelled` a
+    generator without a machine stays, without devices. Raises CaseError where the file cannot be cut into
+    records.
     """
-    skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(own)
-    bare = {kind.__name__.upper(): kind for kind in own if not placement(kind).role}
-    found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
-    displaced: dict[tuple[int, str], DeviceRow] = {}
-    for record in entries(str(path), read_text(path, WINDOWS), others or ()):
+    of_loads = LoadRecords(loads, mistakes, frequency_hz)
+    branches, buses = [*rows["lines"], *rows["transformers"]], [row.number for row in rows["buses"]]
+    relays = RelayRecords(loads, units, branches, buses, frequency_hz)
+    systems = StaticVarRecords(switched)
+    others = of_loads.takers() | relays.takers() | systems.takers()
+    kinds = own.kinds.values()
+    skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(kinds)
+    bare = {kind.__name__.upper(): kind for kind in kinds if not placement(kind).role}
+    found: dict[Key, dict[str, DeviceRow]] = {}
+    displaced: dict[Key, DeviceRow] = {}
+    for record in entries(str(path), read_text(path, WINDOWS), others):
         entry = mistakes.attempt(unwrapped, record)
         if entry is None:
             continue
-        taken = (others or {}).get(entry.model)
         if entry.model in bare:
             mistakes.attempt(_refuse_bare, entry, bare[entry.model])
-        elif taken is not None:
-            mistakes.attempt(taken, entry)
+        elif entry.model in others:
+            mistakes.attempt(others[entry.model], entry)
         else:
             mistakes.attempt(_place, entry, records, units, skip, found, displaced)
     for entry, count in skip.unknown.values():
         also = f" ({count} records of it)" if count > 1 else ""
         mistakes.attempt(entry.refuse, also)
+    generators = []
     # What a record that could not be read was for is not known.
-    good = not mistakes.found
-    for key, unit in units.items():
+    for key, unit in units.items() if not mistakes.found else ():
         if unit.row is None:
             continue
         plant = found.get(key, {})
-        if not good:
-            continue
         if key in displaced:
             _without_its_controls(plant, displaced[key])
-        if not plant.keys() & set(SOURCES):
-            if not net_unmodelled:
-                what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
-                mistakes.attempt(
-                    skip,
-                    what,
-                    "add its record, net it (--net-unmodelled), or put the generator out of service",
-                )
-            for device in plant.values():
-                warn(f"{device.where}: {device.type}: has no machine; left out")
-            plant = {}
-        elif "machine" in plant and plant["machine"].type == InfiniteBus.__name__:
-            for device in plant.values():
-                if device.role != "machine":
-                    warn(
-                        f"{device.where}: {device.type}: acts on an infinite bus (GENCLS with H = 0), which"
-                        " nothing moves; left out"
-                    )
-            plant = {"machine": plant["machine"]}
-        elif "stabiliser" in plant and "exciter" not in plant:
-            lone = plant.pop("stabiliser")
-            what = f"{lone.where}: {lone.type}: its generator has no exciter; left out"
-            warn(what)
-        for role in ("pitch_control", "aerodynamics"):
-            if role in plant and "drive_train" not in plant:
-                lone = plant.pop(role)
-                warn(
-                    f"{lone.where}: {lone.type}: turns nothing: its plant has no drive train, and"
-                    " the speed of the generator stays at 1; left out"
-                )
-        yield replace(unit.row, devices=tuple(plant.values()))
+        if not (net_unmodelled or plant.keys() & set(SOURCES)):
+            what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
+            remedy = "add its record, net it (--net-unmodelled), or put the generator out of service"
+            mistakes.attempt(skip, what, remedy)
+        _drop_what_acts_on_nothing(plant)
+        generators.append(replace(unit.row, devices=tuple(plant.values())))
+    return rows | {
+        "generators": generators,
+        "loads": of_loads.applied(rows["loads"]),
+        "relays": relays.settled(mistakes) + of_loads.relays,
+        "shunts": systems.applied(rows["shunts"]),
+    }
+
+
+def _drop(plant: dict[str, DeviceRow], roles: Iterable[str], why: str) -> None:
+    """Take the devices of some roles out of a plant, with a warning for each."""
+    for role in [role for role in roles if role in plant]:
+        lone = plant.pop(role)
+        warn(f"{lone.where}: {lone.type}: {why}; left out")
+
+
+def _drop_what_acts_on_nothing(plant: dict[str, DeviceRow]) -> None:
+    if not plant.keys() & set(SOURCES):
+        _drop(plant, tuple(plant), "has no machine")
+    elif "machine" in plant and plant["machine"].type == InfiniteBus.__name__:
+        others = [role for role in plant if role != "machine"]
+        _drop(plant, others, "acts on an infinite bus (GENCLS with H = 0), which nothing moves")
+    elif "exciter" not in plant:
+        _drop(plant, ("stabiliser",), "its generator has no exciter")
+    if "drive_train" not in plant:
+        why = "turns nothing: its plant has no drive train, and the speed of the generator stays at 1"
+        _drop(plant, ("pitch_control", "aerodynamics"), why)
 
 
 def _without_its_controls(plant: dict[str, DeviceRow], earlier: DeviceRow) -> None:
@@ -160,11 +168,8 @@ def _without_its_controls(plant: dict[str, DeviceRow], earlier: DeviceRow) -> No
     source = next(plant[role] for role in SOURCES if role in plant)
     if source.role == earlier.role or (source.role == "machine" and "t_m" not in source.component.inputs):
         return
-    for role in OF_SOURCE[earlier.role]:
-        if role in plant:
-            lone = plant.pop(role)
-            what = f"acts on the {earlier.type}, in whose place the {source.type} counts"
-            warn(f"{lone.where}: {lone.type}: {what}; left out")
+    why = f"acts on the {earlier.type}, in whose place the {source.type} counts"
+    _drop(plant, OF_SOURCE[earlier.role], why)
 
 
 def _refuse_bare(entry: Entry, kind: type[Component]) -> None:
@@ -175,10 +180,10 @@ def _refuse_bare(entry: Entry, kind: type[Component]) -> None:
 def _place(
     entry: Entry,
     records: Records,
-    units: Mapping[tuple[int, str], Unit],
+    units: Mapping[Key, Unit],
     skip: _Skip,
-    found: dict[tuple[int, str], dict[str, DeviceRow]],
-    displaced: dict[tuple[int, str], DeviceRow],
+    found: dict[Key, dict[str, DeviceRow]],
+    displaced: dict[Key, DeviceRow],
 ) -> None:
     """Add the device of a record to the plant that it belongs to."""
     placed = _device(entry, records, units, skip)
@@ -197,8 +202,8 @@ def _place(
 
 
 def _device(
-    entry: Entry, records: Records, units: Mapping[tuple[int, str], Unit], skip: _Skip
-) -> tuple[tuple[int, str], DeviceRow] | None:
+    entry: Entry, records: Records, units: Mapping[Key, Unit], skip: _Skip
+) -> tuple[Key, DeviceRow] | None:
     """Return the device of a record and whose it is; None where it is left out."""
     head = entry.head()
     model = entry.model
@@ -227,12 +232,8 @@ def _device(
         warn(f"{entry.where}: {model}: {what}; left out")
         return None
     own = model in records.own
-    if (
-        model == "IEEEG1"
-        and not own
-        and len(entry.words) > SECOND
-        and entry.words[SECOND][1].strip("0.") != ""
-    ):
+    second = entry.words[SECOND][1] if len(entry.words) > SECOND else ""
+    if model == "IEEEG1" and not own and second.strip("0.") != "":
         model = IEEEG1CC.__name__
         known = "governor", IEEEG1CC
     values = _values(entry, model, records, skip, units)
@@ -265,7 +266,7 @@ def _device(
     return (bus, ident), DeviceRow(name, role, kind, given, component if own else None, where=entry.where)
 
 
-def _place_of(record: PsseRecord, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
+def _place_of(record: PsseRecord, bus: float, units: Mapping[Key, Unit]) -> float:
     """Return the place of a machine among those in service at a bus, given by its identifier."""
     there = [ident for (at, ident), unit in units.items() if at == bus and unit.row is not None]
     ident = name_part(record.text("unit2", "1"))
@@ -278,17 +279,12 @@ def _place_of(record: PsseRecord, bus: float, units: Mapping[tuple[int, str], Un
 
 
 def _values(
-    entry: Entry, model: str, records: Records, skip: _Skip, units: Mapping[tuple[int, str], Unit]
+    entry: Entry, model: str, records: Records, skip: _Skip, units: Mapping[Key, Unit]
 ) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     words = entry.words[3:]
     names = records.names_of(model, len(words))
-    if len(words) != len(names):
-        plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
-        raise CaseError(
-            f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
-            " does the record end with a slash?"
-        )
+    entry.check_count(len(words), names, model)
     values: dict[str, float] = {}
     for name, (line, word) in zip(names, words, strict=True):
         if name.startswith("-"):
@@ -308,38 +304,3 @@ def _values(
             skip(what, f"take it out, or {_LEAVE}")
             return None
     return values
-
-
-Key = tuple[int, str]
-
-
-def with_dynamics(
-    rows: Rows,
-    path: str | Path,
-    units: Mapping[Key, Unit],
-    loads: Sequence[LoadUnit],
-    switched: Mapping[Key, str],
-    frequency_hz: float,
-    mistakes: Mistakes,
-    skip_unknown_models: bool = False,
-    net_unmodelled: bool = False,
-    own: UserComponents = NONE,
-) -> Rows:
-    """Return the rows of a case with the devices, load characteristics and relays of a DYR file.
-
-    `rows` have every bus still by itself; `units` and `switched` are generators and names of switched shunts
-    by bus and identifier. For the rest see `read_dyr`.
-    """
-    of_loads = LoadRecords(loads, mistakes, frequency_hz)
-    branches, buses = [*rows["lines"], *rows["transformers"]], [row.number for row in rows["buses"]]
-    relays = RelayRecords(loads, units, branches, buses, frequency_hz)
-    systems = StaticVarRecords(switched)
-    others = dict.fromkeys(of_loads.models(), of_loads.take) | relays.takers() | systems.takers()
-    kinds = own.kinds.values()
-    generators = list(read_dyr(path, units, mistakes, skip_unknown_models, net_unmodelled, others, kinds))
-    return rows | {
-        "generators": generators,
-        "loads": of_loads.applied(rows["loads"]),
-        "relays": relays.settled(mistakes) + of_loads.relays,
-        "shunts": systems.applied(rows["shunts"]),
-    }

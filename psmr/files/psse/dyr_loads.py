@@ -32,7 +32,7 @@ from psmr.devices.catalogue import defaults
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection import NO_VOLTAGE
 from psmr.devices.static_var.svsmo1 import SVSMO1
-from psmr.files.psse.entries import LOAD_COMPONENTS, LOAD_KINDS, LOAD_RECORDS, SCOPES, Entry, LoadUnit
+from psmr.files.psse.entries import LOAD_COMPONENTS, LOAD_KINDS, LOAD_RECORDS, SCOPES, Entry, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow, ShuntRow
 
@@ -55,10 +55,9 @@ class LoadRecords:
         self.relays: list[RelayRow] = []
         self._found: dict[LoadUnit, tuple[int, Entry]] = {}
 
-    @staticmethod
-    def models() -> tuple[str, ...]:
-        """Return the names of all load models with a record here."""
-        return tuple(LOAD_KINDS)
+    def takers(self) -> dict[str, Callable[[Entry], None]]:
+        """Return what takes the records of each model."""
+        return dict.fromkeys(LOAD_KINDS, self.take)
 
     def take(self, entry: Entry) -> None:
         """Keep a record for the loads that it is for.
@@ -216,11 +215,7 @@ def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
     Raises CaseError where there are too few or too many, or one is not a number.
     """
     words = entry.words[3:]
-    if len(words) != len(names):
-        raise CaseError(
-            f"{entry.where}: {entry.model}: has {len(words)} values; must have {len(names)}:"
-            f" {' '.join(name.lstrip('-') for name in names)}; does the record end with a slash?"
-        )
+    entry.check_count(len(words), names)
     return {
         name: PsseRecord(entry.path, line, entry.model, (name,), (word,)).real(name)
         for name, (line, word) in zip(names, words, strict=True)
@@ -231,55 +226,12 @@ def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
 SHUNTS = tuple(f"{name}{k}" for k in range(1, 9) for name in ("MSSBUS", "MSSID"))
 """Bus and identifier of each mechanically switched shunt that the system could switch."""
 
-VALUES = (
-    "uvsb_max",
-    "uv1",
-    "uv2",
-    "uvt",
-    "ov1",
-    "ov2",
-    "uv_tm1",
-    "uv_tm2",
-    "ov_tm1",
-    "ov_tm2",
-    "x_c1",
-    "x_c2",
-    "x_c3",
-    "v_up",
-    "v_low",
-    "t_c1",
-    "t_b1",
-    "t_c2",
-    "t_b2",
-    "k_pv",
-    "k_iv",
-    "ve_max",
-    "ve_min",
-    "t_2",
-    "b_shrt",
-    "b_max",
-    "b_min",
-    "t_shrt",
-    "k_ps",
-    "k_is",
-    "vr_max",
-    "vr_min",
-    "vdbd1",
-    "vdbd2",
-    "t_dbd",
-    "pll_delay",
-    "eps",
-    "-Blcs",
-    "b_scs",
-    "-Blis",
-    "b_sis",
-    "-Tmssbrk",
-    "-Tdelay1",
-    "-Tdelay2",
-    "-Tout",
-    "v_ref_min",
-    "v_ref_max",
+_VALUES = (
+    "uvsb_max uv1 uv2 uvt ov1 ov2 uv_tm1 uv_tm2 ov_tm1 ov_tm2 x_c1 x_c2 x_c3 v_up v_low t_c1 t_b1 t_c2 "
+    "t_b2 k_pv k_iv ve_max ve_min t_2 b_shrt b_max b_min t_shrt k_ps k_is vr_max vr_min vdbd1 vdbd2 "
+    "t_dbd pll_delay eps -Blcs b_scs -Blis b_sis -Tmssbrk -Tdelay1 -Tdelay2 -Tout v_ref_min v_ref_max"
 )
+VALUES = tuple(_VALUES.split())
 """Parameters of SVSMO1 in the order of the values; those of mechanically switched shunts begin with -."""
 
 LAYOUT = ("IBUS", "FLAG1", "slope_flag", *SHUNTS, *VALUES)
@@ -288,8 +240,6 @@ STATIC_VAR_RECORDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
     ("SVSMO1T2", "SVSMO1T3"), (SVSMO1.__name__,)
 )
 """Model to the components that it becomes."""
-
-Key = tuple[int, str]
 
 
 class StaticVarRecords:
@@ -315,15 +265,7 @@ class StaticVarRecords:
 
     def _svsmo1(self, entry: Entry) -> None:
         identified = entry.model == "SVSMO1T3"
-        layout = ("I", *(("ID",) if identified else ()), *LAYOUT)
-        words = [entry.words[0], *entry.words[2:]]
-        if len(words) != len(layout):
-            raise CaseError(
-                f"{entry.where}: {entry.model}: has {len(words) - 1} values; must have {len(layout) - 1}:"
-                f" {' '.join(layout[1:])}; does the record end with a slash?"
-            )
-        texts = [word for _, word in words]
-        record = PsseRecord(entry.path, words[0][0], entry.model, layout, texts)
+        record = entry.record("I", *(("ID",) if identified else ()), *LAYOUT)
         name = self._shunt(record, identified)
         if name is None:
             return

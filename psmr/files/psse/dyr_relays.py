@@ -48,7 +48,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.protection import STAGES
@@ -56,45 +55,25 @@ from psmr.devices.protection.distance import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.dyr_loads import leave_out, no_load, numbers
-from psmr.files.psse.entries import SCOPES, LoadUnit
+from psmr.files.psse.entries import SCOPES, Entry, Key, LoadUnit, Unit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
-
-if TYPE_CHECKING:
-    from psmr.files.psse.entries import Entry, Unit
-
 
 TRANSFERS = tuple(f"{name}{k}" for k in (1, 2, 3) for name in ("IBUS", "JBUS", "CKT"))
 
 DISTR1 = (
-    "JBUS",
-    "ID",
-    "RS",
-    "TYPE",
-    "MON",
+    *("JBUS", "ID", "RS", "TYPE", "MON"),
     *TRANSFERS,
     *(f"{name}{k}" for k in range(1, ZONES + 1) for name in ("T", "REACH", "ANG", "CENTER")),
-    "DIRANG",
-    "ITHRESH",
-    "TSELF",
-    "TSELFREC",
-    "TTRANS",
-    "TTRANSREC",
+    *("DIRANG", "ITHRESH", "TSELF", "TSELFREC", "TTRANS", "TTRANSREC"),
     *(f"{name}{k}" for k in (1, 2) for name in ("BLTYPE", "BLINT", "BLROT")),
 )
 TIOCR1 = (
-    "JBUS",
-    "ID",
-    "RS",
-    "MON",
-    "LBUS",
-    "LDID",
+    *("JBUS", "ID", "RS", "MON", "LBUS", "LDID"),
     *TRANSFERS,
-    "THR",
-    "T0",
+    *("THR", "T0"),
     *(f"{name}{k}" for k in range(1, POINTS + 1) for name in ("CUR", "T")),
-    "TB",
-    "FRAC",
+    *("TB", "FRAC"),
 )
 LAYOUTS = {"DISTR1": DISTR1, "TIOCR1": TIOCR1}
 KINDS = {"DISTR1": ("DistanceRelay",), "TIOCR1": ("TimeCurrentRelay", "TimeCurrentShedding")}
@@ -104,7 +83,7 @@ MHO, MONITORS = 1, 0
 
 
 @dataclass(frozen=True)
-class Found:
+class BranchRelay:
     """A relay that a record is: its component, where it measures what, what it acts on, its parameters."""
 
     kind: str
@@ -116,20 +95,13 @@ class Found:
 
 def branch_relays(
     entry: Entry, branches: Sequence[BranchRow], loads: Sequence[LoadUnit], frequency_hz: float
-) -> Iterator[Found]:
+) -> Iterator[BranchRelay]:
     """Yield what a record is: a relay of its branch, one for each other branch that it opens, and of a load.
 
     Raises CaseError for a form that psmr does not have. Warns for a record that is left out (it only
     monitors, or its branch is not in the RAW file), and for another branch or a load that is not there.
     """
-    names, words = LAYOUTS[entry.model], [entry.words[0], *entry.words[2:]]
-    if len(words) - 1 != len(names):
-        raise CaseError(
-            f"{entry.where}: {entry.model}: has {len(words) - 1} values; must have {len(names)}:"
-            f" {' '.join(names)}; does the record end with a slash?"
-        )
-    lines = [line for line, _ in words]
-    record = PsseRecord(entry.path, lines[0], entry.model, ("I", *names), [word for _, word in words])
+    record = entry.record("I", *LAYOUTS[entry.model])
     bus = record.bus("I")
     own = _branch(branches, bus, record.bus("JBUS"), record.text("ID"))
     if own is None:
@@ -145,7 +117,7 @@ def branch_relays(
     values = _zones(record, frequency_hz) if distance else _points(record)
     trip, transfer = _breakers(record, frequency_hz) if distance else ({"breaker": record.real("TB")},) * 2
     kind = KINDS[entry.model][0]
-    yield Found(kind, bus, own.name, own.name, {**values, **trip, "both": 1.0})
+    yield BranchRelay(kind, bus, own.name, own.name, {**values, **trip, "both": 1.0})
     opened = {own.name}
     for k in (1, 2, 3):
         ends = f"IBUS{k}", f"JBUS{k}", f"CKT{k}"
@@ -157,11 +129,11 @@ def branch_relays(
             leave_out(entry, f"transfer trip {k}: there is no branch {named} in the RAW file")
         elif other.name not in opened:
             opened.add(other.name)
-            yield Found(kind, bus, own.name, other.name, {**values, **transfer, "both": 1.0})
+            yield BranchRelay(kind, bus, own.name, other.name, {**values, **transfer, "both": 1.0})
     if not distance and record.real("FRAC"):
         for row in _load(entry, record, loads):
             shed = {"breaker": record.real("TB"), "part": record.real("FRAC")}
-            yield Found(KINDS[entry.model][1], bus, own.name, row, {**values, **shed})
+            yield BranchRelay(KINDS[entry.model][1], bus, own.name, row, {**values, **shed})
 
 
 def _zones(record: PsseRecord, frequency_hz: float) -> dict[str, float]:
@@ -243,14 +215,23 @@ def _named(record: PsseRecord, i: str, j: str, ident: str) -> str:
 Values = dict[str, float]
 
 
-def _forms(*families: str) -> tuple[str, ...]:
-    """Return the names of the records of relays that shed load, for whomever they are."""
-    return tuple(f"{family}{scope}" for family in families for scope in SCOPES)
+SHEDDING: Mapping[str, tuple[str, str, int, str]] = {
+    "LDSH": ("", "f", 3, "TB"),
+    "LVSH": ("JBUS", "v", 3, "TB"),
+    "LDS3": ("GBUS -GID SC", "f", 5, "TTB"),
+    "LVS3": ("FBUS1 TBUS1 -ID1 FBUS2 TBUS2 -ID2 SC", "v", 5, "TTB1 TTB2"),
+}
+"""Relays that shed load: what stands before the stages, their level, how many there are, what stands after.
 
+Those with five stages have the time of a breaker for each, and a transfer trip."""
 
 RECORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((*_forms("LDSH", "LDS3"), "UFLSBL"), ("UnderFrequencyShedding",)),
-    **dict.fromkeys(_forms("LVSH", "LVS3"), ("UnderVoltageShedding",)),
+    **{
+        f"{family}{scope}": ("UnderFrequencyShedding" if level == "f" else "UnderVoltageShedding",)
+        for family, (_, level, _, _) in SHEDDING.items()
+        for scope in SCOPES
+    },
+    "UFLSBL": ("UnderFrequencyShedding",),
     **dict.fromkeys(("FRQTPAT", "FRQTPA"), ("FrequencyTrip",)),
     **dict.fromkeys(("VTGTPAT", "VTGTPA"), ("VoltageTrip",)),
     **KINDS,
@@ -264,7 +245,7 @@ class RelayRecords:
     def __init__(
         self,
         loads: Sequence[LoadUnit],
-        units: Mapping[tuple[int, str], Unit],
+        units: Mapping[Key, Unit],
         branches: Sequence[BranchRow] = (),
         buses: Iterable[int] = (),
         frequency_hz: float = 60.0,
@@ -276,16 +257,9 @@ class RelayRecords:
 
     def takers(self) -> dict[str, Callable[[Entry], None]]:
         """Return what takes the records of each model."""
-        return {
-            **dict.fromkeys(_forms("LDSH"), self._ldsh),
-            **dict.fromkeys(_forms("LDS3"), self._lds3),
-            **dict.fromkeys(_forms("LVSH"), self._lvsh),
-            **dict.fromkeys(_forms("LVS3"), self._lvs3),
-            "UFLSBL": self._uflsbl,
-            **dict.fromkeys(("FRQTPAT", "FRQTPA"), self._frqtpa),
-            **dict.fromkeys(("VTGTPAT", "VTGTPA"), self._vtgtpa),
-            **dict.fromkeys(KINDS, self._of_branch),
-        }
+        take = dict.fromkeys(("UnderFrequencyShedding", "UnderVoltageShedding"), self._shed)
+        take |= dict.fromkeys(("FrequencyTrip", "VoltageTrip"), self._trip)
+        return {model: take.get(kind, self._of_branch) for model, (kind, *_) in RECORDS.items()}
 
     def settled(self, mistakes: Mistakes) -> list[RelayRow]:
         """Return all relays, of those that shed a load the nearest; `mistakes` collects what is wrong."""
@@ -296,64 +270,22 @@ class RelayRecords:
                     mistakes.attempt(self._add, entry, f"shed-{row}", bus, row, given)
         return self.rows
 
-    def _ldsh(self, entry: Entry) -> None:
-        names = [f"{name}{k}" for k in (1, 2, 3) for name in ("f", "t", "frac")]
-        given = numbers(entry, [*names, "TB"])
-        stages = [(given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
-        self._shedding(entry, stages)
-
-    def _lds3(self, entry: Entry) -> None:
-        self._five_stages(entry, "f", ("GBUS", "-GID", "SC"), ("TTB",))
-
-    def _lvs3(self, entry: Entry) -> None:
-        trips = ("FBUS1", "TBUS1", "-ID1", "FBUS2", "TBUS2", "-ID2", "SC")
-        self._five_stages(entry, "v", trips, ("TTB1", "TTB2"))
-
-    def _five_stages(self, entry: Entry, level: str, trips: tuple[str, ...], times: tuple[str, ...]) -> None:
-        """Take a relay with five stages, each with its breaker's time, without what else it could trip."""
-        each = (level, "t", "tb", "frac")
-        names = [f"{name}{k}" for k in range(1, 6) for name in each]
-        given = numbers(entry, [*trips, *names, *times])
-        for name in trips:
-            if given.get(name):
-                raise CaseError(
-                    f"{entry.where}: {entry.model}: {name} = {given[name]:g}: psmr has this relay only"
-                    " without a transfer trip; make it 0"
-                )
-        self._shedding(entry, [tuple(given[f"{name}{k}"] for name in each) for k in range(1, 6)])
-
-    def _lvsh(self, entry: Entry) -> None:
-        names = [f"{name}{k}" for k in (1, 2, 3) for name in ("v", "t", "frac")]
-        given = numbers(entry, ["JBUS", *names, "TB"])
-        stages = [(given[f"v{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
-        self._shedding(entry, stages, int(given["JBUS"]))
-
-    def _uflsbl(self, entry: Entry) -> None:
-        count = max(len(entry.words) - 5, 0) // 3
-        names = [f"{name}{k}" for k in range(1, count + 1) for name in ("f", "t", "frac")]
-        given = numbers(entry, ["TF", "TB", *names])
+    def _shed(self, entry: Entry) -> None:
+        """Keep the relay of each load that a record is for, one for each row of the load."""
+        many = max(len(entry.words) - 5, 0) // 3
+        before, level, count, after = SHEDDING.get(entry.model[:-2], ("TF TB", "f", many, ""))
+        own_breakers = count == 5 and entry.model != "UFLSBL"
+        each = (level, "t", *(("tb",) if own_breakers else ()), "frac")
+        stages = [f"{name}{k}" for k in range(1, count + 1) for name in each]
+        values = numbers(entry, [*before.split(), *stages, *after.split()])
         if count > STAGES:
             raise CaseError(f"{entry.where}: {entry.model}: has {count} stages; psmr has at most {STAGES}")
-        stages = [
-            (given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in range(1, count + 1)
-        ]
-        own = {"t_f": given["TF"]} if given["TF"] else {}
-        self._shedding(entry, stages, own=own)
-
-    def _frqtpa(self, entry: Entry) -> None:
-        self._trip(entry, "F")
-
-    def _vtgtpa(self, entry: Entry) -> None:
-        self._trip(entry, "V")
-
-    def _shedding(
-        self,
-        entry: Entry,
-        stages: Sequence[tuple[float, ...]],
-        bus: int = 0,
-        own: Mapping[str, float] | None = None,
-    ) -> None:
-        """Keep the relay of each load that a record is for, one for each row of the load."""
+        for name in before.split() if own_breakers else ():
+            if values.get(name):
+                raise CaseError(
+                    f"{entry.where}: {entry.model}: {name} = {values[name]:g}: psmr has this relay only"
+                    " without a transfer trip; make it 0"
+                )
         head, family, scope = entry.head(), entry.model[:-2], entry.model[-2:]
         number, ident = head.whole("bus"), name_part(head.text("id", "1"))
         of = [unit for unit in self.loads if unit.belongs(scope, number)]
@@ -361,30 +293,31 @@ class RelayRecords:
         if not mine:
             leave_out(entry, no_load(ident, number, of, scope))
             return
-        given: Values = dict(own or {})
-        used = [stage for stage in stages if stage[0]]
+        used = [k for k in range(1, count + 1) if values[f"{level}{k}"]]
         if not used:
             leave_out(entry, "has no stage (every set value is 0)")
             return
-        for k, (level, pickup, breaker, part) in enumerate(used, start=1):
-            given |= {f"set_{k}": level, f"pickup_{k}": pickup, f"breaker_{k}": breaker, f"shed_{k}": part}
+        given: Values = {"t_f": values["TF"]} if values.get("TF") else {}
+        for place, k in enumerate(used, start=1):
+            given |= {
+                f"set_{place}": values[f"{level}{k}"],
+                f"pickup_{place}": values[f"t{k}"],
+                f"breaker_{place}": values[f"tb{k}" if own_breakers else "TB"],
+                f"shed_{place}": values[f"frac{k}"],
+            }
+        bus = int(values.get("JBUS", 0))
         rank = SCOPES.index(scope)
         for unit in mine:
             for row in unit.rows:
                 found = self._sheds.setdefault((family, row), [])
                 found.append((rank, entry, bus or unit.bus, given))
 
-    def _trip(self, entry: Entry, letter: str) -> None:
+    def _trip(self, entry: Entry) -> None:
         """Add the relay of a generator; one that is out of service has none."""
-        words = entry.words[2:]
+        letter, words = entry.model[0], entry.words[2:]
         names = ("BUS", "GENBUS", "GENID", f"{letter}L", f"{letter}U", "TP", "TB")
-        if len(words) != len(names):
-            raise CaseError(
-                f"{entry.where}: {entry.model}: has {len(words)} values; must have {len(names)}:"
-                f" {' '.join(names)}; does the record end with a slash?"
-            )
-        lines = [line for line, _ in words]
-        record = PsseRecord(entry.path, lines[0], entry.model, names, [word for _, word in words])
+        entry.check_count(len(words), names)
+        record = PsseRecord(entry.path, words[0][0], entry.model, names, [word for _, word in words])
         key = record.bus("GENBUS"), name_part(record.text("GENID", "1"))
         if key not in self.units:
             there = ", ".join(repr(i) for b, i in self.units if b == key[0]) or "none"
@@ -422,16 +355,8 @@ class RelayRecords:
             leave_out(entry, f"there is no bus {bus} in service in the RAW file, whose voltage it measures")
             return
         taken = {row.name for row in self.rows}
-        name = next(label for label in _numbered(name) if label not in taken)
+        numbered = (f"{name}-{k}" for k in range(2, len(taken) + 3))
+        name = next(label for label in (name, *numbered) if label not in taken)
         device = DeviceRow(name, "relay", kind or RECORDS[entry.model][0], given, where=entry.where)
         measures = "" if measures == acts_on else measures
         self.rows.append(RelayRow(name, bus, acts_on, device, measures, where=entry.where))
-
-
-def _numbered(name: str) -> Iterator[str]:
-    """Yield a name, and then the name with numbers."""
-    yield name
-    k = 2
-    while True:
-        yield f"{name}-{k}"
-        k += 1

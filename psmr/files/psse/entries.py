@@ -19,7 +19,7 @@ of InterPSS' test cases.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, nearest, warn
@@ -211,6 +211,10 @@ model, and a bus of its own before the next record's name."""
 _LOADS = ("USRLOD", "USRBUS")
 
 
+Key = tuple[int, str]
+"""Number of a bus and identifier of a device there."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
@@ -297,6 +301,21 @@ class Entry:
             f"{self.where}: psmr has no model {self.name}{also}{hint}; take it out, or skip unknown models"
             " with a warning (--skip-unknown-models)"
         )
+
+    def check_count(self, count: int, names: Sequence[str], model: str = "") -> None:
+        """Raise CaseError for another number of values than there are names."""
+        if count != len(names):
+            plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
+            raise CaseError(
+                f"{self.where}: {model or self.model}: has {count} values; must have {len(names)}: {plain};"
+                " does the record end with a slash?"
+            )
+
+    def record(self, *names: str) -> PsseRecord:
+        """Return number and values, without the model, by name."""
+        words = [self.words[0], *self.words[2:]]
+        self.check_count(len(words) - 1, names[1:])
+        return PsseRecord(self.path, words[0][0], self.model, names, [word for _, word in words])
 
     def head(self) -> PsseRecord:
         """Return number, model and identifier."""

@@ -246,19 +246,6 @@ VERSIONS = (23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36)
 LAST_ADJUSTED = 27
 """Last version with transformers among the branches and their adjustment in a section of its own."""
 
-_EARLY = ("impedance correction", "multi-terminal dc", "multi-section line", "zone")
-_REST = (
-    "transformer",
-    "area",
-    "two-terminal dc",
-    "vsc dc",
-    *_EARLY,
-    "inter-area transfer",
-    "owner",
-    "facts",
-    "switched shunt",
-)
-_FIRST = ("bus", "load", "fixed shunt")
 CASE = "IC SBASE REV XFRRAT NXFRAT BASFRQ"
 
 LINES = {"two-terminal dc": 3, "vsc dc": 3}
@@ -270,48 +257,27 @@ COUNTED = ("transformer", "multi-terminal dc")
 
 def sections(version: int) -> tuple[str, ...]:
     """Return the names of a version's sections in their order."""
+    early = (
+        "impedance correction, multi-terminal dc, multi-section line, zone, inter-area transfer, owner, facts"
+    )
+    first, machines = "bus, load, fixed shunt", "gne, induction machine"
+    rest = f"transformer, area, two-terminal dc, vsc dc, {early}, switched shunt"
     if version <= LAST_ADJUSTED:
-        return (
-            "bus",
-            *(("load",) if version > 23 else ()),
-            "generator",
-            "branch",
-            "transformer adjustment",
-            "area",
-            "two-terminal dc",
-            "switched shunt",
-            *_EARLY,
-            "inter-area transfer",
-            "owner",
-            "facts",
-        )
-    if version <= 30:
-        return (
-            "bus",
-            "load",
-            "generator",
-            "branch",
-            "transformer",
-            "area",
-            "two-terminal dc",
-            "vsc dc",
-            "switched shunt",
-            *_EARLY,
-            "inter-area transfer",
-            "owner",
-            "facts",
-        )
-    machines = ("gne", "induction machine")
-    if version < 34:
-        return (*_FIRST, "generator", "branch", *_REST, *(() if version == 31 else machines))
-    if version < 36:
-        between: tuple[str, ...] = ("generator",)
-        after: tuple[str, ...] = ()
+        found = f"bus, {'load, ' if version > 23 else ''}generator, branch, transformer adjustment, area"
+        found += f", two-terminal dc, switched shunt, {early}"
+    elif version <= 30:
+        found = "bus, load, generator, branch, transformer, area, two-terminal dc, vsc dc"
+        found += f", switched shunt, {early}"
+    elif version < 34:
+        found = f"{first}, generator, branch, {rest}{'' if version == 31 else f', {machines}'}"
     else:
-        between = ("voltage droop control", "generator", "switching device rating set")
-        after = ("load type", "interface", "interface element")
-    first = ("system-wide", *_FIRST, *between, "branch", "switching device")
-    return (*first, *_REST, *machines, *after, "substation")
+        between, after = "generator", ""
+        if version >= 36:
+            between = "voltage droop control, generator, switching device rating set"
+            after = ", load type, interface, interface element"
+        found = f"system-wide, {first}, {between}, branch, switching device, {rest}, {machines}{after}"
+        found += ", substation"
+    return tuple(found.split(", "))
 
 
 def fields(version: int) -> Mapping[str, tuple[str, ...]]:
