@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -32,6 +32,7 @@ NETTED = ("impedance", "current", "power")
 
 FORMATS = ("toml", "raw", "rawx", "epc", "m")
 SUFFIXES = tuple(f".{name}" for name in FORMATS)
+PSSE = ("raw", "rawx", "epc")
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,7 @@ class CaseFile:
         str | None, NETTED, Option("what --net-unmodelled makes of generators, whatever --loads says")
     ] = None
     sequence: Annotated[
-        str | Path | None,
-        Option("SEQ file with the negative- and zero-sequence data of a .raw file", "FILE"),
+        str | Path | None, Option("SEQ file with the negative- and zero-sequence data of a .raw file", "FILE")
     ] = None
     dynamic: Region | None = None
     delays: tuple[tuple[str, float], ...] = ()
@@ -158,30 +158,16 @@ class CaseFile:
 
     def read(self) -> Case:
         """Return the case."""
-        case = _read(
-            self.path,
-            self.dynamics,
-            self.skip_unknown_models,
-            self.frequency_hz,
-            self.net_unmodelled,
-            self.mechanical,
-            self.format,
-            self.reactive,
-            self.modules,
-            self.folder,
-            self.stator,
-            self.sequence,
-            self.allow_code,
-        )
-        _warn(case)
+        case = self._in_file()
+        for found in unlikely(case):
+            warn(str(found))
         if self.dynamic is not None:
             # Only a table of a study; a report compares with other regions of its own accord.
             if case.dynamic is not None and self.dynamic.where:
                 words = f"{self.dynamic.where}: the region {self.dynamic} takes the place of the case's"
                 warn(f"{words}, {case.dynamic} ({case.dynamic.where})")
             case = replace(case, dynamic=self.dynamic)
-        netting = _netting(self.net_unmodelled, self.netted, self.dynamics)
-        return _prepared(case, self.loads, netting, self.adjust, self.solve)
+        return self._prepared(case)
 
     def region(self) -> Region | None:
         """Return the part of the network with its own dynamics, as said here or by the case."""
@@ -195,11 +181,102 @@ class CaseFile:
 
         return power_flow(case, self.reactive_limits, start=start or self.power_flow_start)
 
+    def _in_file(self) -> Case:
+        """Return the case as the file has it, with its sequence data and what else is said of it here."""
+        path, files = self.path, (self.path, self.dynamics)
+        beside = (Path(self.folder),) if self.folder else tuple(Path(file).parent for file in files if file)
+        own = load_user_components(self.modules, (*beside, Path()), str(path), allowed=True)
+        case = self._of_format(replace(own, allow_code=self.allow_code))
+        if self.sequence is not None:
+            if (self.format or Path(path).suffix.lower().lstrip(".")) not in PSSE:
+                raise CaseError(
+                    f"{self.sequence}: a SEQ file belongs to a .raw file; {path} has [[sequence]] of its own"
+                )
+            from psmr.files.psse.seq import with_seq
 
-def _warn(case: Case) -> None:
-    """Warn of what is unlikely about a case that was read."""
-    for found in unlikely(case):
-        warn(str(found))
+            case = with_seq(case, self.sequence)
+        if self.reactive == AS_STORED and self.stator is None:
+            return case
+        shared = case.reactive if self.reactive == AS_STORED else self.reactive
+        return replace(case, reactive=shared, stator=self.stator or case.stator)
+
+    def _of_format(self, own: UserComponents) -> Case:
+        path, dynamics, format = self.path, self.dynamics, self.format
+        for given in (path, *(() if dynamics is None else (dynamics,))):
+            if not os.fspath(given):
+                raise CaseError("the path of a case is empty; name its file")
+        if format is not None and format not in FORMATS:
+            raise CaseError(f"format = {format!r}: must be one of {', '.join(map(repr, FORMATS))}")
+        usual = ".toml" if str(path) == STANDARD_INPUT else Path(path).suffix.lower()
+        suffix = usual if format is None else f".{format}"
+        if str(path) == STANDARD_INPUT and str(dynamics) == STANDARD_INPUT:
+            raise CaseError("-: standard input is one file; give the case or its dynamic data as a file")
+        if suffix not in SUFFIXES:
+            raise CaseError(
+                f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"
+                " the file, or say its format"
+            )
+        if dynamics is not None and suffix == ".toml":
+            raise CaseError(f"{dynamics}: dynamic data belong to a .raw or .m file; {path} has its own")
+        if self.frequency_hz is not None and suffix != ".m":
+            raise CaseError(f"{path}: gives its own frequency; frequency_hz is for MATPOWER files")
+        if self.mechanical is not None and suffix == ".m" and dynamics is None:
+            raise CaseError(f"{path}: has no machines; mechanical is for cases with dynamic data")
+        with_dyr = dynamics, self.skip_unknown_models, self.net_unmodelled is not False, self.mechanical
+        if suffix.lstrip(".") in PSSE:
+            from psmr.files.psse.raw import read_raw
+
+            return read_raw(path, *with_dyr, suffix.lstrip("."), own)
+        if suffix == ".m":
+            from psmr.files.matpower.read import read_matpower
+
+            return read_matpower(path, self.frequency_hz, *with_dyr, own)
+        from psmr.files.toml.case import read_toml
+
+        try:
+            return read_toml(path, self.mechanical, own)
+        except CaseError as error:
+            if str(path) != STANDARD_INPUT or format is not None:
+                raise
+            words = "standard input is taken for TOML unless --format (format=) says else"
+            refusal = CaseError(f"{error}; {words}")
+            refusal.mistakes = error.mistakes
+            raise refusal from error
+
+    def _prepared(self, case: Case) -> Case:
+        """Return the case with controls moved, generators netted and loads converted.
+
+        Unless asked, generators are netted that a DYR file has no machine of, as currents: a generator of
+        constant power draws the more current the lower its voltage is, so that a fault beside it has no
+        solution.
+        """
+        net_unmodelled, netted, loads = self.net_unmodelled, self.netted, self.loads
+        if net_unmodelled is None:
+            net_unmodelled = self.dynamics is not None
+            netted = netted or ("current" if net_unmodelled else None)
+        dynamic = any(row.devices for row in case.generators)
+        if netted is not None and not net_unmodelled:
+            raise CaseError(
+                f"netted = {netted!r}: says what net_unmodelled makes of generators; give that, too"
+            )
+        net_unmodelled = net_unmodelled and not all(row.devices for row in case.generators)
+        lines = dynamic and any(row.held and not row.devices for row in case.generators)
+        if loads is None and not net_unmodelled and not lines and not self.adjust:
+            return case
+        from psmr.network.powerflow.adjustment import adjusted
+        from psmr.network.start.conversion import convert_loads, load_shares, net_generators
+
+        shares = None if loads is None else load_shares(loads)
+        case = adjusted(case, self.adjust, self.solve) if self.adjust else case
+        if loads is None and not net_unmodelled and not lines:
+            return case
+        flow = self.solve(case)
+        if net_unmodelled or lines:
+            changed = net_generators(case, flow, net_unmodelled, netted)
+            if changed is not case:
+                # What was held at a reactive limit is held by its own row no more: the limits hold it again.
+                case, flow = changed, self.solve(changed)
+        return case if shares is None else convert_loads(case, flow, shares)
 
 
 def read_case(
@@ -282,165 +359,23 @@ def read_case(
         (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
     """
     check_arguments(read_case, locals(), CaseError)
-    case = _read(
-        path,
-        dynamics,
-        skip_unknown_models,
-        frequency_hz,
-        net_unmodelled,
-        mechanical,
-        format,
-        reactive,
-        tuple(modules),
+    return CaseFile(
+        path=path,
+        dynamics=dynamics,
+        skip_unknown_models=skip_unknown_models,
+        frequency_hz=frequency_hz,
+        loads=loads,  # type: ignore[arg-type]  # a text alone in a file
+        net_unmodelled=net_unmodelled,
+        mechanical=mechanical,
+        format=format,
+        reactive=reactive,
+        modules=tuple(modules),
+        adjust=tuple(adjust),
         stator=stator,
+        netted=netted,
         sequence=sequence,
         allow_code=allow_code,
-    )
-    _warn(case)
-    return _prepared(case, loads, _netting(net_unmodelled, netted, dynamics), tuple(adjust))
-
-
-def _read(
-    path: str | Path,
-    dynamics: str | Path | None,
-    skip_unknown_models: bool,
-    frequency_hz: float | None,
-    net_unmodelled: bool | None,
-    mechanical: str | None,
-    format: str | None,
-    reactive: str,
-    modules: tuple[str, ...],
-    folder: str | Path | None = None,
-    stator: str | None = None,
-    sequence: str | Path | None = None,
-    allow_code: bool = False,
-) -> Case:
-    beside = (Path(folder),) if folder else tuple(Path(file).parent for file in (path, dynamics) if file)
-    own = load_user_components(modules, (*beside, Path()), str(path), allowed=True)
-    own = replace(own, allow_code=allow_code)
-    case = _of_format(
-        path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
-    )
-    if sequence is not None:
-        if (format or Path(path).suffix.lower().lstrip(".")) not in ("raw", "rawx", "epc"):
-            raise CaseError(
-                f"{sequence}: a SEQ file belongs to a .raw file; {path} has [[sequence]] of its own"
-            )
-        from psmr.files.psse.seq import with_seq
-
-        case = with_seq(case, sequence)
-    if reactive == AS_STORED and stator is None:
-        return case
-    shared = case.reactive if reactive == AS_STORED else reactive
-    return replace(case, reactive=shared, stator=stator or case.stator)
-
-
-def _of_format(
-    path: str | Path,
-    dynamics: str | Path | None,
-    skip_unknown_models: bool,
-    frequency_hz: float | None,
-    net_unmodelled: bool | None,
-    mechanical: str | None,
-    format: str | None,
-    own: UserComponents,
-) -> Case:
-    for given in (path, *(() if dynamics is None else (dynamics,))):
-        if not os.fspath(given):
-            raise CaseError("the path of a case is empty; name its file")
-    if format is not None and format not in FORMATS:
-        raise CaseError(f"format = {format!r}: must be one of {', '.join(map(repr, FORMATS))}")
-    usual = ".toml" if str(path) == STANDARD_INPUT else Path(path).suffix.lower()
-    suffix = usual if format is None else f".{format}"
-    if str(path) == STANDARD_INPUT and str(dynamics) == STANDARD_INPUT:
-        raise CaseError("-: standard input is one file; give the case or its dynamic data as a file")
-    if suffix not in SUFFIXES:
-        raise CaseError(
-            f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"
-            " the file, or say its format"
-        )
-    psse = suffix in (".raw", ".rawx", ".epc")
-    if dynamics is not None and suffix == ".toml":
-        raise CaseError(f"{dynamics}: dynamic data belong to a .raw or .m file; {path} has its own")
-    if frequency_hz is not None and suffix != ".m":
-        raise CaseError(f"{path}: gives its own frequency; frequency_hz is for MATPOWER files")
-    if mechanical is not None and suffix == ".m" and dynamics is None:
-        raise CaseError(f"{path}: has no machines; mechanical is for cases with dynamic data")
-    if psse:
-        from psmr.files.psse.raw import read_raw
-
-        return read_raw(
-            path,
-            dynamics,
-            skip_unknown_models,
-            net_unmodelled is not False,
-            mechanical,
-            suffix.lstrip("."),
-            own,
-        )
-    if suffix == ".m":
-        from psmr.files.matpower.read import read_matpower
-
-        return read_matpower(
-            path, frequency_hz, dynamics, skip_unknown_models, net_unmodelled is not False, mechanical, own
-        )
-    from psmr.files.toml.case import read_toml
-
-    try:
-        return read_toml(path, mechanical, own)
-    except CaseError as error:
-        if str(path) != STANDARD_INPUT or format is not None:
-            raise
-        refusal = CaseError(f"{error}; standard input is taken for TOML unless --format (format=) says else")
-        refusal.mistakes = error.mistakes
-        raise refusal from error
-
-
-def _netting(
-    net_unmodelled: bool | None, netted: str | None, dynamics: str | Path | None
-) -> tuple[bool, str | None]:
-    """Return whether generators without a model are netted, and as what.
-
-    Unless asked, those that a DYR file has no machine of, as currents: a generator of constant power draws
-    the more current the lower its voltage is, so that a fault beside it has no solution.
-    """
-    if net_unmodelled is not None:
-        return net_unmodelled, netted
-    return dynamics is not None, netted or ("current" if dynamics is not None else None)
-
-
-def _prepared(
-    case: Case,
-    loads: str | Mapping[str, Sequence[float]] | LoadShares | None,
-    netting: tuple[bool, str | None],
-    adjust: Sequence[str] = (),
-    solve: Callable[..., PowerFlow] | None = None,
-) -> Case:
-    """Return the case with controls moved, generators netted and loads converted."""
-    net_unmodelled, netted = netting
-    dynamic = any(row.devices for row in case.generators)
-    if netted is not None and not net_unmodelled:
-        raise CaseError(f"netted = {netted!r}: says what net_unmodelled makes of generators; give that, too")
-    net_unmodelled = net_unmodelled and not all(row.devices for row in case.generators)
-    lines = dynamic and any(row.held and not row.devices for row in case.generators)
-    if loads is None and not net_unmodelled and not lines and not adjust:
-        return case
-    from psmr.network.powerflow.adjustment import adjusted
-    from psmr.network.powerflow.powerflow import power_flow
-    from psmr.network.start.conversion import convert_loads, load_shares, net_generators
-
-    shares = None if loads is None else load_shares(loads)
-    solve = solve or power_flow
-    case = adjusted(case, adjust, solve) if adjust else case
-    if loads is None and not net_unmodelled and not lines:
-        return case
-    flow = solve(case)
-    if net_unmodelled or lines:
-        changed = net_generators(case, flow, net_unmodelled, netted)
-        if changed is not case:
-            # What was held at a reactive limit is held by its own row no more: the limits hold it again.
-            case, flow = changed, solve(changed)
-    return case if shares is None else convert_loads(case, flow, shares)
+    ).read()
 
 
 WRITTEN = (".toml", ".raw", ".m")

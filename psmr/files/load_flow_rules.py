@@ -1,9 +1,4 @@
-"""What programs of load flow make of a network: joined buses, dead islands, one held voltage for a bus.
-
-One voltage for each bus that several generators hold, and one such bus for the generators of each bus.
-
-Islands as a program of load flow takes them: dead ones left out, each of the others with a swing.
-"""
+"""What programs of load flow make of a network: joined buses, dead islands, one held voltage for a bus."""
 
 from __future__ import annotations
 
@@ -49,6 +44,17 @@ def to_ground(row: BranchRow) -> complex:
         return own
     ratio = cmath.rect(row.tap, math.radians(row.shift_deg))
     return own / row.tap**2 + abs(1 - 1 / ratio) ** 2 / complex(row.r, row.x)
+
+
+def turned(row: TransformerRow, base: float) -> tuple[TransformerRow, list[ShuntRow]]:
+    """Return a branch with a ratio that has all of its charging behind it with half of that there.
+
+    The other half is a shunt at its second bus, if there is any.
+    """
+    g, b = row.g / 2, row.b / 2
+    name = f"{row.name}-at{row.to_bus}"
+    shunt = ShuntRow(row.to_bus, g * base, b * base, row.status, name, where=row.where)
+    return replace(row, g=g, b=b), [shunt] if g or b else []
 
 
 def join(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:

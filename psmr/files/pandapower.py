@@ -24,6 +24,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import CaseError
 from psmr.base.modules import optional
+from psmr.files.load_flow_rules import turned
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
@@ -225,10 +226,8 @@ def _branches(
         if line:
             lines.append(LineRow(**given, b=row[_B], g=g))
             continue
-        half = {"b": row[_B] / 2, "g": g / 2}
-        transformer = TransformerRow(**given, **half, tap=row[_TAP] or 1.0, shift_deg=row[_SHIFT])
+        branch = TransformerRow(**given, b=row[_B], g=g, tap=row[_TAP] or 1.0, shift_deg=row[_SHIFT])
+        transformer, half = turned(branch, base)
         transformers.append(transformer)
-        if row[_B] or g:
-            name = f"{transformer.name}-at{j}"
-            shunts.append(ShuntRow(j, half["g"] * base, half["b"] * base, name=name))
+        shunts += half
     return lines, transformers, shunts

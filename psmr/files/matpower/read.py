@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, warn
-from psmr.files.load_flow_rules import agreed, energised
+from psmr.files.load_flow_rules import agreed, energised, turned
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
 from psmr.files.psse.dyr import Key, with_dynamics
 from psmr.files.psse.entries import LoadUnit, Unit
@@ -353,14 +353,10 @@ class _Tables:
         if line:
             self.lines.append(LineRow(i, j, x, r, b, 0.0, status, circuit, where=row.where))
             return
-        tap = ratio or 1.0
-        transformer = TransformerRow(
-            i, j, x, r, b / 2, 0.0, status, circuit, tap=tap, shift_deg=angle, where=row.where
-        )
+        given = {"tap": ratio or 1.0, "shift_deg": angle, "where": row.where}
+        transformer, shunts = turned(TransformerRow(i, j, x, r, b, 0.0, status, circuit, **given), self.base)
         self.transformers.append(transformer)
-        if b:
-            mvar = b / 2 * self.base
-            self.shunts.append(ShuntRow(j, 0.0, mvar, status, f"{transformer.name}-at{j}", where=row.where))
+        self.shunts += shunts
 
     def _add_dc_line(self, row: _Row) -> None:
         """Add the ends of a DC line: generators that hold its powers and voltages, as toggle_dcline does."""

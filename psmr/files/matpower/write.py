@@ -42,36 +42,18 @@ def matpower_text(case: Case) -> str:
     kinds = {bus.number: 1 for bus in case.buses}
     for row in case.generators:
         kinds[row.bus] = max(kinds[row.bus], _KINDS[row.control])
-    buses = [
-        (
-            bus.number,
-            kinds[bus.number],
-            *(demand[bus.number, what] for what in "pqgb"),
-            bus.area or 1,
-            float(v),
-            float(angle),
-            bus.base_kv,
-            bus.zone or 1,
-            1.1,
-            0.9,
-        )
-        for bus, v, angle in zip(case.buses, flow.v, np.degrees(flow.angle), strict=True)
-    ]
-    held, v = holders(case), {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
-    generators = [
-        (
-            row.bus,
-            float(p) * base,
-            float(q) * base,
-            *_limits(row, float(q) * base, held),
-            _held(held.get(row.bus, row), v[row.bus]),
-            row.rating_mva or base,
-            1,
-            math.inf,
-            -math.inf,
-        )
-        for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
-    ]
+    buses: list[tuple[float, ...]] = []
+    for bus, v, angle in zip(case.buses, flow.v.tolist(), np.degrees(flow.angle).tolist(), strict=True):
+        drawn = (demand[bus.number, what] for what in "pqgb")
+        voltage = bus.area or 1, v, angle, bus.base_kv, bus.zone or 1, 1.1, 0.9
+        buses.append((bus.number, kinds[bus.number], *drawn, *voltage))
+    held, at = holders(case), dict(zip((bus.number for bus in case.buses), flow.v.tolist(), strict=True))
+    generators: list[tuple[float, ...]] = []
+    for row, p, q in zip(case.generators, flow.p.tolist(), flow.q.tolist(), strict=True):
+        limits = _limits(row, q * base, held)
+        v = _held(held.get(row.bus, row), at[row.bus])
+        rest = v, row.rating_mva or base, 1, math.inf, -math.inf
+        generators.append((row.bus, p * base, q * base, *limits, *rest))
     branches = [
         (row.from_bus, row.to_bus, row.r, row.x, row.b, 0.0, 0.0, 0.0, 0.0, 0.0, row.status)
         for row in case.lines

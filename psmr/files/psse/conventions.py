@@ -230,27 +230,20 @@ def proper_filter(p: Mapping[str, float]) -> dict[str, float]:
 _DENOMINATORS = (("a_1", "a_2"), ("a_3", "a_4"))
 
 
-class Places:
-    """The records of all buses by number.
+def bus_of(
+    buses: Mapping[int, PsseRecord], record: PsseRecord, name: str = "I", status: int = 1
+) -> PsseRecord | None:
+    """Return the record of a bus, of those by number, that is named; None where it is isolated.
 
-    They may be filled in later.
+    What is out of service, with `status` = 0, may be at a bus that is not there: None, with a warning.
     """
-
-    def __init__(self, buses: Mapping[int, PsseRecord]) -> None:
-        self.buses = buses
-
-    def at(self, record: PsseRecord, name: str = "I", status: int = 1) -> PsseRecord | None:
-        """Return the record of a bus that is named; None where it is isolated.
-
-        What is out of service, with `status` = 0, may be at a bus that is not there: None, with a warning.
-        """
-        bus = self.buses.get(abs(record.whole(name)))
-        if bus is not None:
-            return None if bus.whole("IDE", 1) == 4 else bus
-        if status:
-            raise record.error(name, "there is no bus with this number")
-        tell_of_absent(record, name)
-        return None
+    bus = buses.get(abs(record.whole(name)))
+    if bus is not None:
+        return None if bus.whole("IDE", 1) == 4 else bus
+    if status:
+        raise record.error(name, "there is no bus with this number")
+    tell_of_absent(record, name)
+    return None
 
 
 def tell_of_absent(record: PsseRecord, name: str, what: str = "") -> None:

@@ -12,10 +12,6 @@ field that is left out has the default written there. What the case does otherwi
   type 1 are left out, as PSS/E does;
 - an island that no generator in service feeds is left out, another one without a swing gets one, each with a
   warning.
-
-Loads of a PSS/E RAW file.
-
-Machines in service at buses of type 1, which PSS/E passes over and other programs count.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from typing import Any
 from psmr.base.errors import CaseError, Mistakes, few, warn
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_plant, reachable
-from psmr.files.psse.conventions import Places, last_of_each, suffix
+from psmr.files.psse.conventions import bus_of, last_of_each, suffix
 from psmr.files.psse.converters import Converters
 from psmr.files.psse.dyr import Key, with_dynamics
 from psmr.files.psse.entries import LoadUnit, Unit
@@ -44,56 +40,6 @@ from psmr.network.powerflow.voltages import balances, held_as_solved
 Parts = tuple[float, float, float]
 
 _POWER = (0.0, 0.0, 1.0)
-
-
-class Loads:
-    """Collects the rows of loads, and to whom they belong.
-
-    `rows` are the loads, `units` what load records of a DYR file need of each.
-    """
-
-    def __init__(self, places: Places) -> None:
-        self._places = places
-        self.rows: list[LoadRow] = []
-        self.units: list[LoadUnit] = []
-
-    def at_bus(self, record: PsseRecord) -> None:
-        """Add the load that the record of a bus has (version 23)."""
-        powers = [record.real(name, 0.0) for name in ("PL", "QL")]
-        if not any(powers):
-            return
-        number = record.whole("I")
-        self.rows.append(_row(record, f"load{number}", (powers[0], powers[1]), (_POWER, _POWER)))
-        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
-        self.units.append(LoadUnit(number, "1", area, zone, owner, (f"load{number}",)))
-
-    def add(self, record: PsseRecord) -> None:
-        """Add the rows of a load: one, or one for each kind where its parts have opposite signs."""
-        ident = name_part(record.text("ID", "1"))
-        status = record.one_of("STATUS", (0, 1), 1)
-        bus = self._places.at(record, status=status)
-        powers = {name: record.real(name, 0.0) for name in ("PL", "QL", "IP", "IQ", "YP", "YQ")}
-        if bus is None or not status:
-            return
-        for power, own in (("PL", "DGENP"), ("QL", "DGENQ")):
-            powers[power] -= record.real(own, 0.0) if record.one_of("DGENM", (0, 1), 0) else 0.0
-        # Constant impedance, current, power. YQ is a susceptance: positive for a capacitor.
-        p = (powers["YP"], powers["IP"], powers["PL"])
-        q = (-powers["YQ"], powers["IQ"], powers["QL"])
-        number = record.whole("I")
-        name = f"load{number}{suffix(ident)}"
-        first = len(self.rows)
-        if _one_sign(p) and _one_sign(q):
-            self.rows.append(_row(record, name, (sum(p), sum(q)), (_parts(p), _parts(q))))
-        else:
-            # Fractions of opposite sign are no fractions: a row for each kind.
-            for i, kind in enumerate("zip"):
-                if p[i] or q[i]:
-                    whole = (float(i == 0), float(i == 1), float(i == 2))
-                    self.rows.append(_row(record, f"{name}-{kind}", (p[i], q[i]), (whole, whole)))
-        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
-        rows = tuple(row.name for row in self.rows[first:])
-        self.units.append(LoadUnit(number, ident, area, zone, owner, rows))
 
 
 def _row(record: PsseRecord, name: str, power: tuple[float, float], parts: tuple[Parts, Parts]) -> LoadRow:
@@ -184,21 +130,11 @@ def read_raw(
     mistakes = Mistakes()
     tables = _Tables(raw, skip_unknown_models, mistakes)
     frequency = _frequency(raw.head)
-    names = ("buses", "lines", "transformers", "shunts", "loads", "relays", "generators")
-    rows: Rows = {name: getattr(tables, name) for name in names}
+    names = ("buses", "lines", "transformers", "shunts", "loads", "generators")
+    rows: Rows = {name: getattr(tables, name) for name in names} | {"relays": []}
     if dynamics is not None:
-        rows = with_dynamics(
-            rows,
-            dynamics,
-            tables.units,
-            tables.load_units,
-            tables.switched,
-            frequency,
-            mistakes,
-            skip_unknown_models,
-            net_unmodelled,
-            own,
-        )
+        given = tables.units, tables.load_units, tables.switched, frequency, mistakes
+        rows = with_dynamics(rows, dynamics, *given, skip_unknown_models, net_unmodelled, own)
     mistakes.finish()
     generators = [*rows["generators"], *tables.holding]
     if not generators and tables.passed_over:
@@ -232,8 +168,7 @@ def _with_branches(rows: Rows) -> Iterator[RelayRow]:
         opens = placement(row.device.component).acts_on == "branch"
         lost = [name for name in (row.branch, row.acts_on if opens else "") if name and name not in there]
         if lost:
-            words = f"{row.place}: {lost[0]} is left out, and the relay with it"
-            warn(words)
+            warn(f"{row.place}: {lost[0]} is left out, and the relay with it")
         else:
             yield row
 
@@ -258,13 +193,12 @@ class _Tables:
         self.base = raw.head.positive("SBASE", 100.0)
         self.shunts: list[ShuntRow] = []
         self.switched: dict[Key, str] = {}
+        self.loads: list[LoadRow] = []
+        self.load_units: list[LoadUnit] = []
         self.generators: list[GeneratorRow] = []
-        self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
         self.passed_over: list[GeneratorRow] = []
         self._bus: dict[int, PsseRecord] = {}
-        self._places = Places(self._bus)
-        self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
         attempt = mistakes.attempt
         found = [attempt(self._bus_row, record) for record in self._records("bus")]
         self.buses = [row for row in found if row is not None]
@@ -273,37 +207,39 @@ class _Tables:
             if is_unmodelled(record):
                 attempt(self.leave_out, record, f"psmr has no model of {record.section}: {name}")
         tables = attempt(corrections, self._records("impedance correction"), raw.version)
-        self._windings = Transformers(self.base, self._bus, self.buses, tables or {})
+        windings = Transformers(self.base, self._bus, self.buses, tables or {})
+        lines, converters = Lines(self.base, self._bus), Converters(self.base, self._bus)
         for section, take in (
-            ("load", self._loads.add),
+            ("load", self._load),
             ("fixed shunt", self._shunt),
             ("switched shunt", self._shunt),
             ("generator", self._generator),
-            ("branch", self._lines.add),
-            ("switching device", self._lines.add),
+            ("branch", lines.add),
+            ("switching device", lines.add),
         ):
             for record in self._records(section):
                 attempt(take, record)
         if not self.generators and not mistakes.found:
             self._sources()
-        for lines in raw.records.get("transformer", ()):
-            attempt(self._transformer, lines)
-        converters = Converters(self.base, self._bus)
-        for lines in raw.records.get("two-terminal dc", ()) + raw.records.get("vsc dc", ()):
-            attempt(converters.add_line, lines)
-        for lines in raw.records.get("multi-terminal dc", ()):
-            attempt(converters.add_line, lines)
+        for section, take_lines in (
+            ("transformer", windings.add),
+            ("two-terminal dc", converters.add_line),
+            ("vsc dc", converters.add_line),
+            ("multi-terminal dc", converters.add_line),
+        ):
+            for part in raw.records.get(section, ()):
+                attempt(take_lines, part)
         for record in self._records("facts"):
             if not is_unmodelled(record):
                 attempt(converters.add_facts, record)
         for record in self._records("induction machine"):
             attempt(converters.add_machine, record)
         self.holding = converters.holding
-        self.buses += self._windings.stars
-        self.loads, self.load_units = self._loads.rows + converters.loads, self._loads.units
-        self.lines, self.zero = self._lines.rows + converters.lines, self._lines.zero + converters.zero
-        self.shunts += self._lines.shunts
-        self.transformers = self._lines.turned + self._windings.rows
+        self.buses += windings.stars
+        self.loads += converters.loads
+        self.lines, self.zero = lines.rows + converters.lines, lines.zero + converters.zero
+        self.shunts += lines.shunts
+        self.transformers = lines.turned + windings.rows
 
     def _records(self, section: str) -> list[PsseRecord]:
         return [record for (record,) in self.raw.records.get(section, ())]
@@ -318,23 +254,11 @@ class _Tables:
         for number, bus in self._bus.items():
             if bus.whole("IDE", 1) != 3:
                 continue
-            what = (
-                "IDE = 3 (swing), and no generator is in service anywhere: taken as a source of its voltage"
-            )
-            warn(f"{bus.where}: {what}")
-            row = GeneratorRow(
-                f"G{number}",
-                number,
-                "slack",
-                v=bus.positive("VM", 1.0),
-                angle_deg=bus.real("VA", 0.0),
-                rating_mva=self.base,
-                where=bus.where,
-            )
-            self.generators.append(row)
-
-    def _transformer(self, lines: Sequence[PsseRecord]) -> None:
-        self._windings.add(lines)
+            what = "IDE = 3 (swing), and no generator is in service anywhere"
+            warn(f"{bus.where}: {what}: taken as a source of its voltage")
+            v, angle_deg = bus.positive("VM", 1.0), bus.real("VA", 0.0)
+            held = {"v": v, "angle_deg": angle_deg, "rating_mva": self.base}
+            self.generators.append(GeneratorRow(f"G{number}", number, "slack", **held, where=bus.where))
 
     def leave_out(self, record: PsseRecord, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""
@@ -351,7 +275,7 @@ class _Tables:
         if kind == 4:
             return None
         v, angle_deg = record.positive("VM", 1.0), record.real("VA", 0.0)
-        self._loads.at_bus(record)
+        self._load_at_bus(record)
         g, b = record.real("GL", 0.0), record.real("BL", 0.0)
         if g or b:
             self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
@@ -361,11 +285,49 @@ class _Tables:
         aliases = () if known or not label.isprintable() else (label,)
         return BusRow(number, kv, "", v, angle_deg, area, zone, aliases, where=record.where)
 
+    def _load_at_bus(self, record: PsseRecord) -> None:
+        """Add the load that the record of a bus has (version 23)."""
+        powers = [record.real(name, 0.0) for name in ("PL", "QL")]
+        if not any(powers):
+            return
+        number = record.whole("I")
+        self.loads.append(_row(record, f"load{number}", (powers[0], powers[1]), (_POWER, _POWER)))
+        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
+        self.load_units.append(LoadUnit(number, "1", area, zone, owner, (f"load{number}",)))
+
+    def _load(self, record: PsseRecord) -> None:
+        """Add the rows of a load: one, or one for each kind where its parts have opposite signs."""
+        ident = name_part(record.text("ID", "1"))
+        status = record.one_of("STATUS", (0, 1), 1)
+        bus = bus_of(self._bus, record, status=status)
+        powers = {name: record.real(name, 0.0) for name in ("PL", "QL", "IP", "IQ", "YP", "YQ")}
+        if bus is None or not status:
+            return
+        for power, own in (("PL", "DGENP"), ("QL", "DGENQ")):
+            powers[power] -= record.real(own, 0.0) if record.one_of("DGENM", (0, 1), 0) else 0.0
+        # Constant impedance, current, power. YQ is a susceptance: positive for a capacitor.
+        p = (powers["YP"], powers["IP"], powers["PL"])
+        q = (-powers["YQ"], powers["IQ"], powers["QL"])
+        number = record.whole("I")
+        name = f"load{number}{suffix(ident)}"
+        first = len(self.loads)
+        if _one_sign(p) and _one_sign(q):
+            self.loads.append(_row(record, name, (sum(p), sum(q)), (_parts(p), _parts(q))))
+        else:
+            # Fractions of opposite sign are no fractions: a row for each kind.
+            for i, kind in enumerate("zip"):
+                if p[i] or q[i]:
+                    whole = (float(i == 0), float(i == 1), float(i == 2))
+                    self.loads.append(_row(record, f"{name}-{kind}", (p[i], q[i]), (whole, whole)))
+        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
+        rows = tuple(row.name for row in self.loads[first:])
+        self.load_units.append(LoadUnit(number, ident, area, zone, owner, rows))
+
     def _shunt(self, record: PsseRecord) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
         number, ident = record.whole("I"), name_part(record.text("ID", "1"))
         status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
-        bus = self._places.at(record, status=status)
+        bus = bus_of(self._bus, record, status=status)
         regulating = kind == "switched" and record.whole("MODSW", 1) > 0
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:
@@ -395,7 +357,7 @@ class _Tables:
     def _generator(self, record: PsseRecord) -> None:
         number, ident = record.whole("I"), name_part(record.text("ID", "1"))
         status = record.one_of("STAT", (0, 1), 1)
-        bus = self._places.at(record, status=status)
+        bus = bus_of(self._bus, record, status=status)
         mbase = record.in_place_of_zero("MBASE", self.base)
         zr, zx = record.real("ZR", 0.0), record.real("ZX", 1.0)
         p, q = record.real("PG", 0.0), record.real("QG", 0.0)
@@ -410,20 +372,13 @@ class _Tables:
             solved = self._bus.get(regulated, bus).positive("VM", 1.0)
             if control == "pv" and high == low and self._fixed(record, solved, held, q, high):
                 control, q, regulated = "pq", high, 0
+            angle_deg = bus.real("VA", 0.0)
+            share = record.share(regulated > 0) if control == "pv" else 100.0
             row = GeneratorRow(
-                name=name,
-                bus=number,
-                control=control,
-                p_mw=p,
-                q_mvar=q,
-                v=held,
-                angle_deg=bus.real("VA", 0.0),
-                q_min_mvar=low,
-                q_max_mvar=high,
-                rating_mva=mbase,
+                *(name, number, control, p, q, held, angle_deg, low, high, mbase),
                 where=record.where,
                 control_bus=regulated,
-                share=record.share(regulated > 0) if control == "pv" else 100.0,
+                share=share,
             )
             if kind == 1 and self.raw.load_buses_have_none:
                 self.passed_over.append(row)

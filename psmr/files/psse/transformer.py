@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import warn
-from psmr.files.load_flow_rules import Joint
-from psmr.files.psse.conventions import THRSHZ, Places, circuit_number, suffix, tell_of_absent
+from psmr.files.load_flow_rules import Joint, turned
+from psmr.files.psse.conventions import THRSHZ, bus_of, circuit_number, suffix, tell_of_absent
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import (
     ACTIVE,
@@ -381,8 +381,8 @@ class Lines:
     `zero`: branches without impedance: the two buses and where it was read.
     """
 
-    def __init__(self, base: float, places: Places) -> None:
-        self._base, self._places = base, places
+    def __init__(self, base: float, buses: Mapping[int, PsseRecord]) -> None:
+        self._base, self._buses = base, buses
         self.rows: list[LineRow] = []
         self.turned: list[TransformerRow] = []
         self.shunts: list[ShuntRow] = []
@@ -394,7 +394,7 @@ class Lines:
         ident = name_part(record.text("CKT", "1"))
         switch = record.section == "switching device"
         status = record.one_of("STAT" if switch else "ST", (0, 1), 1)
-        ends = [self._places.at(record, name, status) for name in ("I", "J")]
+        ends = [bus_of(self._buses, record, name, status) for name in ("I", "J")]
         r, x = record.real("R", 0.0), record.real("X", 1e-4 if switch else None)
         b = record.real("B", 0.0)
         g_i, b_i, g_j, b_j = (record.real(name, 0.0) for name in ("GI", "BI", "GJ", "BJ"))
@@ -451,7 +451,8 @@ class Lines:
         ratio, angle = record.positive("RATIO"), record.real("ANGLE", 0.0)
         label = f"transformer{name}"
         row = TransformerRow(
-            i, j, x, r, b / 2, 0.0, status, name=label, tap=ratio, shift_deg=angle, where=record.where
+            i, j, x, r, b, 0.0, status, name=label, tap=ratio, shift_deg=angle, where=record.where
         )
-        self.turned.append(row)
-        self._at(j, complex(0.0, b / 2), label, status, record)
+        branch, shunts = turned(row, self._base)
+        self.turned.append(branch)
+        self.shunts += shunts

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def psse_texts(case: Case) -> tuple[str, str]:
         "",
     ]
     order = sections(VERSION)
-    for section, following in zip(order, (*order[1:], None), strict=True):
+    for section, following in zip(order, (*order[1:], ""), strict=True):
         lines += records.get(section, ())
         begin = f", BEGIN {following.upper()} DATA" if following else ""
         lines.append(f"0 / END OF {section.upper()} DATA{begin}")
@@ -89,14 +89,14 @@ class _Writer:
 
     def sections(self) -> dict[str, list[str]]:
         """Return the lines of every section that is not empty."""
-        return {
-            "bus": list(self._buses()),
-            "load": list(self._loads()),
-            "fixed shunt": list(self._shunts()),
-            "switched shunt": list(self._switched_shunts()),
-            "generator": list(self._generators()),
-            **self._branches(),
+        found = {
+            "bus": self._buses(),
+            "load": self._loads(),
+            "fixed shunt": self._shunts(),
+            "switched shunt": self._switched_shunts(),
+            "generator": self._generators(),
         }
+        return {section: list(lines) for section, lines in found.items()} | self._branches()
 
     def warn_of_losses(self) -> None:
         """Warn once of everything that the format cannot keep."""
@@ -116,17 +116,9 @@ class _Writer:
             label = re.sub(r"[^\x20-\x7e]|'", "_", own)[:12]
             if kept := [name for name in bus.aliases if name != label]:
                 self.lost.append(f"{bus.name} is called {', '.join(kept)}, too")
+            place = bus.area or 1, bus.zone or 1, 1
             yield _record(
-                bus.number,
-                f"{label:12}",
-                bus.base_kv,
-                codes[bus.number],
-                bus.area or 1,
-                bus.zone or 1,
-                1,
-                v,
-                angle,
-                *_BOUNDS,
+                bus.number, f"{label:12}", bus.base_kv, codes[bus.number], *place, v, angle, *_BOUNDS
             )
 
     def _loads(self) -> Iterator[str]:
@@ -194,28 +186,8 @@ class _Writer:
                 high = low = q
             mbase, zr, zx = _machine(row, base)
             holder = held.get(row.bus, row)
-            yield _record(
-                row.bus,
-                ident,
-                p,
-                q,
-                high,
-                low,
-                holder.v,
-                holder.control_bus,
-                mbase,
-                zr,
-                zx,
-                0.0,
-                0.0,
-                1.0,
-                1,
-                holder.share,
-                _FAR,
-                -_FAR,
-                1,
-                1.0,
-            )
+            machine = holder.v, holder.control_bus, mbase, zr, zx, 0.0, 0.0, 1.0, 1, holder.share
+            yield _record(row.bus, ident, p, q, high, low, *machine, _FAR, -_FAR, 1, 1.0)
 
     def _branches(self) -> dict[str, list[str]]:
         lines, transformers = [], []
@@ -224,22 +196,16 @@ class _Writer:
             i, j = row.from_bus, row.to_bus
             self.ends[row.name] = (i, j, ident)
             if isinstance(row, TransformerRow):
-                square = row.tap**2
+                y = row.g / row.tap**2, row.b / row.tap**2
                 transformers += [
-                    _record(
-                        i, j, 0, ident, 1, 1, 1, row.g / square, row.b / square, 2, "", row.status, 1, 1.0
-                    ),
+                    _record(i, j, 0, ident, 1, 1, 1, *y, 2, "", row.status, 1, 1.0),
                     _record(row.r, row.x, self.case.base_mva),
                     _record(row.tap, 0.0, row.shift_deg, *_NO_CONTROL),
                     _record(1.0, 0.0),
                 ]
             else:
-                ends = (row.g / 2, 0.0, row.g / 2, 0.0)
-                lines.append(
-                    _record(
-                        i, j, ident, row.r, row.x, row.b, 0.0, 0.0, 0.0, *ends, row.status, 1, 0.0, 1, 1.0
-                    )
-                )
+                values = row.r, row.x, row.b, 0.0, 0.0, 0.0, row.g / 2, 0.0, row.g / 2, 0.0
+                lines.append(_record(i, j, ident, *values, row.status, 1, 0.0, 1, 1.0))
         return {"branch": lines, "transformer": transformers}
 
     def _expect(self, row: Any, name: str) -> None:
@@ -304,13 +270,6 @@ def _machine(row: GeneratorRow, base: float) -> tuple[float, float, float]:
 
 
 def _record(*fields: Any) -> str:
-    return ", ".join(_written(fields))
-
-
-def _written(fields: Iterable[Any]) -> Iterator[str]:
-    for value in fields:
-        yield (
-            f"'{value}'"
-            if isinstance(value, str)
-            else repr(value if isinstance(value, int) else float(value))
-        )
+    return ", ".join(
+        f"'{x}'" if isinstance(x, str) else repr(x if isinstance(x, int) else float(x)) for x in fields
+    )
