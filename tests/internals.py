@@ -139,7 +139,7 @@ psmr.network.topology.islands: DeadParts
 psmr.network.topology.network: find_branch find_bus voltage_places
 psmr.network.typical_plants: TypicalPlant typical_module
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
-psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
+psmr.papers.kuznetsov_krasnikov.runs: EPSILON boundary_layer
 psmr.papers.shi_rojas.smes: BASES NODES amplification>smes_amplification
 psmr.pencil.deformation.critical: critical_module StepJudge
 psmr.pencil.deformation.deformation: deformation_module OneStepModes

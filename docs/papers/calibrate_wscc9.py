@@ -18,7 +18,7 @@ import pandas as pd
 
 import partitioning
 import psmr
-from psmr.papers.huang_tzounas.setting import SETS, parameter_sets, with_parameters
+from psmr.papers.huang_tzounas.runs import SETS, parameter_sets, with_parameters
 
 FOLDER = Path(__file__).resolve().parents[2] / "cases" / "wscc9"
 MODE = -0.19561 + 8.37291j

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 WHAT_A_WHEEL_HAS = """
 import psmr
-from psmr.papers.huang_tzounas.setting import settings
+from psmr.papers.huang_tzounas.runs import settings
 
 print(psmr.__file__)
 print(len(psmr.case("wscc9").buses), len(psmr.case("new-england").buses), len(settings().sets))

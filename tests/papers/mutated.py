@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from psmr.papers.check import Check
-from psmr.papers.finding import Finding
-from psmr.papers.reproduction import Reproduction
+from psmr.papers.catalogue import Reproduction
+from psmr.papers.finding import Check, Finding
 
 STORED = Path(__file__).parents[2] / "docs" / "papers" / "figures"
 BEYOND, SHORT = 1.01, 0.99  # times the tolerance

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from psmr import Adaptive, SingleRate
 from psmr.errors import SchemeError, SimulationError
-from psmr.papers.kuznetsov_krasnikov.systems import van_der_pol
+from psmr.papers.kuznetsov_krasnikov.runs import van_der_pol
 from tests.internals import Change, integrate
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 

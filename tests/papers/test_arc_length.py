@@ -9,8 +9,8 @@ import pytest
 import psmr
 from psmr import Adaptive, ArcLength, SingleRate
 from psmr.errors import PsmrWarning, SchemeError, SimulationError
-from psmr.papers.kuznetsov_krasnikov.systems import boundary_layer
-from psmr.papers.kuznetsov_krasnikov.systems import layer_exact as exact
+from psmr.papers.kuznetsov_krasnikov.runs import boundary_layer
+from psmr.papers.kuznetsov_krasnikov.runs import layer_exact as exact
 from tests.internals import Change, integrate
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates
 

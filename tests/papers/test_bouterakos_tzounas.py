@@ -7,7 +7,7 @@ import pytest
 
 from psmr import SingleRate
 from psmr.errors import SchemeError
-from psmr.papers.bouterakos_tzounas.new_england import (
+from psmr.papers.bouterakos_tzounas.paper import (
     PLANTS,
     delayed_stabilisers,
     least_stable,

@@ -11,9 +11,8 @@ import pytest
 from psmr import cli
 from psmr.errors import InputError
 from psmr.papers import catalogue as papers
-from psmr.papers.check import rises, within
-from psmr.papers.finding import Finding
-from psmr.papers.reproduction import Reproduction, slug
+from psmr.papers.catalogue import Reproduction, slug
+from psmr.papers.finding import Finding, rises, within
 
 
 def small(folder: Path, progress=None) -> Reproduction:

@@ -7,8 +7,19 @@ import pytest
 
 from psmr.errors import InputError
 from psmr.papers.catalogue import PAPERS, paper
-from psmr.papers.check import Check, above, below, endless, exactly, printed, rises, tends, within
-from psmr.papers.finding import Finding, read_claims
+from psmr.papers.finding import (
+    Check,
+    Finding,
+    above,
+    below,
+    endless,
+    exactly,
+    printed,
+    read_claims,
+    rises,
+    tends,
+    within,
+)
 from tests.papers.mutated import LEAST, STORED, mutate
 
 
@@ -68,7 +79,7 @@ def test_the_words_of_the_stored_findings_follow_from_their_numbers(name):
 
 
 def test_the_statements_of_the_case_study_follow_from_their_numbers():
-    from psmr.papers.huang_tzounas.setting import settings
+    from psmr.papers.huang_tzounas.runs import settings
     from psmr.papers.huang_tzounas.statements import statement_numbers
 
     numbers = statement_numbers(settings().paper)

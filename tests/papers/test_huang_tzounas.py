@@ -6,25 +6,26 @@ import numpy as np
 import pytest
 
 from psmr import SingleRate
-from psmr.papers.huang_tzounas.responses import (
+from psmr.papers.huang_tzounas.runs import (
+    PRINTED_MODE,
+    dominant,
     interpolation,
     lag_law,
     largest_errors,
+    percent,
+    settings,
     slow_residuals,
     threshold_errors,
     threshold_scheme,
 )
-from psmr.papers.huang_tzounas.setting import PRINTED_MODE, dominant, percent, settings
 from psmr.papers.huang_tzounas.tables import (
     MANY,
     PAIRS,
     critical,
-    lag_of_jump,
     other_partitions,
     published_critical_step,
     ratios,
     ringdowns,
-    ringing,
     table_1,
     table_2,
     thresholds,
@@ -179,9 +180,9 @@ def test_figure_11_spline_against_linear(wscc9, converters):
 
 
 def test_figure_11_is_irregular_by_the_lag_of_a_jump(wscc9):
-    assert ringing(wscc9, 0.05, 5) == pytest.approx((-2 / 3) ** 5)
+    assert wscc9.ringing(0.05, 5) == pytest.approx((-2 / 3) ** 5)
     # Many fast steps: the slow regulators see the jump after half a macro step.
-    assert lag_of_jump(wscc9, 0.05, 100) == pytest.approx(0.025)
+    assert wscc9.lag_of_jump(0.05, 100) == pytest.approx(0.025)
     table = interpolation(wscc9, 20.0, 0.05).sort_values("lag of a jump [s]")
     assert (np.diff(table["linear, rms [pu]"]) > 0).all()
     law = lag_law(wscc9).set_index("r")

@@ -5,10 +5,16 @@ import pytest
 
 from psmr import Adaptive, ArcLength
 from psmr.papers.catalogue import reproduce
-from psmr.papers.check import printed
+from psmr.papers.finding import printed
 from psmr.papers.kuznetsov_krasnikov import runs as kk
-from psmr.papers.kuznetsov_krasnikov.runs import EXACT_END, conditions, limit_point, to_the_end
-from psmr.papers.kuznetsov_krasnikov.systems import edsberg_exact, van_der_pol
+from psmr.papers.kuznetsov_krasnikov.runs import (
+    EXACT_END,
+    conditions,
+    edsberg_exact,
+    limit_point,
+    to_the_end,
+    van_der_pol,
+)
 from tests.internals import integrate
 from tests.papers.mutated import assert_followed
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from psmr.papers.catalogue import reproduce
-from psmr.papers.shi_rojas import runs as tables
-from psmr.papers.shi_rojas.runs import TABLE_I, exact, naive_runge_kutta, smfe, square_error
+from psmr.papers.shi_rojas import paper as tables
+from psmr.papers.shi_rojas.paper import TABLE_I, exact, naive_runge_kutta, smfe, square_error
 from tests.papers.mutated import assert_followed
 
 

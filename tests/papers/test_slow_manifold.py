@@ -10,7 +10,7 @@ import partitioning
 import psmr
 from psmr import Component, Device, Parameter, SlowManifold, assemble
 from psmr.errors import SchemeError
-from psmr.papers.gil_sanfelice_nikravesh.manifold import condition, eliminated, integrals
+from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import condition, eliminated, integrals
 from tests.internals import Change, integrate
 from tests.systems import kaps, one, two_rates
 
@@ -80,7 +80,7 @@ def test_sparse_and_dense_elimination_agree(monkeypatch):
     matrix = system.linearise().jacobian()
     places = np.array([0, 1]), np.array([2])
     dense = eliminated(matrix, system.n, *places)
-    monkeypatch.setattr("psmr.papers.gil_sanfelice_nikravesh.manifold.DENSE", 0)
+    monkeypatch.setattr("psmr.papers.gil_sanfelice_nikravesh.slow_manifold.DENSE", 0)
     for a, b in zip(dense, eliminated(matrix, system.n, *places), strict=True):
         assert np.allclose(a, b, rtol=1e-13, atol=1e-13)
     A = system.linearise().state_matrix()

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import psmr
 from psmr import SingleRate, Smes
 from psmr.errors import SchemeError, SimulationError
-from psmr.papers.shi_rojas.runs import adaptive_control
+from psmr.papers.shi_rojas.paper import adaptive_control
 from psmr.papers.shi_rojas.smes import amplification, smallest_micro
 from tests.internals import Change, LinearDae, integrate, linear_system
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic

@@ -6,7 +6,7 @@ import pytest
 import psmr
 from psmr import SingleRate, step_operator
 from psmr.errors import InputError
-from psmr.papers.huang_tzounas.setting import (
+from psmr.papers.huang_tzounas.runs import (
     CASE,
     PRINTED_MODE,
     dominant,

@@ -125,7 +125,6 @@ def exact_growth(system: System) -> float:
 
 def growth_by_delay() -> dict[str, tuple[Reals, Reals]]:
     """Return (K,) delays in s and the oscillator's growth there in 1/s, exactly and by scheme."""
-    tau = np.linspace(0.05, 0.6, 45)
     made: dict[str, Callable[[System, float], float]] = {
         "exact": lambda system, t: exact_growth(system),
         "TM, h = τ": lambda system, t: growth(system, SingleRate("TM", t)),
@@ -134,11 +133,9 @@ def growth_by_delay() -> dict[str, tuple[Reals, Reals]]:
         "θ = 0.52, h = τ": lambda system, t: growth(system, ThetaMethod(t, theta=0.52)),
         "BEM, h = τ/4": lambda system, t: growth(system, SingleRate("BEM", t / 4)),
     }
-    systems = [oscillator(float(t)) for t in tau]
-    return {
-        words: (tau, np.array([of(system, float(t)) for system, t in zip(systems, tau, strict=True)]))
-        for words, of in made.items()
-    }
+    tau = np.linspace(0.05, 0.6, 45)
+    systems = [(oscillator(t), t) for t in tau.tolist()]
+    return {words: (tau, np.array([of(*pair) for pair in systems])) for words, of in made.items()}
 
 
 def growth(system: System, scheme: Scheme) -> float:
@@ -152,37 +149,35 @@ def boundaries() -> pd.DataFrame:
 
     Both are, times their frequency, pi / 2 exactly, and 2 m tan(pi / (4 m)) by the trapezoidal rule.
     """
-    from scipy.optimize import brentq
-
     rows = []
-    for parts in PARTS:
-        formula = 2.0 * parts * math.tan(math.pi / (4.0 * parts))
-
-        def of_oscillator(tau: float, m: int = parts) -> float:
-            return growth(oscillator(tau), SingleRate("TM", tau / m))
-
-        def of_integrator(tau: float, m: int = parts) -> float:
-            return growth(scalar_equation(0j, complex(-1.0), tau), SingleRate("TM", tau / m))
-
+    for m in PARTS:
+        least = _boundary(oscillator, m, 0.2, 0.4)
+        largest = _boundary(lambda tau: scalar_equation(0j, complex(-1.0), tau), m, 1.0, 3.0)
         rows.append(
             {
-                "h / tau": 1.0 / parts,
-                "2 m tan(pi/4m)": formula,
-                "oscillator, least (w - mu) tau": (OMEGA - MU) * brentq(of_oscillator, 0.2, 0.4, xtol=1e-13),
-                "x' = -b x(t - tau), largest b tau": brentq(of_integrator, 1.0, 3.0, xtol=1e-13),
+                "h / tau": 1.0 / m,
+                "2 m tan(pi/4m)": 2.0 * m * math.tan(math.pi / (4.0 * m)),
+                "oscillator, least (w - mu) tau": (OMEGA - MU) * least,
+                "x' = -b x(t - tau), largest b tau": largest,
             }
         )
     return pd.DataFrame(rows)
 
 
+def _boundary(system: Callable[[float], System], parts: int, low: float, high: float) -> float:
+    """Return the delay in s at which the trapezoidal rule with so many steps in it changes its stability."""
+    from scipy.optimize import brentq
+
+    return brentq(lambda tau: growth(system(tau), SingleRate("TM", tau / parts)), low, high, xtol=1e-13)  # type: ignore[no-any-return]
+
+
 def thetas() -> pd.DataFrame:
     """Return the growth of the oscillator late by `TAU` in 1/s, by theta and step."""
-    system, rows = oscillator(TAU), []
-    for theta in (0.5, 0.51, 0.52, 0.55, 0.6, 1.0):
-        row = {"theta": theta}
-        row |= {f"h = tau/{m}": growth(system, ThetaMethod(TAU / m, theta=theta)) for m in PARTS}
-        rows.append(row)
-    return pd.DataFrame(rows)
+    system = oscillator(TAU)
+    return pd.DataFrame(
+        {"theta": theta} | {f"h = tau/{m}": growth(system, ThetaMethod(TAU / m, theta=theta)) for m in PARTS}
+        for theta in (0.5, 0.51, 0.52, 0.55, 0.6, 1.0)
+    )
 
 
 def delay_independent(samples: int = 60) -> float:
@@ -200,14 +195,10 @@ def delay_independent(samples: int = 60) -> float:
 
 
 class Simulated(NamedTuple):
-    """A run of the oscillator beside the powers of its step operator.
+    """A run of the oscillator.
 
-    Attributes
-    ----------
-    difference
-        Largest, relative to the largest x.
-    grown
-        Size of x at the end over that at the start.
+    Its largest difference from the powers of its step operator, relative to the largest x, and by what x has
+    grown.
     """
 
     difference: float

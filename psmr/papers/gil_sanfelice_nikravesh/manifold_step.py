@@ -30,20 +30,11 @@ NODES = np.array([0.0, 0.5, 0.5, 1.0])
 
 
 class Plan(NamedTuple):
-    """What a step needs beside the matrices of `psmr.papers.gil_sanfelice_nikravesh.manifold.Manifold`.
+    """What a step needs beside the matrices of `slow_manifold.Manifold`.
 
-    Attributes
-    ----------
-    slow, fast, held
-        Positions of the states: slow, fast, and fast but held by a limit when the system was linearised.
-    watched
-        Positions of the fast states that have a limit.
-    h
-        Step of the matrices in s.
-    kept, drift
-        Whether the linearisation is kept, and until when.
-    policy, tolerance, autonomous
-        Newton's policy and tolerance, and whether no equation reads the time.
+    Positions of the states that are slow, fast, fast but held by a limit when the system was linearised, and
+    watched, fast with a limit; the step h of the matrices in s; whether the linearisation is kept, and until
+    which drift; Newton's policy and tolerance, and whether no equation reads the time.
     """
 
     slow: np.ndarray
@@ -83,6 +74,12 @@ class Store(NamedTuple):
     expected: np.ndarray
     moved: np.ndarray
     state: np.ndarray
+
+
+def empty_store(w: np.ndarray, n: int, p: int, q: int) -> Store:
+    """Return the store of a step from w, of n states of which p are slow and q fast."""
+    fast = (np.zeros(q) for _ in range(5))
+    return Store(w.copy(), np.zeros(n), np.zeros((5, p)), *fast, np.zeros(1), np.array([1, WHOLE]))
 
 
 @lean

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from psmr.papers.catalogue import Paper, Results
 from psmr.papers.huang_tzounas import figures
-from psmr.papers.huang_tzounas.responses import (
+from psmr.papers.huang_tzounas.runs import (
     FINE,
     RESPONSES,
     error_curves,
@@ -18,11 +19,11 @@ from psmr.papers.huang_tzounas.responses import (
     largest_errors,
     reference_error,
     responses,
+    settings,
     slow_residuals,
     threshold_errors,
     threshold_scheme,
 )
-from psmr.papers.huang_tzounas.setting import settings
 from psmr.papers.huang_tzounas.statements import numbers, statement_numbers, verdicts
 from psmr.papers.huang_tzounas.tables import (
     CONVERTER_THRESHOLDS,
@@ -38,7 +39,6 @@ from psmr.papers.huang_tzounas.tables import (
     table_2,
     thresholds,
 )
-from psmr.papers.reproduction import Paper, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,7 +1,4 @@
-"""The numbers of the case study's statements on a system, and which of them hold on which parameter set.
-
-The numbers that the claims of Huang and Tzounas' case study are about, from tables, sweeps and runs.
-"""
+"""The numbers of the case study's statements on a system, and which of them hold on which parameter set."""
 
 from __future__ import annotations
 
@@ -11,10 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from psmr.papers.check import VISIBLE
-from psmr.papers.finding import Claim, Finding, Numbers
-from psmr.papers.huang_tzounas.responses import interpolation, largest_errors, threshold_errors
-from psmr.papers.huang_tzounas.setting import DELTA, PRINTED_MODE, Setting, dominant, percent
+from psmr.papers.catalogue import Results
+from psmr.papers.finding import VISIBLE, Claim, Finding, Numbers
+from psmr.papers.huang_tzounas.runs import (
+    DELTA,
+    PRINTED_MODE,
+    Setting,
+    dominant,
+    interpolation,
+    largest_errors,
+    percent,
+    threshold_errors,
+)
 from psmr.papers.huang_tzounas.tables import (
     CONVERTER_THRESHOLDS,
     PAIRS,
@@ -25,7 +30,6 @@ from psmr.papers.huang_tzounas.tables import (
     table_2,
     thresholds,
 )
-from psmr.papers.reproduction import Results
 from psmr.pencil.deformation.report import Deformation
 
 HIGHEST = 0.02  # s: fast step up to which a critical one is looked for, four points in a period at ratio 10

@@ -1,7 +1,4 @@
-"""The paper's two tables, the critical steps of the FEM predictor, and ringdowns against both pencils.
-
-What the pencils say over step sizes, ratios and thresholds: the data of figures 2 to 6 and 13 (a).
-"""
+"""The paper's two tables, critical steps, ringdowns, and what pencils say in figures 2 to 6 and 13 (a)."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from partitioning import Partition
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.one_step import SingleRate
-from psmr.papers.huang_tzounas.setting import KICK, Scheme, Setting, dominant, percent
+from psmr.papers.huang_tzounas.runs import KICK, Scheme, Setting, dominant, percent
 from psmr.pencil.deformation.report import Deformation, Pencil
 
 # Table 2 as printed: h_fast, h_slow in s, relative deformation in percent with the algebraic variables
@@ -165,12 +162,7 @@ def published_critical_step(setting: Setting, predictor: str = "FEM") -> float:
 def critical(unstable: Callable[[float], bool], lowest: float = 1e-3, highest: float = 0.02) -> float:
     """Return the step in s above which a property holds, to 1e-4 relative; infinite where it never does.
 
-    Parameters
-    ----------
-    unstable
-        The property, tried on 7 steps evenly spread on a logarithmic scale and then bisected.
-    lowest, highest
-        Range of the search in s.
+    It is tried on 7 steps from lowest to highest, evenly spread on a logarithmic scale, and then bisected.
     """
     steps = np.geomspace(lowest, highest, 7)
     first = next((k for k, h in enumerate(steps) if unstable(float(h))), None)
@@ -260,14 +252,10 @@ def swing_mode(setting: Setting) -> pd.DataFrame:
 
 
 def ratios(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
-    """Sweep the ratio at a fixed macro step, TM solution, for figure 6.
-
-    Beside the deformation in percent stands R^r, what is left after a macro step of the transducers' response
-    to a jump, R = (1 - h_fast / 2 T_r) / (1 + h_fast / 2 T_r) being the rule's factor for a fast step.
-    """
+    """Sweep the ratio at a fixed macro step, TM solution, for figure 6: deformation in percent, `ringing`."""
     rows = []
     for ratio in (*RATIOS, MANY):
-        row: dict[str, float] = {"r": ratio, "R^r": ringing(setting, h_slow, ratio)}
+        row: dict[str, float] = {"r": ratio, "R^r": setting.ringing(h_slow, ratio)}
         for predictor in ("FEM", "TM"):
             scheme = setting.scheme(predictor, "TM", h_slow / ratio, ratio)
             for pencil in PENCILS:
@@ -279,23 +267,6 @@ def ratios(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
         row["TM spline exact [%]"] = percent(setting.deform(spline))
         rows.append(row)
     return pd.DataFrame(rows).astype({"r": int})
-
-
-def ringing(setting: Setting, h_slow: float, ratio: int) -> float:
-    """Return R^r of the voltage transducers (see `ratios`)."""
-    half = h_slow / ratio / (2.0 * setting.system.parameter("AVR1", "t_r"))
-    return float(((1.0 - half) / (1.0 + half)) ** ratio)
-
-
-def lag_of_jump(setting: Setting, h_slow: float, ratio: int) -> float:
-    """Return the lag in s with which a regulator of the slow set sees a jump of its terminal voltage.
-
-    The transducer answers a jump with T_r x' = v - x and lags by T_r. A regulator that is slow sees x at the
-    macro points only, where 1 - R^r, 1 - R^2r, ... of the jump has arrived; the trapezoidal rule over these
-    points makes the lag (h_slow / 2) (1 + R^r) / (1 - R^r).
-    """
-    left = ringing(setting, h_slow, ratio)
-    return 0.5 * h_slow * (1.0 + left) / (1.0 - left)
 
 
 def thresholds(

@@ -1,7 +1,4 @@
-"""The record of a run along the arc of the solution, the "best argument" of Kuznetsov and Krasnikov.
-
-The record of an explicit method that chooses its own steps.
-"""
+"""Explicit methods that choose their steps, and runs along the arc of the solution, the "best argument"."""
 
 from __future__ import annotations
 
@@ -123,10 +120,12 @@ class Adaptive(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.papers.kuznetsov_krasnikov.explicit_engine import ExplicitChoices, ExplicitEngine
+        from psmr.papers.kuznetsov_krasnikov.explicit_engine import ExplicitEngine
 
-        chosen = (self.rtol, self.atol), self.longest, self.most_steps, self.newton, self.tolerance
-        return ExplicitEngine(system, ExplicitChoices(self.method, None, *chosen, str(self)), parameters, w)
+        return ExplicitEngine(
+            system, parameters, w, str(self), method=self.method, tolerances=(self.rtol, self.atol),
+            longest=self.longest, most=self.most_steps, newton=self.newton, tolerance=self.tolerance,
+        )  # fmt: skip
 
     @property
     def operator(self) -> StepOperator:
@@ -275,15 +274,15 @@ class ArcLength(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.papers.kuznetsov_krasnikov.explicit_engine import ExplicitChoices, ExplicitEngine
+        from psmr.papers.kuznetsov_krasnikov.explicit_engine import ExplicitEngine
 
-        method, tolerances, chosen = self.method, None, (self.newton, self.tolerance)
-        if isinstance(method, Adaptive):
-            tolerances, chosen = (method.rtol, method.atol), (method.newton, method.tolerance)
-            method = method.method
-        weights = self.vector(system.names_x)
-        choices = ExplicitChoices(method, weights, tolerances, self.h, self.most_steps, *chosen, str(self))
-        return ExplicitEngine(system, choices, parameters, w)
+        weights, adaptive = self.vector(system.names_x), isinstance(self.method, Adaptive)
+        own: Any = self.method if adaptive else self
+        return ExplicitEngine(
+            system, parameters, w, str(self), method=own.method, weights=weights,
+            tolerances=(own.rtol, own.atol) if adaptive else None, longest=self.h, most=self.most_steps,
+            newton=own.newton, tolerance=own.tolerance,
+        )  # fmt: skip
 
     @property
     def operator(self) -> StepOperator:

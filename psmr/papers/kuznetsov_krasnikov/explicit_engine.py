@@ -1,13 +1,23 @@
-"""Methods that find their points as they go: along time, or along the arc.
+"""The engine of explicit methods that find their points as they go, Runge-Kutta's and Adams'; compiled.
 
-The one loop of the explicit methods along time or arc, Runge-Kutta's and Adams'; compiled.
+Adams-Bashforth-Moulton of variable step and order in PECE form, along time or arc: the predictor of order k
+and the corrector of order k + 1 are written in modified divided differences on the nodes as they are (Krogh,
+1974; Shampine and Gordon, 1975), in the notation of Hairer, Norsett and Wanner, Solving Ordinary Differential
+Equations I, section III.5:
+
+    Phi*_j(n) = beta_j(n) Phi_j(n),    Phi_0(n) = f_n,    Phi_(j+1)(n) = Phi_j(n) - Phi*_j(n-1)
+    p = z_n + h sum_(j<k) g_j Phi*_j(n),    z_(n+1) = p + h g_k Phi_k(n+1) with f(p) for f_(n+1)
+
+A step costs two evaluations, after the prediction and after the correction. The error of order k is estimated
+by h (g_k - g_(k-1)) Phi_k(n+1) (section III.7); the corrected value, one order better, is kept. Order and
+step are chosen as by Shampine and Gordon, Computer Solution of Ordinary Differential Equations, chapter 7.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,40 +33,240 @@ from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.records import VALID, copy, newton_state_of
 from psmr.integrate.solve.status import DONE, NO_ROOM, SPENT, VANISHED, Status
 from psmr.integrate.tableaux import EXPLICIT, EXPLICIT_PAIRS
-from psmr.papers.kuznetsov_krasnikov.adams import (
-    adams_step,
-    choose_order_after_accepted,
-    choose_order_after_refused,
-    empty_history,
-    estimates,
-    restart,
-)
-from psmr.papers.kuznetsov_krasnikov.embedded import (
-    RungeKutta,
-    arrive,
-    choose_step_after_accepted,
-    choose_step_after_refused,
-    exhausted,
-    first_step,
-    go_back,
-    passed,
-    proposed,
-    retried,
-    runge_kutta_step,
-)
-from psmr.papers.kuznetsov_krasnikov.explicit_rates import (
+from psmr.papers.kuznetsov_krasnikov.explicit_steps import (
     ACCEPTED,
     ALGEBRAIC,
     EVALUATED,
     FAILED,
     REJECTED,
+    RETREAT,
     REVERSALS,
     WHOLE,
     Progress,
     Rules,
+    RungeKutta,
+    arrive,
     begin,
+    choose_step_after_accepted,
+    choose_step_after_refused,
+    error_norm,
+    exhausted,
+    first_step,
     follow,
+    go_back,
+    passed,
+    proposed,
+    put,
+    retried,
+    runge_kutta_step,
 )
+
+# Shampine and Gordon's: beyond it the stability interval has all but gone.
+HIGHEST_ORDER = 12
+
+# Part of the tolerated error that a new step aims at (Shampine and Gordon).
+AIM = 0.5
+
+# Places in `History.number`.
+ORDER, POINTS, EQUAL, STARTING, FAILURES = range(5)
+
+
+class History(NamedTuple):
+    """What the multistep method remembers.
+
+    Attributes
+    ----------
+    phi, star, trial
+        (order + 3, n + 1) modified divided differences at the last point, times beta for the step tried, and
+        at the point tried.
+    nodes
+        Positions s of the last points, latest first.
+    g, beta, c
+        Coefficients of the step tried.
+    number
+        Order k, points in `nodes`, steps of equal size made, whether the start lasts, failures of this step.
+    errors
+        (order + 3,) estimates by order for the step tried, in units of what is tolerated; infinite: unknown.
+    predicted, new, work
+        (n + 1,) prediction, correction, and room.
+    """
+
+    phi: np.ndarray
+    star: np.ndarray
+    trial: np.ndarray
+    nodes: np.ndarray
+    g: np.ndarray
+    beta: np.ndarray
+    c: np.ndarray
+    number: np.ndarray
+    errors: np.ndarray
+    predicted: np.ndarray
+    new: np.ndarray
+    work: np.ndarray
+
+
+def empty_history(size: int) -> History:
+    """Return a history for z of `size` = n + 1 components."""
+    rows = HIGHEST_ORDER + 3
+    phi, star, trial = (np.zeros((rows, size)) for _ in range(3))
+    nodes, g, beta, errors = (np.zeros(rows) for _ in range(4))
+    room = (np.zeros(size) for _ in range(3))
+    return History(phi, star, trial, nodes, g, beta, np.zeros(rows + 2), np.zeros(5, np.int64), errors, *room)
+
+
+@lean
+def restart(history, progress):  # type: ignore[no-untyped-def]
+    """Begin with order 1 at the point and derivative in `progress`."""
+    for j in range(history.phi.shape[0]):
+        for q in range(history.phi.shape[1]):
+            history.phi[j, q] = 0.0 if j > 0 else progress.rate[q]
+    history.nodes[0] = progress.h[1]
+    number = history.number
+    number[ORDER], number[POINTS], number[EQUAL], number[STARTING], number[FAILURES] = 1, 1, 0, 1, 0
+
+
+@lean
+def _coefficients(history, h):  # type: ignore[no-untyped-def]
+    """Write g_0..g_(k+1), and Phi*_j as far as there are points."""
+    k, nodes, g, c = history.number[ORDER], history.nodes, history.g, history.c
+    ahead, beta = nodes[0] + h, history.beta
+    beta[0] = 1.0
+    for j in range(min(k, history.number[POINTS] - 1) + 1):
+        if j > 0:
+            beta[j] = beta[j - 1] * (ahead - nodes[j - 1]) / (nodes[0] - nodes[j])
+        for q in range(history.phi.shape[1]):
+            history.star[j, q] = beta[j] * history.phi[j, q]
+    # c_0q = 1/q, c_jq = c_(j-1)q - c_(j-1)(q+1) h / (s_(n+1) - s_(n-j+1)), g_j = c_j1.
+    for q in range(1, k + 4):
+        c[q] = 1.0 / q
+    g[0] = 1.0
+    for j in range(1, min(k + 1, history.number[POINTS]) + 1):
+        ratio = h / (ahead - nodes[j - 1])
+        for q in range(1, k + 4 - j):
+            c[q] -= c[q + 1] * ratio
+        g[j] = c[1]
+
+
+@lean
+def _differences(history, rate):  # type: ignore[no-untyped-def]
+    """Write Phi_0..Phi_(k+1) at the new point from its derivative."""
+    trial, star = history.trial, history.star
+    last = min(history.number[ORDER], history.number[POINTS] - 1)
+    for q in range(rate.size):
+        trial[0, q] = rate[q]
+        for j in range(last + 1):
+            trial[j + 1, q] = trial[j, q] - star[j, q]
+
+
+@lean
+def _estimate(history, order, h, progress, rules):  # type: ignore[no-untyped-def]
+    """Write the error estimate of one order from the differences at the new point."""
+    factor = h * (history.g[order] - history.g[order - 1])
+    for q in range(history.work.size):
+        history.work[q] = factor * history.trial[order, q]
+    history.errors[order] = error_norm(history.work, progress.z, history.new, rules)
+
+
+@lean
+def estimates(history, h, progress, rules):  # type: ignore[no-untyped-def]
+    """Write the error estimates of this order and the two below it; return that of this one."""
+    k, errors = history.number[ORDER], history.errors
+    for order in range(errors.size):
+        errors[order] = np.inf
+    for order in range(max(1, k - 2), k + 1):
+        _estimate(history, order, h, progress, rules)
+    return errors[k]
+
+
+@lean
+def adams_step(whole, algebraic, h, w, rules, progress, history):  # type: ignore[no-untyped-def]
+    """Predict, evaluate, correct: the corrected point is in w, not evaluated yet; return a status."""
+    k, star, g = history.number[ORDER], history.star, history.g
+    predicted, new = history.predicted, history.new
+    _coefficients(history, h)
+    for q in range(new.size):
+        total = 0.0
+        for j in range(k - 1, -1, -1):
+            total += g[j] * star[j, q]
+        predicted[q] = progress.z[q] + h * total
+    status = put(whole, algebraic, predicted, w, rules, progress)
+    if status != DONE:
+        return status
+    follow(whole, w, rules, history.work)
+    progress.counts[EVALUATED] += 1
+    _differences(history, history.work)
+    for q in range(new.size):
+        new[q] = predicted[q] + h * g[k] * history.trial[k, q]
+    return put(whole, algebraic, new, w, rules, progress)
+
+
+@lean
+def _lower(history):  # type: ignore[no-untyped-def]
+    """Return whether the estimates ask for the order below."""
+    k, errors = history.number[ORDER], history.errors
+    if k == 1:
+        return False
+    if k == 2:
+        return errors[1] <= 0.5 * errors[2]
+    return max(errors[k - 1], errors[k - 2]) <= errors[k]
+
+
+@lean
+def choose_order_after_accepted(history, h, progress, rules):  # type: ignore[no-untyped-def]
+    """Take the new point into the history, and choose order and step for the next."""
+    number, errors, nodes = history.number, history.errors, history.nodes
+    k, lower = number[ORDER], _lower(history)
+    _differences(history, progress.rate)
+    for j in range(k + 2):
+        copy(history.trial[j], history.phi[j])
+    equal = number[POINTS] > 1 and abs(h - (nodes[0] - nodes[1])) <= 1e-10 * h
+    number[EQUAL] = number[EQUAL] + 1 if equal else 1
+    enough = number[POINTS] > k
+    for j in range(nodes.size - 1, 0, -1):
+        nodes[j] = nodes[j - 1]
+    nodes[0] = progress.h[1]
+    number[POINTS] = min(number[POINTS] + 1, nodes.size)
+    number[FAILURES] = 0
+    if lower or k == HIGHEST_ORDER:
+        number[STARTING] = 0
+    if number[STARTING]:
+        number[ORDER] = k + 1
+        progress.h[0] = 2.0 * h
+        return
+    if not lower and enough and number[EQUAL] > k and k < HIGHEST_ORDER:
+        _estimate(history, k + 1, h, progress, rules)
+        if k == 1:
+            number[ORDER] += errors[2] < 0.5 * errors[1]
+        elif errors[k - 1] <= min(errors[k], errors[k + 1]):
+            lower = True
+        else:
+            number[ORDER] += errors[k + 1] < errors[k]
+    number[ORDER] -= lower
+    k = number[ORDER]
+    error = errors[k]
+    if error * 2.0 ** (k + 1) <= AIM:
+        progress.h[0] = 2.0 * h
+    elif error <= AIM:
+        progress.h[0] = h
+    else:
+        progress.h[0] = h * max(0.5, min(0.9, (AIM / error) ** (1.0 / (k + 1))))
+
+
+@lean
+def choose_order_after_refused(history, h, error, progress):  # type: ignore[no-untyped-def]
+    """Choose order and step to try again: half the step; from the third time on order 1 and what it needs."""
+    number = history.number
+    number[STARTING] = 0
+    number[FAILURES] += 1
+    if not np.isfinite(error):
+        progress.h[0] = RETREAT * h
+    elif number[FAILURES] < 3:
+        number[ORDER] -= _lower(history)
+        progress.h[0] = 0.5 * h
+    else:
+        error = history.errors[1] if np.isfinite(history.errors[1]) else error
+        progress.h[0] = h * min(0.5, np.sqrt(AIM / max(error, AIM)))
+        number[ORDER] = 1
 
 
 @lean
@@ -120,92 +330,51 @@ def run_explicit(blocks, method, history, end, w, rules, progress, times, rows):
     return filled, DONE
 
 
-def _blocks(system: System, parameters: Sequence[Reals], w: Reals) -> dict[int, Block]:
-    everything = np.arange(system.n + system.m)
-    algebraic = everything[system.n :]
-    return {
-        WHOLE: make_block(system, "step", parameters, w, everything, everything),
-        ALGEBRAIC: make_block(system, "algebraic", parameters, w, algebraic, algebraic),
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class ExplicitChoices:
-    """Settings of such a method.
-
-    Attributes
-    ----------
-    method
-        ``"FEM"``, ``"RK2"``, ``"RK4"``, ``"RK54"`` or ``"Adams"``.
-    weights
-        (n + 1,) weights of the states and of time in the arc; None along time.
-    tolerances
-        Relative and absolute tolerance of the local error; None for steps of one size.
-    longest
-        Longest step, in s or along the arc.
-    most
-        Steps allowed, rejected ones included.
-    newton, tolerance
-        How g = 0 is solved.
-    words
-        The scheme in words.
-    """
-
-    method: str
-    weights: Reals | None
-    tolerances: tuple[float, float] | None
-    longest: float
-    most: int
-    newton: str
-    tolerance: float
-    words: str
-
-
 class ExplicitEngine:
-    """A method that finds its points as it goes: along time, or along the arc.
+    """See `psmr.integrate.schemes.scheme.Engine`; `words` are those of the scheme.
 
-    Raises
-    ------
-    SchemeError
-        For an adaptive method on a system with limits that move: the derivative of a state on such a limit is
-        not among those that its error estimate compares.
+    `method` is ``"FEM"``, ``"RK2"``, ``"RK4"``, ``"RK54"`` or ``"Adams"``, `weights` (n + 1,) those of the
+    arc, None along time, `tolerances` the relative and the absolute one, None for steps of one size, which is
+    `longest`. SchemeError for an adaptive method on a system with limits that move: the derivative of a state
+    on such a limit is not among those that its error estimate compares.
     """
 
     ends_at_stops = False
 
     def __init__(
-        self, system: System, choices: ExplicitChoices, parameters: Sequence[Reals], w: Reals
-    ) -> None:
-        self.blocks = _blocks(system, parameters, w)
-        size, self.name = system.n + 1, choices.method
+        self, system: System, parameters: Sequence[Reals], w: Reals, words: str, *, method: str,
+        weights: Reals | None = None, tolerances: tuple[float, float] | None = None,
+        longest: float, most: int, newton: str, tolerance: float,
+    ) -> None:  # fmt: skip
+        everything = np.arange(system.n + system.m)
+        roles = {WHOLE: ("step", everything), ALGEBRAIC: ("algebraic", everything[system.n :])}
+        self.blocks = {
+            block: make_block(system, role, parameters, w, places, places)
+            for block, (role, places) in roles.items()
+        }
+        size, self.name = system.n + 1, method
         self._size = system.n + system.m
-        self.adaptive = choices.tolerances is not None
+        self.adaptive = tolerances is not None
         if self.adaptive and system.limits_move.any():
             name = system.names_x[int(np.argmax(system.limits_move))]
             raise SchemeError(
-                f"{name} has a limit that moves with a variable, and {choices.words} has no error estimate "
+                f"{name} has a limit that moves with a variable, and {words} has no error estimate "
                 "for the instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
             )
-        relative, absolute = choices.tolerances or (0.0, 0.0)
+        relative, absolute = tolerances or (0.0, 0.0)
         self.rules = Rules(
-            arc=choices.weights is not None,
-            weights=np.ones(size) if choices.weights is None else choices.weights,
+            arc=weights is not None,
+            weights=np.ones(size) if weights is None else weights,
             relative=relative,
             absolute=absolute,
-            longest=float(choices.longest),
-            most=int(choices.most),
-            policy=POLICIES[choices.newton],
-            tolerance=float(choices.tolerance),
+            longest=float(longest),
+            most=int(most),
+            policy=POLICIES[newton],
+            tolerance=float(tolerance),
         )
-        self.progress = Progress(
-            z=np.zeros(size),
-            rate=np.zeros(size),
-            direction=np.zeros(size),
-            h=np.zeros(2),
-            counts=np.zeros(5, np.int64),
-            before=np.zeros(w.size),
-            landing=np.zeros(6),
-        )
+        z, rate, direction = (np.zeros(size) for _ in range(3))
+        counts = np.zeros(5, np.int64)
+        self.progress = Progress(z, rate, direction, np.zeros(2), counts, np.zeros(w.size), np.zeros(6))
         self.history = empty_history(size)
         tableau = EXPLICIT["FEM" if self.name == "Adams" else self.name]
         # A copy: read-only entries would be another type, and the loop machine code of its own.

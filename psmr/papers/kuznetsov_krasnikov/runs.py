@@ -1,4 +1,4 @@
-"""The runs on the paper's examples, and the tables made of them."""
+"""The paper's examples (Edsberg's, van der Pol's, a boundary layer), the runs on them, and their tables."""
 
 from __future__ import annotations
 
@@ -11,15 +11,84 @@ import numpy as np
 import pandas as pd
 
 from psmr.base.arrays import Reals
+from psmr.dae.declare.component import Component, Parameter, positive
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
 from psmr.integrate.schemes.one_step import SingleRate
-from psmr.papers.kuznetsov_krasnikov import systems
+from psmr.papers.catalogue import Results
 from psmr.papers.kuznetsov_krasnikov.arc_length import Adaptive, ArcLength
-from psmr.papers.reproduction import Results
 
-Field = Callable[[float, Reals], Reals]
+EPSILON = 0.003125  # s, of the boundary layer
+
+
+class Edsberg(Component):
+    """y' = -2 k y^2."""
+
+    states = ("y",)
+    units = {"y": "1"}
+    k = Parameter(unit="1/s", doc="rate constant", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return the right-hand side of (14)."""
+        return (-2 * p.k * v.y**2,), (), ()
+
+
+def edsberg(k: float = 1e3, y: float = 10.0) -> System:
+    """Return Edsberg's problem from its start."""
+    return assemble([Device("D", Edsberg, {"k": k})], {"D.y": y}, "Edsberg")
+
+
+def edsberg_exact(t: Reals | float, k: float = 1e3, y: float = 10.0) -> Reals:
+    """Return the solution y / (1 + 2 k y t), which is 10 / (1 + 20 k t) from y = 10."""
+    return np.asarray(y / (1.0 + 2.0 * k * y * np.asarray(t)))
+
+
+class VanDerPol(Component):
+    """y1' = y2, epsilon y2' = (1 - y1^2) y2 - y1."""
+
+    states = ("y1", "y2")
+    units = {"y1": "1", "y2": "1/s"}
+    epsilon = Parameter(unit="1", doc="small parameter, 1 / mu^2", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return the right-hand sides."""
+        return (v.y2, ((1 - v.y1**2) * v.y2 - v.y1) / p.epsilon), (), ()
+
+
+def van_der_pol(epsilon: float = 1e-6, y1: float = 2.0, y2: float = -0.66) -> System:
+    """Return the equation from the paper's start, which is next to the slow manifold y2 = y1 / (1 - y1^2)."""
+    start = {"vdp.y1": y1, "vdp.y2": y2}
+    return assemble([Device("vdp", VanDerPol, {"epsilon": epsilon})], start, "van der Pol")
+
+
+class BoundaryLayer(Component):
+    """epsilon x' + (1 + t) x = 2.5 (1 + t), example 3 read as first order."""
+
+    states = ("x",)
+    units = {"x": "1"}
+    epsilon = Parameter(unit="s", doc="small parameter", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return the right-hand side."""
+        return ((2.5 - v.x) * (1 + v.t) / p.epsilon,), (), ()
+
+
+def boundary_layer(epsilon: float = EPSILON, x: float = -1.0) -> System:
+    """Return the boundary layer from its start."""
+    return assemble([Device("D", BoundaryLayer, {"epsilon": epsilon})], {"D.x": x}, "boundary layer")
+
+
+def layer_exact(t: Reals | float, epsilon: float = EPSILON, x: float = -1.0) -> Reals:
+    """Return the solution 2.5 + (x - 2.5) exp(-(t + t^2 / 2) / epsilon)."""
+    t = np.asarray(t, dtype=float)
+    return np.asarray(2.5 + (x - 2.5) * np.exp(-(t + 0.5 * t**2) / epsilon))
+
 
 # Table 1: method, h, error as printed (text), steps as printed. BP is Euler along the arc, E along time.
 TABLE_1 = (
@@ -50,8 +119,8 @@ def table_one() -> tuple[dict[tuple[str, float], Trajectory], pd.DataFrame]:
     runs, rows = {}, []
     for method, h, printed, steps in TABLE_1:
         scheme = ArcLength("FEM", h) if method == "BP" else SingleRate("FEM", h)
-        run = runs[method, h] = integrate(systems.boundary_layer(), scheme, 1.0)
-        error = float(np.abs(run.x[:, 0] - systems.layer_exact(run.t)).max())
+        run = runs[method, h] = integrate(boundary_layer(), scheme, 1.0)
+        error = float(np.abs(run.x[:, 0] - layer_exact(run.t)).max())
         turned = run.counters.chatter if method == "BP" else np.nan
         rows.append((method, h, printed, error, steps, run.counters.steps, turned))
     ours = [f"{what}, {whose}" for what in ("error", "steps") for whose in ("paper", "ours")]
@@ -66,20 +135,21 @@ def both_ways(system: Callable[[], System], method: Adaptive, end: float) -> tup
 def _compared(method: Adaptive, system: Callable[[], System], end: float, wanted: Reals) -> dict[str, Any]:
     """Return a row of evaluations and errors of psmr's method, along time and along the arc."""
     runs = both_ways(system, method, end)
-    work = [run.counters.residuals["step"] for run in runs]
-    errors = [float(np.abs(run.x[-1] - wanted).max()) for run in runs]
-    return _row(f"psmr {method.method}", method.rtol, work, errors, runs[1].counters.chatter)
+    found = [(run.counters.residuals["step"], float(np.abs(run.x[-1] - wanted).max())) for run in runs]
+    return _row(f"psmr {method.method}", method.rtol, found, runs[1].counters.chatter)
 
 
-def _row(name: str, tolerance: float, work: list[int], errors: list[float], turned: float) -> dict[str, Any]:
+def _row(name: str, tolerance: float, found: list[tuple[int, float]], turned: float) -> dict[str, Any]:
+    """Return a row from evaluations and error, along time and along the arc."""
+    (calls, error), (calls_arc, error_arc) = found
     return {
         "method": name,
         "tolerance": tolerance,
-        "evaluations, time": work[0],
-        "evaluations, arc": work[1],
-        "ratio": work[0] / work[1],
-        "error, time": errors[0],
-        "error, arc": errors[1],
+        "evaluations, time": calls,
+        "evaluations, arc": calls_arc,
+        "ratio": calls / calls_arc,
+        "error, time": error,
+        "error, arc": error_arc,
         "turned back": turned,
     }
 
@@ -90,26 +160,22 @@ def van_der_pol_table() -> pd.DataFrame:
     for tolerance in TOLERANCES:
         for name in ("Adams", "RK54"):
             method = Adaptive(name, tolerance, tolerance, tolerance=min(tolerance, 1e-10))
-            rows.append(_compared(method, systems.van_der_pol, VDP_END, wanted))
-        pairs = [
-            _vode(_van_der_pol_field, [2.0, -0.66], tolerance, wanted, arc=False),
-            _vode(_along_arc(_van_der_pol_field), [2.0, -0.66, 0.0], tolerance, wanted, arc=True),
-        ]
-        work, errors = [calls for calls, _ in pairs], [error for _, error in pairs]
-        rows.append(_row("scipy VODE-Adams", tolerance, work, errors, np.nan))
+            rows.append(_compared(method, van_der_pol, VDP_END, wanted))
+        vode = [_vode(tolerance, wanted, arc) for arc in (False, True)]
+        rows.append(_row("scipy VODE-Adams", tolerance, vode, np.nan))
     return pd.DataFrame(rows).sort_values(["method", "tolerance"], ascending=[True, False], ignore_index=True)
 
 
 def edsberg_table() -> pd.DataFrame:
     """Return evaluations of example 1 along time and along the arc at the paper's accuracy."""
-    wanted, tolerance = systems.edsberg_exact(EDSBERG_END), EDSBERG_TOLERANCE
+    wanted, tolerance = edsberg_exact(EDSBERG_END), EDSBERG_TOLERANCE
     methods = [Adaptive(name, tolerance, tolerance) for name in ("Adams", "RK54")]
-    return pd.DataFrame([_compared(method, systems.edsberg, EDSBERG_END, wanted) for method in methods])
+    return pd.DataFrame([_compared(method, edsberg, EDSBERG_END, wanted) for method in methods])
 
 
 def farther() -> tuple[Trajectory, Trajectory]:
     """Return runs of van der Pol's equation to t = 0.05 s, along time and along the arc."""
-    return both_ways(systems.van_der_pol, Adaptive("Adams", 1e-4, 1e-4), FARTHER)
+    return both_ways(van_der_pol, Adaptive("Adams", 1e-4, 1e-4), FARTHER)
 
 
 def multipliers() -> dict[float, float]:
@@ -117,7 +183,7 @@ def multipliers() -> dict[float, float]:
 
     Near x = 2.5 the right-hand side is small and dλ = dt, so that the step is Euler's with s = -(1 + t) / ε.
     """
-    return {h: 1.0 - 2.0 * h / systems.EPSILON for method, h, _, _ in TABLE_1 if method == "BP"}
+    return {h: 1.0 - 2.0 * h / EPSILON for method, h, _, _ in TABLE_1 if method == "BP"}
 
 
 @dataclass(frozen=True)
@@ -132,7 +198,7 @@ class Work:
 def time_and_step(tolerance: float = 1e-4, runs: int = 5) -> Work:
     """Return time and mean step along time over those along the arc: van der Pol, Adams, runs in turn."""
     method = Adaptive("Adams", tolerance, tolerance, tolerance=1e-10)
-    found = [both_ways(systems.van_der_pol, method, VDP_END) for _ in range(runs)]
+    found = [both_ways(van_der_pol, method, VDP_END) for _ in range(runs)]
     seconds = np.median([[run.counters.seconds for run in pair] for pair in found], axis=0)
     steps = [run.counters.steps for run in found[-1]]
     return Work(tolerance, float(seconds[0] / seconds[1]), steps[0] / steps[1])
@@ -141,19 +207,14 @@ def time_and_step(tolerance: float = 1e-4, runs: int = 5) -> Work:
 def to_the_end() -> Trajectory:
     """Run van der Pol's equation to t = 2 s: Adams along the arc, tolerance 1e-4, steps up to 1e3."""
     scheme = ArcLength(Adaptive("Adams", END_TOLERANCE, END_TOLERANCE), END_LONGEST, most_steps=MOST_STEPS)
-    return integrate(systems.van_der_pol(), scheme, END, every=False)
+    return integrate(van_der_pol(), scheme, END, every=False)
 
 
 @dataclass(frozen=True)
 class Circle:
-    """The circle y² + t² = 1, y' = -t/y, from (t, y) = (0, 1), along its arc.
+    """The circle y² + t² = 1, y' = -t/y, from (t, y) = (0, 1), along its arc: what the run reaches.
 
-    Attributes
-    ----------
-    t_largest, y_least
-        What the run reaches.
-    gap
-        Distance from the start after an arc of 2 pi.
+    `gap` is the distance from the start after an arc of 2 pi.
     """
 
     t_largest: float
@@ -164,13 +225,8 @@ class Circle:
 def limit_point(homogeneous: bool, h: float = 1e-3) -> Circle:
     """Follow the circle y' = -t/y with Runge-Kutta 4 along the arc, steps of h.
 
-    Parameters
-    ----------
-    homogeneous
-        False: equation (13), dt/dλ = 1/sqrt(1 + f²) > 0 always. True: (dy, dt) along (-t, y), the same
-        direction where f is finite, with the sign of dt free.
-    h
-        Step along the arc.
+    By equation (13) dt/dλ = 1/sqrt(1 + f²) > 0 always; `homogeneous`, (dy, dt) along (-t, y), is the same
+    direction where f is finite, with the sign of dt free.
     """
 
     def field(z: Reals) -> Reals:
@@ -251,20 +307,11 @@ def _van_der_pol_exact() -> Reals:
     return np.asarray(solve_ivp(_van_der_pol_field, (0.0, VDP_END), [2.0, -0.66], "Radau", **tight).y[:, -1])
 
 
-def _along_arc(field: Field) -> Field:
-    """Return the field (13): states and time over the arc length."""
-
-    def transformed(s: float, z: Reals) -> Reals:
-        rate = np.append(field(float(z[-1]), z[:-1]), 1.0)
-        return np.asarray(rate / np.sqrt(rate @ rate))
-
-    return transformed
-
-
-def _vode(field: Field, start: list[float], tolerance: float, wanted: Reals, arc: bool) -> tuple[int, float]:
+def _vode(tolerance: float, wanted: Reals, arc: bool) -> tuple[int, float]:
     """Return (evaluations until t >= 0.01 s, error there) of VODE's Adams formulas with functional iteration.
 
-    Its last step may pass the end; the error is then taken by linear interpolation of the last step.
+    Along the arc it follows the field (13). Its last step may pass the end; the error is then taken by linear
+    interpolation of the last step.
     """
     from scipy.integrate import ode
 
@@ -273,11 +320,14 @@ def _vode(field: Field, start: list[float], tolerance: float, wanted: Reals, arc
     def counted(s: float, z: Reals) -> Reals:
         nonlocal calls
         calls += 1
-        return field(s, z)
+        if not arc:
+            return _van_der_pol_field(s, z)
+        rate = np.append(_van_der_pol_field(float(z[-1]), z[:-1]), 1.0)
+        return np.asarray(rate / np.sqrt(rate @ rate))
 
     options = {"method": "adams", "with_jacobian": False, "nsteps": 1, "max_step": LONGEST}
     solver = ode(counted).set_integrator("vode", rtol=tolerance, atol=tolerance, **options)
-    solver.set_initial_value(start, 0.0)
+    solver.set_initial_value([2.0, -0.66, 0.0] if arc else [2.0, -0.66], 0.0)
 
     def point() -> tuple[float, Reals]:
         return (float(solver.y[-1]), solver.y[:-1].copy()) if arc else (float(solver.t), solver.y.copy())
