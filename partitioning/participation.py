@@ -27,7 +27,7 @@ EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Participation:
     """Eigenvalues of the state matrix with their participation factors.
 
     `eigenvalues`: ``(n,)`` complex, in 1/s and rad/s.
@@ -97,7 +97,7 @@ def participation(linear: Linear) -> tuple[Array, Array, Array]:
     return found.eigenvalues, found.states, found.algebraic
 
 
-def modes(linear: Linear) -> Modes:
+def modes(linear: Linear) -> Participation:
     """Eigenvalues and participation factors as a record; see `participation`."""
     check_finite(linear)
     if linear.n > LARGEST:
@@ -107,7 +107,7 @@ def modes(linear: Linear) -> Modes:
         )
     refuse_singular(linear)
     values, states, cluster, resolution = _mode_in_state(np.asarray(linear.state_matrix(), dtype=float))
-    return Modes(values, states, _mode_in_output(linear, states), cluster, resolution)
+    return Participation(values, states, _mode_in_output(linear, states), cluster, resolution)
 
 
 def _mode_in_state(matrix: Array) -> tuple[Array, Array, Array, Array]:
@@ -200,7 +200,7 @@ def partition_columns(
     linear: Linear,
     fast: Array,
     equations: Array,
-    modes: Modes | None,
+    modes: Participation | None,
     moved: Array,
     reasons: list[str],
 ) -> dict[str, Any]:

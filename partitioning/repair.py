@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from partitioning.matching import Pairings, null_vectors, pairings
-from partitioning.participation import Modes, partition_columns
+from partitioning.participation import Participation, partition_columns
 from partitioning.partition import Array, Linear, Partition, PartitionError, group_labels, variables
 
 # Groups tried in one round and direction, the most implicated first.
@@ -45,7 +45,7 @@ class Wish:
     reasons: list[str]
     delta: float | None
     algebraic: str
-    modes: Modes | None
+    modes: Participation | None
     firm: Array
 
 

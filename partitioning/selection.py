@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partitioning.matching import refuse_singular
-from partitioning.participation import LARGEST, Modes, modes
+from partitioning.participation import LARGEST, Participation, modes
 from partitioning.partition import (
     Array,
     Linear,
@@ -140,7 +140,7 @@ def _checked(
     return well_posed(linear, wish, spectral_radius, limit)
 
 
-def _known_modes(linear: Linear) -> Modes | None:
+def _known_modes(linear: Linear) -> Participation | None:
     """Return the modes for the table; None where the system is too large or its factors have no meaning.
 
     A choice by name needs no modes, so what stands in the way of them must not forbid it.

@@ -38,7 +38,7 @@ psmr.dae.compile.trace: trace
 psmr.dae.declare.component: Action local_rows local_variables nonnegative parameters_of positive
 psmr.dae.declare.forms: form_for structure_for
 psmr.dae.declare.mathematics: NumericMath
-psmr.dae.system.eigenvalues: eigen eigenvalues
+psmr.dae.system.eigenvalues: eigen eigenvalues Modes modes_of
 psmr.dae.system.linear: LinearDae
 psmr.dae.system.linear_system: linear_system
 psmr.dae.system.system: System
@@ -146,7 +146,7 @@ psmr.pencil.deformation.deformation: deformation_module OneStepModes
 psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
 psmr.pencil.modes.search: find ShiftInvert
 psmr.pencil.modes.shapes: shapes_at
-psmr.pencil.modes.spectrum: match paired unwrapped_logarithm Modes Multipliers modes_of multipliers_of
+psmr.pencil.modes.spectrum: match paired unwrapped_logarithm Multipliers multipliers_of
 psmr.pencil.modes.verdict: DampingLimit damping_ratio GROWTH Growth Kind Verdict excess_of judge
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module

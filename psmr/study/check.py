@@ -17,7 +17,7 @@ from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.powerflow.voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
 from psmr.network.start.limits import ADJUST, CHOICES
-from psmr.network.start.report import ERROR, Finding, Modes, Report, ordered
+from psmr.network.start.report import ERROR, Finding, Report, StartModes, ordered
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.verdict import mode_text
 
@@ -78,7 +78,7 @@ def check(
     if report.system is None or report.system.n == 0 or modes is False:
         return report
     if report.system.n > DENSE and modes is None:
-        return replace(report, modes=Modes(0, 0, f"not looked at beyond {DENSE} states (--modes does)"))
+        return replace(report, modes=StartModes(0, 0, f"not looked at beyond {DENSE} states (--modes does)"))
     return replace(report, modes=_modes(report.system))
 
 
@@ -91,7 +91,7 @@ def _with_region(report: Report, system: System, region: Region, frequency: floa
         return replace(report, findings=tuple(ordered([*report.findings, found])))
 
 
-def _modes(system: System) -> Modes:
+def _modes(system: System) -> StartModes:
     linear = system.linearise()
     try:
         if system.n <= DENSE:
@@ -99,16 +99,18 @@ def _modes(system: System) -> Modes:
             count = int(np.count_nonzero(values.real > ZERO))
             words = f"{count} of {system.n} with a positive real part"
             fastest = values[int(np.argmax(values.real))]
-            return Modes(count, system.n, words + (f", the largest {mode_text(fastest)}" if count else ""))
+            return StartModes(
+                count, system.n, words + (f", the largest {mode_text(fastest)}" if count else "")
+            )
         found = find(ShiftInvert(linear), ModeChoice(least_damped=LEAST_DAMPED)).s
     except InputError as error:
-        return Modes(0, 0, str(error))
+        return StartModes(0, 0, str(error))
     except PsmrError as error:
-        return Modes(0, 0, f"not computed: {error}")
+        return StartModes(0, 0, f"not computed: {error}")
     count = int(np.count_nonzero(found.real > ZERO))
     least = found[int(np.argmax(found.real / np.abs(found)))]
     words = (
         f"{count} of the {len(found)} least damped oscillations from 0.1 to 3 Hz grow; the least damped has"
         f" {least.imag / (2 * np.pi):.3f} Hz and a damping ratio of {-100 * least.real / abs(least):.2f} %"
     )
-    return Modes(count, len(found), words)
+    return StartModes(count, len(found), words)

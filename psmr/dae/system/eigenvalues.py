@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from psmr.base.arguments import check_arguments
 from psmr.dae.system.characteristic_roots import characteristic_roots
@@ -244,14 +246,15 @@ def _null_vectors(matrix: Reals, least: float) -> tuple[NDArray[np.intp], NDArra
     return keep, drop, vectors / columns[keep, None] * columns[drop]
 
 
-def eigen_of(linear: LinearDae) -> Eigen:
+def eigen_of(linear: LinearDae, follow: Reals | None = None) -> Eigen:
     """Return the eigenvalues of a linearised DAE, with delays those roots that are found.
 
     Their vectors have the states alone. Zeros by structure are those of the system without delays: it is at
-    rest in the same points, and what is constant is not delayed.
+    rest in the same points, and what is constant is not delayed. `follow`: `LinearDae.following`, if known.
     """
     if linear.delays is None:
-        return eigen(linear.state_matrix())
+        follow = linear.following() if follow is None else follow
+        return eigen(np.asarray(linear.fx.toarray() + linear.fy @ follow))
     roots, n = characteristic_roots(linear), linear.n
     at_once = eigen(linear.without_delays().state_matrix())
     zero = at_once.values == 0
@@ -264,6 +267,70 @@ def eigen_of(linear: LinearDae) -> Eigen:
         np.concatenate([roots.error[own], at_once.error[zero]]),
         at_once.norm,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Eigenvalues of the state matrix.
+
+    `s`: (n,) eigenvalues in 1/s, by descending real part; zeros by structure are exactly 0. With delays those
+      roots of the characteristic equation that are found.
+    `vectors`: (n + m, n) their right eigenvectors, continued to the algebraic variables; a column has length
+      1.
+    `participation`: (n, n) share of each state (row) in each mode; a column adds up to 1.
+    `error`: (n,) how far rounding may have moved each s in 1/s; see `Eigen`.
+    `split`: How far rounding moves the two eigenvalues of a Jordan block from one another, sqrt(eps) |A| in
+      1/s: what a step makes of a double zero is as far from z = 1.
+    """
+
+    s: np.ndarray
+    vectors: np.ndarray
+    participation: np.ndarray
+    error: np.ndarray
+    split: float
+
+    @property
+    def undecided(self) -> np.ndarray:
+        """(n,) whether rounding may hide on which side of the axis each s is."""
+        return np.asarray(np.abs(self.s.real) <= self.error)
+
+
+def modes_of(linear: LinearDae) -> Modes:
+    """Return the modes of a linearised DAE with their vectors in all n + m variables.
+
+    Raises SingularError when gy is singular: the DAE is not of index 1 at this point.
+    """
+    follow = linear.following() if linear.delays is None else None
+    found = eigen_of(linear, follow)
+    s, vectors = found.values, found.right
+    algebraic = _late(linear, s, vectors) if follow is None else follow @ vectors
+    return _in_order(found, np.vstack([vectors, algebraic]))
+
+
+def _in_order(found: Eigen, vectors: Complexes) -> Modes:
+    """Return eigenvalues as modes, by descending real part; `vectors` may go on in algebraic variables."""
+    s = found.values
+    order = np.lexsort((-s.imag, np.abs(s.imag), -s.real))
+    vectors = vectors[:, order]
+    taking = shares(found.left, found.right)[:, order]
+    lengths = np.linalg.norm(vectors, axis=0)
+    return Modes(s[order], vectors / lengths, taking, found.error[order], math.sqrt(EPS) * found.norm)
+
+
+def _late(linear: LinearDae, s: Complexes, vectors: Complexes) -> Complexes:
+    """Return the (m, k) algebraic variables of roots s (k,) with vectors (n, k), of which some are late."""
+    assert linear.delays is not None
+    found = np.zeros((linear.m, len(s)), dtype=complex)
+    for k, value in enumerate(s if linear.m else ()):
+        late = sparse.csc_matrix(linear.jacobian_at_once() + linear.delays.at(value))[linear.n :]
+        found[:, k] = -splu(late[:, linear.n :]).solve(late[:, : linear.n] @ vectors[:, k])
+    return found
+
+
+def shares(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Participation factors |left * right|, unit-free, each column divided by its sum."""
+    product = np.abs(left.conj() * right)
+    return product / np.maximum(product.sum(axis=0), np.finfo(float).tiny)
 
 
 def modes(linear: LinearDae) -> pd.DataFrame:
@@ -300,22 +367,19 @@ def modes(linear: LinearDae) -> pd.DataFrame:
 def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
     """Return the columns of the table of `modes`."""
     check_arguments(modes, locals())
-    found = eigen_of(linear)
-    values, factors = found.values, np.abs(found.left.conj() * found.right)
-    share = factors / factors.sum(axis=0)
+    eigenvalues = eigen_of(linear)
+    found = _in_order(eigenvalues, eigenvalues.right)
     names = (
         "real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair", "grows"
     )  # fmt: skip
     columns: dict[str, list[Any]] = {name: [] for name in names}
-    for i in np.lexsort((values.imag, -values.real)):
-        s = values[i]
+    for s, share, error in zip(found.s, found.participation.T, found.error, strict=True):
         if s.imag < 0:
             continue
-        state = int(np.argmax(share[:, i]))
+        state = int(np.argmax(share))
         damping = -s.real / abs(s) if s != 0 else np.nan
-        owner = (linear.names_x[state], share[state, i])
-        grows = bool(s.real > found.error[i])
-        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0), grows)
+        owner = (linear.names_x[state], share[state])
+        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0), bool(s.real > error))
         for name, value in zip(names, row, strict=True):
             columns[name].append(value)
     return columns

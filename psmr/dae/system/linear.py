@@ -180,18 +180,24 @@ class LinearDae:
         SingularError
             When gy is singular: the DAE is not of index 1 at this point.
         """
+        return np.asarray(self.fx.toarray() + self.fy @ self.following())
+
+    def following(self) -> NDArray[np.float64]:
+        """Return -gy^-1 gx, dense (m, n): how the algebraic variables follow the states.
+
+        Raises InputError and SingularError as `state_matrix`.
+        """
         self.require_no_delays("state matrix")
         if self.m == 0:
-            return np.asarray(self.fx.toarray())
+            return np.zeros((0, self.n))
         try:
-            eliminated = splu(self.gy).solve(self.gx.toarray())
+            return np.asarray(-splu(self.gy).solve(self.gx.toarray()))
         except RuntimeError as error:
             raise SingularError(
                 "g_y is singular: the algebraic equations do not determine the algebraic variables "
                 f"at this point ({self._suspect()}); look for a bus without a path to any source "
                 "or a voltage of zero"
             ) from error
-        return np.asarray(self.fx.toarray() - self.fy @ eliminated)
 
     def _suspect(self) -> str:
         """Name the variable that carries most of the near-null vector of gy."""

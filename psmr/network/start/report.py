@@ -55,7 +55,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Modes:
+class StartModes:
     """The modes at the start, as information.
 
     `unstable`: eigenvalues with a positive real part.
@@ -98,7 +98,7 @@ class Found:
     findings: tuple[Finding, ...]
     variables: pd.DataFrame = field(repr=False)
     system: System | None = None
-    modes: Modes | None = None
+    modes: StartModes | None = None
 
     @property
     def good(self) -> bool:

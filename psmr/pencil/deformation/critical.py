@@ -12,12 +12,13 @@ import numpy as np
 
 from psmr.base.arguments import check_arguments, positive_number
 from psmr.base.errors import InputError, SchemeError, shown
+from psmr.dae.system.eigenvalues import Modes, modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme, least_step, operator_step, smallest_step
 from psmr.pencil.deformation.deformation import LARGEST, correction_rate_of, spectra_of
 from psmr.pencil.modes.search import ALIKE_MODES, GROWS, HIGHEST, ShiftInvert, along_axis
-from psmr.pencil.modes.spectrum import Match, Modes, Multipliers, modes_of
+from psmr.pencil.modes.spectrum import Match, Multipliers
 from psmr.pencil.modes.verdict import mode_text
 from psmr.pencil.operator.step_operator import Outermost, outermost, step_map
 

@@ -15,7 +15,7 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.declared import Option
 from psmr.base.errors import SchemeError, shown
-from psmr.dae.system.eigenvalues import EPS
+from psmr.dae.system.eigenvalues import EPS, Modes, modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme, operator_step, smallest_step
 from psmr.pencil.deformation.at_size import deformation_at_size
@@ -29,7 +29,7 @@ from psmr.pencil.deformation.report import (
     spurious_columns,
 )
 from psmr.pencil.modes.search import ModeChoice
-from psmr.pencil.modes.spectrum import Match, Modes, Multipliers, match, modes_of, multipliers_of, paired
+from psmr.pencil.modes.spectrum import Match, Multipliers, match, multipliers_of, paired
 from psmr.pencil.modes.verdict import excess_of, judge, remarks, stable_and_radius
 from psmr.pencil.operator.published import WARNING, published_multipliers
 from psmr.pencil.operator.step_operator import correction_rate, step_operator

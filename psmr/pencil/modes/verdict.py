@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import few
-from psmr.pencil.modes.spectrum import Match, Modes, Multipliers
+from psmr.dae.system.eigenvalues import Modes
+from psmr.pencil.modes.spectrum import Match, Multipliers
 
 GROWTH = 0.02
 """Part by which something grows over a run, up to which that is a fact about it and no judgement.

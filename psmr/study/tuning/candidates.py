@@ -24,6 +24,7 @@ import partitioning
 from partitioning import Partition, PartitionError
 from psmr.base.arrays import Reals
 from psmr.base.errors import SimulationError, SingularError
+from psmr.dae.system.eigenvalues import modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.control.engine import NO_STOPS
@@ -35,7 +36,6 @@ from psmr.integrate.solve.algebraic_solve import consistent
 from psmr.integrate.solve.status import DONE, FULL
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
-from psmr.pencil.modes.spectrum import modes_of
 
 if TYPE_CHECKING:
     from psmr.integrate.schemes.multirate import Multirate

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU
 
 from psmr.base.errors import InputError, SchemeError, SingularError
+from psmr.dae.system.eigenvalues import Modes, modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import ACCEPTED, Refinement
@@ -18,7 +19,7 @@ from psmr.pencil.deformation.critical import refuse_unstable, refuse_unstable_at
 from psmr.pencil.deformation.deformation import spectra_of
 from psmr.pencil.deformation.report import deformation_columns
 from psmr.pencil.modes.search import EIGENVALUE_TOLERANCE, ModeChoice, ShiftInvert, find
-from psmr.pencil.modes.spectrum import REPRESENTED, Match, Modes, modes_of, status_of, unwrapped_logarithm
+from psmr.pencil.modes.spectrum import REPRESENTED, Match, status_of, unwrapped_logarithm
 from psmr.pencil.modes.verdict import mode_text, stable_and_radius
 from psmr.pencil.operator.step_operator import outermost, step_map
 from psmr.study.tuning.tuning import Target

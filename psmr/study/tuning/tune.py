@@ -25,6 +25,7 @@ from psmr.base.errors import SchemeError, StudyError
 from psmr.base.files import OutputTransaction
 from psmr.base.modules import draw
 from psmr.base.numbers import fraction, hertz
+from psmr.dae.system.eigenvalues import modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
@@ -35,7 +36,7 @@ from psmr.pencil.deformation.deformation import LARGEST, deformation
 from psmr.pencil.deformation.report import deformation_columns
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.shapes import fit_mode
-from psmr.pencil.modes.spectrum import REPRESENTED, modes_of
+from psmr.pencil.modes.spectrum import REPRESENTED
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.output import placed
 from psmr.study.tuning.candidates import (
