@@ -13,13 +13,13 @@ from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import centre_of_inertia, sources_of
 from psmr.study.detectors.angles import Angles
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 
 # Machines out of step turn without end; past two turns the figure would show nothing else.
 LARGEST_DEG = 2 * 360.0
 
 
-def angle_drawing(run: Recorded, first: Collection[str] = ()) -> Drawing | None:
+def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | None:
     """Return the figure, with the devices `first` in any case.
 
     None for fewer than two machines in step, and for a run that kept chosen signals only.

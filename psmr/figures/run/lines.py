@@ -34,7 +34,7 @@ from psmr.figures.chart import (
 from psmr.network.signals.signals import quantity
 from psmr.network.topology.network import branches, buses
 from psmr.study.events import Fault
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 
 SHOWN = ("v", "omega", "slip", "theta", "delta", "p", "p_from")
 """Which signal of a device that is named is drawn: the first of these that it has, else its first one."""
@@ -42,7 +42,7 @@ SHOWN = ("v", "omega", "slip", "theta", "delta", "p", "p_from")
 WORD = re.compile(r"[^\s,;:()]+")
 
 
-def named_signals(run: Recorded) -> tuple[str, ...]:
+def named_signals(run: FinishedRun) -> tuple[str, ...]:
     """Return the signals that outcome and reasons name, those of the findings first.
 
     A state that is named stands for itself, a device for the first of `SHOWN`; both only where the run kept
@@ -104,7 +104,7 @@ POINTS = 700
 
 
 def line_marks(
-    run: Recorded,
+    run: FinishedRun,
     names: Sequence[str],
     values: Reals,
     panel: Size,
@@ -194,13 +194,13 @@ def _end(t: Reals, values: Reals, x: Point | None, y: Point | None) -> tuple[flo
     return float(t[k]), float(values[k])
 
 
-def shown_of(run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
+def shown_of(run: FinishedRun, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
     """Return the columns that `line_marks` draws, in the order of its colours."""
     return most_informative(run, names, values, first) if len(names) > DISTINCT else list(range(len(names)))
 
 
 def most_informative(
-    run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()
+    run: FinishedRun, names: Sequence[str], values: Reals, first: Sequence[str] = ()
 ) -> list[int]:
     """Return the columns worth a name: `first`, the extremes, those at and next to a fault, the widest."""
     place = {name: k for k, name in enumerate(names)}
@@ -213,7 +213,7 @@ def most_informative(
     return list(dict.fromkeys(order))[: DISTINCT - 2]
 
 
-def faulted_neighbourhood(run: Recorded) -> tuple[str, ...]:
+def faulted_neighbourhood(run: FinishedRun) -> tuple[str, ...]:
     """Return the faulted buses, the branches to them, and the buses and devices a branch away."""
     if run.system is None:
         return ()
@@ -265,7 +265,7 @@ def device_of(name: str) -> str:
 LETTERED = 60
 
 
-def event_lines(run: Recorded, other: Recorded | None = None) -> list[Mark]:
+def event_lines(run: FinishedRun, other: FinishedRun | None = None) -> list[Mark]:
     """Return shades and lines; beside another run, drawn dashed, its own events alone are dashed lines."""
     marks: list[Mark] = [band(event.start, event.cleared) for event in run.events if isinstance(event, Fault)]
     marks += [across("x", t, dashes=DASHED if other is None else ()) for t, _ in run.instants]
@@ -274,7 +274,7 @@ def event_lines(run: Recorded, other: Recorded | None = None) -> list[Mark]:
     return marks + [across("x", t, dashes=DASHED) for t, _ in _theirs(run, other)]
 
 
-def event_captions(run: Recorded, other: Recorded | None = None) -> list[Mark]:
+def event_captions(run: FinishedRun, other: FinishedRun | None = None) -> list[Mark]:
     """Return what happens, above a panel: one caption above the other, those of late events to the left."""
     captions = [*_captions(run), *((t, f"dashed: {label}") for t, label in _theirs(run, other))]
     late = float(run.t[0] + 0.6 * (run.t[-1] - run.t[0]))
@@ -288,7 +288,7 @@ def event_captions(run: Recorded, other: Recorded | None = None) -> list[Mark]:
     return marks
 
 
-def event_letters(run: Recorded, ends: tuple[float, float], width: float) -> list[Mark]:
+def event_letters(run: FinishedRun, ends: tuple[float, float], width: float) -> list[Mark]:
     """Return each event by the letter that it has in the table of events.
 
     Parameters
@@ -322,13 +322,13 @@ def _together(marks: Sequence[str]) -> str:
     return ",".join(marks) if len(marks) < 3 else f"{marks[0]}-{marks[-1]}"
 
 
-def _captions(run: Recorded) -> tuple[tuple[float, str], ...]:
+def _captions(run: FinishedRun) -> tuple[tuple[float, str], ...]:
     """Return (time, label) of the events of a run, and of the monitor that ended it."""
     stopped = () if run.stopped is None else ((run.stopped.t, f"stopped by {run.stopped.monitor}"),)
     return (*run.instants, *stopped)
 
 
-def _theirs(run: Recorded, other: Recorded | None) -> list[tuple[float, str]]:
+def _theirs(run: FinishedRun, other: FinishedRun | None) -> list[tuple[float, str]]:
     """Return (time, label) of the events that another run alone has."""
     own = _captions(run)
     return [] if other is None else [caption for caption in _captions(other) if caption not in own]

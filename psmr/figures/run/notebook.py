@@ -20,7 +20,7 @@ from psmr.figures.svg.frame import LIGHT
 from psmr.figures.svg.writer import svg
 from psmr.network.signals.signals import unit_of
 from psmr.study.events import Fault
-from psmr.study.record.record import Recorded, values_of
+from psmr.study.record.record import FinishedRun, values_of
 
 JUDGEMENT_COLOURS = {"green": "#23805a", "amber": "#b5761a", "red": "#c23b4e"}
 
@@ -28,7 +28,7 @@ PANELS = 2
 """Panels that are drawn."""
 
 
-def run_html(run: Recorded) -> str:
+def run_html(run: FinishedRun) -> str:
     """Return a run as a piece of HTML: sentence, figures, and its facts to fold out."""
     judgement = run.judgement
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in judgement.reasons)
@@ -69,7 +69,7 @@ def require_bokeh() -> None:
     optional("bokeh", "a page with interactive figures", "psmr[report]", "leave out --interactive")
 
 
-def interactive(run: Recorded, signals: Iterable[str] | None = None) -> dict[str, Any]:
+def interactive(run: FinishedRun, signals: Iterable[str] | None = None) -> dict[str, Any]:
     """Return the parts of a page: scripts for its head, the panels, and their script.
 
     Raises
@@ -91,7 +91,7 @@ def interactive(run: Recorded, signals: Iterable[str] | None = None) -> dict[str
     return {"head": Markup(library), "body": Markup(panel_html), "script": Markup(script)}
 
 
-def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
+def _panel(run: FinishedRun, names: Sequence[str], shared: Any) -> Any:
     from bokeh.models import BoxAnnotation, HoverTool, PlainText, Span
     from bokeh.plotting import figure
 

@@ -43,7 +43,7 @@ from psmr.figures.run.lines import Size, event_captions, event_letters, event_li
 from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 from psmr.network.signals.signals import default_panels, quantity, unit_of
-from psmr.study.record.record import Recorded, values_of
+from psmr.study.record.record import FinishedRun, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
 from psmr.study.trace.against import AgainstTrace
 from psmr.study.tuning.tuning import Tuning
@@ -83,7 +83,7 @@ PAGE = 5.2, 2.9
 PAGE_PANEL: Size = (72 * 0.82 * 5.2, 72 * 0.79 * 2.9)
 
 
-def smooth(run: Recorded) -> Recorded:
+def smooth(run: FinishedRun) -> FinishedRun:
     """Return a run as it is drawn: with points between its long steps where its method has them."""
     if not run.whole:
         return run
@@ -94,7 +94,7 @@ def smooth(run: Recorded) -> Recorded:
 
 
 def trajectories(
-    run: Recorded,
+    run: FinishedRun,
     names: str | Iterable[str] | None = None,
     *,
     title: str | None = None,
@@ -153,19 +153,19 @@ def trajectories(
     return to_matplotlib(Drawing(drawn, width, height, text, shared=True))
 
 
-def panels_of(run: Recorded, names: str | Iterable[str] | None) -> list[tuple[str, ...]]:
+def panels_of(run: FinishedRun, names: str | Iterable[str] | None) -> list[tuple[str, ...]]:
     """Return the signals to draw, a tuple for each kind of quantity."""
     return default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
 
 
-def panel_drawing(run: Recorded, names: Sequence[str], first: Sequence[str] = ()) -> Drawing:
+def panel_drawing(run: FinishedRun, names: Sequence[str], first: Sequence[str] = ()) -> Drawing:
     """Return one panel for a narrow page, the events marked by letters; `first` are drawn in any case."""
     x = float(run.t[0]), float(run.t[-1])
     marks, y = line_marks(run, names, values_of(run, names, exact=False), PAGE_PANEL, x, first=first)
     return page_drawing(run, marks, y, axis_words(run, names))
 
 
-def page_drawing(run: Recorded, marks: Sequence[Mark], y: Point | None, words: str) -> Drawing:
+def page_drawing(run: FinishedRun, marks: Sequence[Mark], y: Point | None, words: str) -> Drawing:
     """Return marks over the time of a run as a figure for a narrow page, its events marked by letters."""
     x = float(run.t[0]), float(run.t[-1])
     every = [*event_lines(run), *marks, *event_letters(run, x, PAGE_PANEL[0])]
@@ -173,8 +173,8 @@ def page_drawing(run: Recorded, marks: Sequence[Mark], y: Point | None, words: s
 
 
 def comparison(
-    run: Recorded,
-    other: Recorded,
+    run: FinishedRun,
+    other: FinishedRun,
     names: str | Iterable[str] | None = None,
     *,
     width: float = 7.2,
@@ -220,7 +220,7 @@ class Curves:
 
 
 def over_one_another(
-    run: Recorded,
+    run: FinishedRun,
     names: Sequence[str],
     mine: Reals,
     yours: Curves,
@@ -247,14 +247,14 @@ def over_one_another(
     return upper, Panel([*lines, *below], Axis("time [s]", x), Axis(words))
 
 
-def _panel(run: Recorded, names: Sequence[str], size: Size, x: Point | None, first: bool) -> Panel:
+def _panel(run: FinishedRun, names: Sequence[str], size: Size, x: Point | None, first: bool) -> Panel:
     """Return signals of one kind; above the `first` panel of a figure the events are captioned."""
     marks, y = line_marks(run, names, values_of(run, names, exact=False), size, x)
     every = [*event_lines(run), *marks, *(event_captions(run) if first else ())]
     return Panel(every, Axis("time [s]", x), Axis(axis_words(run, names), y))
 
 
-def axis_words(run: Recorded, names: Sequence[str]) -> str:
+def axis_words(run: FinishedRun, names: Sequence[str]) -> str:
     """Return the quantity of signals of one kind, with its unit."""
     kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
@@ -267,7 +267,7 @@ def wrapped(text: str, width: float) -> str:
     return "\n".join(textwrap.fill(unbroken(line), int(13 * width)) for line in text.split("\n"))
 
 
-def _unit(run: Recorded, names: Sequence[str]) -> str:
+def _unit(run: FinishedRun, names: Sequence[str]) -> str:
     units = {unit_of(run.signals, run.units, name) for name in names}
     return units.pop() if len(units) == 1 else "several units"
 
@@ -285,7 +285,7 @@ def kind_of(name: str) -> str:
     return kind.partition("_")[0] if kind.endswith(("_from", "_to")) else kind
 
 
-def title_of(run: Recorded) -> str:
+def title_of(run: FinishedRun) -> str:
     """Return what a run is called where nothing else is said: its system and scheme."""
     return f"{run.name}: {run.scheme}" if run.name else str(run.scheme)
 

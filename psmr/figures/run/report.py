@@ -20,7 +20,7 @@ from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events.spans import at_start
 from psmr.study.output import placed
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 
 if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import ModeShape
@@ -50,7 +50,7 @@ class Origin:
     case: str
 
 
-def run_text(run: Recorded, work: bool = True) -> str:
+def run_text(run: FinishedRun, work: bool = True) -> str:
     """Return outcome, events, certificates and, if asked for, work of a run as lines of text."""
     judgement = run.judgement
     badge = "" if run.failure else f"{BADGES[judgement.colour]}. "
@@ -73,7 +73,7 @@ def heading(certificate: Certificate) -> str:
 
 
 def run_page(
-    run: Recorded,
+    run: FinishedRun,
     system: System | None = None,
     title: str | None = None,
     signals: Iterable[str] | None = None,
@@ -172,7 +172,7 @@ def _judged(certificate: Certificate | None) -> bool:
     return certificate is not None and certificate.stability is not None
 
 
-def _trajectories(run: Recorded, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
+def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
     """Return pictures of the signals that are drawn, and those of others that the first lines speak of."""
     from psmr.figures.run.angles import angle_drawing
     from psmr.figures.run.lines import named_signals, panels_with
@@ -222,7 +222,7 @@ def _exponents(certificate: Certificate) -> list[Any]:
     ]
 
 
-def _region(run: Recorded) -> list[tuple[str, str]]:
+def _region(run: FinishedRun) -> list[tuple[str, str]]:
     """Return what part of the network has its own dynamics; nothing of a network of phasors."""
     if run.system is None or not (elements := dynamic_elements(run.system)):
         return []
@@ -231,7 +231,7 @@ def _region(run: Recorded) -> list[tuple[str, str]]:
     return [("dynamics of the network", f"{count} of {len(buses(run.system))} buses{phases}")]
 
 
-def _modes(run: Recorded, system: System | None, own: bool) -> dict[str, Any] | None:
+def _modes(run: FinishedRun, system: System | None, own: bool) -> dict[str, Any] | None:
     if system is None or run.certificate is None or run.certificate.stability is None:
         return None
     from psmr.dae.system.eigenvalues import mode_columns
@@ -281,7 +281,7 @@ def _largest(shape: ModeShape) -> str:
     return ", ".join(f"{name} {abs(p):.2f} at {np.degrees(np.angle(p)):.0f} degrees" for name, p in found)
 
 
-def _partition(run: Recorded, system: System | None) -> Any:
+def _partition(run: FinishedRun, system: System | None) -> Any:
     split = getattr(run.scheme, "split", None)
     if split is None or system is None or not buses(system):
         return None

@@ -21,7 +21,7 @@ from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.detectors.detection import Detectors
 from psmr.study.estimated_error import Advice, GlobalError
 from psmr.study.outcome import Outcome
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 from psmr.study.record.reintegrate import (
     LEAST_TOLERANCE,
     Integrated,
@@ -67,7 +67,7 @@ one that is enough, take less than that.
 """
 
 
-def advice_on(run: Recorded, error: GlobalError) -> Advice | None:
+def advice_on(run: FinishedRun, error: GlobalError) -> Advice | None:
     """Return what would bring the error of a run below its limit; None where nothing is known.
 
     `run`: with its system; `error`: by which it was judged, above the limit.
@@ -82,7 +82,7 @@ def advice_on(run: Recorded, error: GlobalError) -> Advice | None:
     return other if own is None or (other is not None and other.error is not None) else own
 
 
-def _sought(run: Recorded, scheme: Scheme, off: float, another: bool = False) -> Advice | None:
+def _sought(run: FinishedRun, scheme: Scheme, off: float, another: bool = False) -> Advice | None:
     """Return the coarsest scheme that is enough, or a guess at it; None where there is none.
 
     `scheme`, `off`: one that is not enough, and its error in parts, inf where that is not known.
@@ -133,12 +133,12 @@ def _guess(scheme: Scheme, part: float, another: bool) -> Advice | None:
     return None if proposed is None else Advice(proposed, another=another)
 
 
-def _fits(run: Recorded, scheme: Scheme, most: MostSteps) -> bool:
+def _fits(run: FinishedRun, scheme: Scheme, most: MostSteps) -> bool:
     """Return whether a trial may be within the steps that are left, as far as that is known before it."""
     return most.left > (0.0 if scheme.step_choice is not None else run.t[-1] / scheme.step)
 
 
-def _tried(run: Recorded, scheme: Scheme, most: MostSteps) -> GlobalError | None:
+def _tried(run: FinishedRun, scheme: Scheme, most: MostSteps) -> GlobalError | None:
     """Return the estimated error that a scheme gives to a run; None where it, or the second run, fails."""
     assert run.system is not None
     samples = Samples(run.system, dense=DENSE if scheme.step_choice is None else EVERY)

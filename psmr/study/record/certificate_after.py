@@ -17,10 +17,10 @@ from psmr.study.certificate.certify import HELD, LARGEST, certify, judged_steps,
 from psmr.study.events.spans import altered
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.modes_over_period import certificate_over_period
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 
 
-def certificate_after(run: Recorded) -> Certificate | None:
+def certificate_after(run: FinishedRun) -> Certificate | None:
     """Return the certificate of a run's scheme on the system that the last event left.
 
     The system is linearised at its own equilibrium, sought from the last point of the run; where synchronism

@@ -32,7 +32,7 @@ from psmr.pencil.operator.periodic import (
 )
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.certificate.certify import judged_steps, within
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,12 +140,12 @@ class PeriodicModes:
         return "\n".join(lines)
 
 
-def longest(run: Recorded, spans: list[Span]) -> Span:
+def longest(run: FinishedRun, spans: list[Span]) -> Span:
     """Return the longest of some stretches of a run."""
     return max(spans, key=lambda span: run.t[span.rows][-1] - run.t[span.rows][0])
 
 
-def modes_over_period(run: Recorded, span: Span, t: float | None = None) -> PeriodicModes:
+def modes_over_period(run: FinishedRun, span: Span, t: float | None = None) -> PeriodicModes:
     """Return the modes of a stretch of a run: of the period from t in s, or of its last one.
 
     See `psmr.periodic_modes`, also for the errors raised.
@@ -200,7 +200,7 @@ def modes_over_period(run: Recorded, span: Span, t: float | None = None) -> Peri
     )
 
 
-def _begin(run: Recorded, span: Span, t: float | None, period: float) -> float:
+def _begin(run: FinishedRun, span: Span, t: float | None, period: float) -> float:
     """Return where the period begins; raise InputError where none is whole within the span."""
     first, last = run.t[span.rows][[0, -1]].tolist()
     begin = last - period if t is None else max(t, first)
@@ -214,7 +214,7 @@ def _begin(run: Recorded, span: Span, t: float | None, period: float) -> float:
     return float(begin)
 
 
-def _points(run: Recorded, span: Span, begin: float, period: float) -> tuple[Reals, Reals]:
+def _points(run: FinishedRun, span: Span, begin: float, period: float) -> tuple[Reals, Reals]:
     """Return (k,) times in s around a period of a stretch, each once, and (k, n + m) points of the run."""
     times, end = run.t[span.rows], run.t[span.rows][-1]
     kept = () if run.kept is None else [period for period in run.kept.periods if period[0][-1] == end]
@@ -234,7 +234,7 @@ def _points(run: Recorded, span: Span, begin: float, period: float) -> tuple[Rea
     return times[rows], np.hstack([run.x[span.rows][rows], run.y[span.rows][rows]])
 
 
-def _with_one_step(run: Recorded, span: Span) -> Scheme:
+def _with_one_step(run: FinishedRun, span: Span) -> Scheme:
     """Return the scheme of a run; of one that chooses its steps that of the median step of a stretch."""
     if run.scheme.step_choice is None:
         return run.scheme
@@ -263,7 +263,7 @@ SLOWEST = 0.1
 """Exponents up to this in 1/s, left out, are common angles and speeds: they change by 0.2 % over a period."""
 
 
-def certificate_while_unequal(run: Recorded) -> Certificate | None:
+def certificate_while_unequal(run: FinishedRun) -> Certificate | None:
     """Return the certificate on the longest stretch of a run with unequal phases in a dynamic region.
 
     None where there is none of a whole period, and for the stretch with which the run ends: that is of
@@ -282,7 +282,7 @@ def certificate_while_unequal(run: Recorded) -> Certificate | None:
     return certificate_over_period(run, span, f"the system with unequal phases, t = {first:g} to {last:g} s")
 
 
-def certificate_over_period(run: Recorded, span: Span, subject: str) -> Certificate:
+def certificate_over_period(run: FinishedRun, span: Span, subject: str) -> Certificate:
     """Return the certificate on a stretch of a run with unequal phases, of its last period.
 
     That the system itself grows there counts where the run ends with the stretch: a fault that is cleared
@@ -321,7 +321,7 @@ def certificate_over_period(run: Recorded, span: Span, subject: str) -> Certific
     )
 
 
-def _partition(run: Recorded) -> str:
+def _partition(run: FinishedRun) -> str:
     split = run.scheme.split
     return "none, one step size for every variable" if split is None else str(split)
 

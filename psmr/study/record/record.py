@@ -69,7 +69,7 @@ class ReducedRecord:
     periods: tuple[tuple[Reals, Reals], ...] = ()
 
 
-class Recorded(Protocol):
+class FinishedRun(Protocol):
     """The fields of `psmr.study.run.run.Run` that are shown; see there for the meaning of each."""
 
     @property
@@ -85,7 +85,7 @@ class Recorded(Protocol):
     def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def system(self) -> System | None: ...  # noqa: D102
-    def refined(self, times: ArrayLike) -> Recorded: ...  # noqa: D102
+    def refined(self, times: ArrayLike) -> FinishedRun: ...  # noqa: D102
     @property
     def whole(self) -> bool: ...  # noqa: D102
     @property
@@ -241,7 +241,7 @@ class Record:
 PIECE = 4096
 
 
-def values_of(run: Recorded, names: Sequence[str], exact: bool = True) -> Reals:
+def values_of(run: FinishedRun, names: Sequence[str], exact: bool = True) -> Reals:
     """Return (K, len(names)) values of the named signals, of which each is one of the run's.
 
     Those that are `exact` come of the network solved at each point (see `psmr.study.run.run.Run.algebraic`):
@@ -251,12 +251,14 @@ def values_of(run: Recorded, names: Sequence[str], exact: bool = True) -> Reals:
     return next(_pieces(run, names, exact, len(run.t)))[1]
 
 
-def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slice, Reals]]:
+def values_in_pieces(run: FinishedRun, names: Sequence[str]) -> Iterator[tuple[slice, Reals]]:
     """Yield the values of `values_of` some rows at a time, all at once where devices' equations are asked."""
     yield from _pieces(run, names, True, PIECE)
 
 
-def _pieces(run: Recorded, names: Sequence[str], exact: bool, length: int) -> Iterator[tuple[slice, Reals]]:
+def _pieces(
+    run: FinishedRun, names: Sequence[str], exact: bool, length: int
+) -> Iterator[tuple[slice, Reals]]:
     expansion = run.signals.expansion(names)
     wanted, own, states = expansion.names, {*run.names_x, *run.names_y}, set(run.names_x)
     kept = {} if run.kept is None else {name: k for k, name in enumerate(run.kept.names) if name not in own}

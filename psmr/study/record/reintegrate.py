@@ -52,7 +52,7 @@ from psmr.study.detectors.detector import Detector, Finding
 from psmr.study.estimated_error import GlobalError
 from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.outcome import Outcome
-from psmr.study.record.record import Recorded, Sampled
+from psmr.study.record.record import FinishedRun, Sampled
 
 APART = 0.1
 """Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""
@@ -196,7 +196,7 @@ class Samples:
         return Sampled(np.concatenate([np.empty(0), *self._t]), np.concatenate(values), self._first)
 
 
-def sampled(run: Recorded) -> Sampled:
+def sampled(run: FinishedRun) -> Sampled:
     """Return the samples of a run that has its system."""
     if run.kept is not None:
         return run.kept.sampled
@@ -245,14 +245,14 @@ class Integrated:
     `sampled`: Its samples.
     """
 
-    run: Recorded
+    run: FinishedRun
     scheme: Scheme
     end: float
     steps: int
     sampled: Sampled
 
     @classmethod
-    def of(cls, run: Recorded) -> Integrated:
+    def of(cls, run: FinishedRun) -> Integrated:
         """Return that of the run itself; raises InputError for a run that has no system."""
         if run.system is None:
             raise InputError(
@@ -268,7 +268,7 @@ def compared_until(outcome: Outcome, end: float) -> float:
     return end if lost is None else min(lost.t, end)
 
 
-def judged_error(run: Recorded) -> GlobalError:
+def judged_error(run: FinishedRun) -> GlobalError:
     """Return an estimated error by which a run can be judged, the better one only where it is needed.
 
     Raises InputError, SimulationError as `estimated_error`.
@@ -306,7 +306,7 @@ def judged(found: Integrated, rough: float = math.inf) -> GlobalError:
     return _estimated(found)
 
 
-def estimated_error(run: Recorded) -> GlobalError:
+def estimated_error(run: FinishedRun) -> GlobalError:
     """Return the estimated error of a run.
 
     Raises InputError for a run that has no system, and one whose tolerance is so small that there is no finer
@@ -360,7 +360,7 @@ def difference(found: Integrated, reference: Scheme, most: float = math.inf) -> 
 
 
 def integrate_again(
-    run: Recorded,
+    run: FinishedRun,
     scheme: Scheme,
     end: float,
     detectors: Sequence[Detector],

@@ -14,7 +14,7 @@ from psmr.base.errors import InputError, PsmrWarning, few
 from psmr.base.modules import draw
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
-from psmr.study.record.record import Recorded, values_of
+from psmr.study.record.record import FinishedRun, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
 
 SHOWN = 5
@@ -41,8 +41,8 @@ class Comparison:
         What is different about the systems of the runs, "" where they have the same devices.
     """
 
-    run: Recorded = field(repr=False)
-    other: Recorded = field(repr=False)
+    run: FinishedRun = field(repr=False)
+    other: FinishedRun = field(repr=False)
     table: pd.DataFrame = field(repr=False)
     note: str = ""
 
@@ -75,7 +75,7 @@ class Comparison:
         return heads + str(table) + more
 
 
-def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = None) -> Comparison:
+def compare(run: FinishedRun, other: FinishedRun, names: str | Iterable[str] | None = None) -> Comparison:
     """Return how far `other` is from `run` at the times of `run` that both have.
 
     `run`, `other`: two runs; `other` is taken between its points as `Run.at` does, before and after an event

@@ -16,7 +16,7 @@ from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.topology.connections import system_in
 from psmr.study.record.dense_output import AlgebraicPoints, dense_points
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 
 Side = Literal["before", "after"]
 SIDES = ("before", "after")
@@ -67,7 +67,7 @@ def interpolated(t: Reals, values: Reals, times: ArrayLike, side: Side = "after"
     return np.asarray(np.where(part[:, None] == 1.0, values[second], straight))
 
 
-def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals, tuple[Span, ...]]:
+def refined(run: FinishedRun, times: ArrayLike) -> tuple[Reals, Reals, Reals, tuple[Span, ...]]:
     """Return t, x, y and timeline of a run with further points at (L,) times in s, in the order of time.
 
     The points are those of the dense output of the method (`psmr.study.record.dense_output`); times at which
@@ -89,7 +89,7 @@ def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals, tuple
     return t, points[:, :n], points[:, n:], ending_where_the_next_begins(moved, len(t))
 
 
-def with_dense_output(run: Recorded, times: Reals) -> Recorded:
+def with_dense_output(run: FinishedRun, times: Reals) -> FinishedRun:
     """Return a run with the points of its dense output at (L,) times in s.
 
     A scheme of fixed steps has none, and a run that kept a part of its points or variables lost it: both are
@@ -130,12 +130,12 @@ def at_rows_of(t: Reals, other: Reals, values: Reals) -> tuple[NDArray[np.bool_]
 Where = Literal["point", "equilibrium"]
 
 
-def system_at(run: Recorded, t: float) -> System:
+def system_at(run: FinishedRun, t: float) -> System:
     """Return the system as it stands at t in s; see `psmr.study.run.run.Run.system_at`."""
     return _system_in(run, *_span_at(run, t))
 
 
-def linear_system_at(run: Recorded, t: float, at: Where) -> tuple[System, LinearDae]:
+def linear_system_at(run: FinishedRun, t: float, at: Where) -> tuple[System, LinearDae]:
     """Return that system, started where it is linearised, and its linearisation; see `Run.linearise`."""
     if at not in ("point", "equilibrium"):
         raise InputError(f'at = {shown(at)}: must be "point" or "equilibrium"')
@@ -154,7 +154,7 @@ def linear_system_at(run: Recorded, t: float, at: Where) -> tuple[System, Linear
     return system, in_turning_frame(system, system.linearise(), found.turning)
 
 
-def _span_at(run: Recorded, t: float) -> tuple[Span, float]:
+def _span_at(run: FinishedRun, t: float) -> tuple[Span, float]:
     """Return the span that a time in s lies in, the later one at the instant of an event, and the time.
 
     Raises InputError for a run without its system, and a time outside the run.
@@ -167,7 +167,7 @@ def _span_at(run: Recorded, t: float) -> tuple[Span, float]:
     return next(span for span in reversed(run.spans) if run.t[span.rows.start] <= t), t
 
 
-def _system_in(run: Recorded, span: Span, t: float) -> System:
+def _system_in(run: FinishedRun, span: Span, t: float) -> System:
     assert run.system is not None
     point = _point(run, t)
     left: list[float] = []
@@ -183,7 +183,7 @@ def _system_in(run: Recorded, span: Span, t: float) -> System:
     return found
 
 
-def _point(run: Recorded, t: float) -> Reals:
+def _point(run: FinishedRun, t: float) -> Reals:
     """Return the (n + m,) point of a run at t in s, the later one at the instant of an event."""
     if run.kept is not None:
         at = {float(run.t[0]): 0, float(run.t[-1]): 1}.get(t)

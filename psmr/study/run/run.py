@@ -37,7 +37,7 @@ from psmr.study.record.modes_over_period import (
     longest,
     modes_over_period,
 )
-from psmr.study.record.record import Recorded, values_in_pieces, values_of
+from psmr.study.record.record import FinishedRun, values_in_pieces, values_of
 from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.run.comparison import Comparison, compare
 from psmr.study.run.data import RunData
@@ -97,7 +97,7 @@ class Run(RunData):
         """
         return self._error_by(estimated_error)
 
-    def _error_by(self, estimate: Callable[[Recorded], GlobalError]) -> GlobalError:
+    def _error_by(self, estimate: Callable[[FinishedRun], GlobalError]) -> GlobalError:
         try:
             return estimate(self)
         except PsmrError as error:

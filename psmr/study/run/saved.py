@@ -44,7 +44,7 @@ from psmr.integrate.run.recorder import available_memory, bytes_text
 from psmr.integrate.schemes.choices import DefaultChoice, Weights
 from psmr.study.detectors.detector import Stop
 from psmr.study.output import placed
-from psmr.study.record.record import Recorded
+from psmr.study.record.record import FinishedRun
 from psmr.study.run.run import Run
 
 OWN = re.compile(
@@ -296,7 +296,7 @@ UNREADABLE = zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionErro
 
 
 def save_run(
-    run: Recorded, path: str | os.PathLike[str], transaction: OutputTransaction | None = None
+    run: FinishedRun, path: str | os.PathLike[str], transaction: OutputTransaction | None = None
 ) -> None:
     """Write a run into a file that `load_run` reads, whole or not at all.
 

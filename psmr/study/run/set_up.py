@@ -49,8 +49,8 @@ from psmr.study.events.generator import Connected, Synchronisation
 from psmr.study.events.schedule import plan_events
 from psmr.study.output import table_writer
 from psmr.study.record.record import Record
-from psmr.study.record.recording import Recording
 from psmr.study.record.reintegrate import Samples
+from psmr.study.record.signal_recorder import SignalRecorder
 from psmr.study.run.dependent_changes import ChangeAtPoint, Waiting
 
 Following = Callable[[System, Collection[str]], Values]
@@ -145,7 +145,7 @@ class Setup:
     criteria: Criteria
     detectors: Detectors
     detection: Detection
-    recording: Recording | None
+    recording: SignalRecorder | None
     certify: bool | Literal["always"]
 
     @property
@@ -240,7 +240,7 @@ def set_up(
     detection = Detection(system, while_it_goes, monitors, islanding and bool(actions))
     recording = None
     if wanted is not None:
-        recording = Recording(system, wanted, samples, scheme)
+        recording = SignalRecorder(system, wanted, samples, scheme)
     return Setup(
         system=system,
         scheme=scheme,

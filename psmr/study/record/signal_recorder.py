@@ -31,7 +31,7 @@ PERIODS = 2.0 * AROUND + 1.1
 """Periods whose points are kept whole at the end of a stretch with unequal phases."""
 
 
-class Recording:
+class SignalRecorder:
     """Takes the points of a run; see `psmr.integrate.run.trajectory.Follower`.
 
     `system`: the system at the start of the run.
