@@ -36,22 +36,9 @@ def check_arguments(
 ) -> None:
     """Raise the error of the first argument that is of another kind than the function declares.
 
-    Parameters
-    ----------
-    function
-        What was called.
-    given
-        The arguments by name: `locals()` in its first line.
-    error
-        What is raised.
-    leaving
-        Arguments that the function checks itself, since it knows their range.
-
-    Raises
-    ------
-    InputError
-        With the argument, what was given and what would be right; `CaseError` for a case, `SchemeError` for a
-        scheme.
+    `given` are the arguments by name, `locals()` in its first line; those in `leaving` the function checks
+    itself. The message has what was given and what would be right; it is a `CaseError` for a case and a
+    `SchemeError` for a scheme.
     """
     for name, kinds in _arguments(function):
         if kinds and name not in leaving and not fits_any(given[name], kinds):
@@ -64,16 +51,8 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
 
     A number of numpy or a fraction becomes one of Python, a whole number a float where the field declares
     floats, and 5.0 the number 5 where the field names something by its number: what is computed, compared,
-    shown, compiled and pickled is then the same whoever handed it in.
-
-    Parameters
-    ----------
-    record
-        The record, from its `__post_init__`.
-    error
-        What is raised.
-    numbers
-        Whether fields of numbers are checked here; otherwise the record does it, which knows their range.
+    shown, compiled and pickled is then the same whoever handed it in. Called in `__post_init__`; with
+    `numbers` fields of numbers are checked as well, otherwise by the record, which knows their range.
     """
     for name, kinds in _fields(record.__class__):
         given = getattr(record, name)
@@ -108,13 +87,7 @@ def misfit(record: Any) -> str:
 
 
 def positive_number(name: str, given: object, unit: str = "s") -> float:
-    """Return a number that must be finite and above zero, of a time in s or of another unit.
-
-    Raises
-    ------
-    InputError
-        For anything else.
-    """
+    """Return a number that is finite and above zero, in a unit; raises InputError for anything else."""
     value = plain(given)
     if not is_a(REALS)(value) or not 0 < real(value) < math.inf:
         raise InputError(f"{name} = {shown(given)}: must be a finite number > 0 in {unit}")
@@ -240,18 +213,9 @@ def unknown_name(name: str, known: Sequence[str]) -> str:
 def unknown_keyword(
     function: Callable[..., Any], name: str, given: Mapping[str, Any], words: str = ""
 ) -> str:
-    """Return the sentence on a keyword that a function or record does not have.
+    """Return the sentence on a keyword that a function or record does not have, of all that were `given`.
 
-    Parameters
-    ----------
-    function
-        What was called.
-    name
-        The keyword.
-    given
-        All keywords with their values.
-    words
-        What to write in its place; "" for what `SYNONYMS` or the spelling says.
+    `words` say what to write in its place; "" for what `SYNONYMS` or the spelling says.
     """
     parameters = inspect.signature(function).parameters.values()
     known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]

@@ -40,16 +40,9 @@ class Kind(NamedTuple):
 class Option:
     """What the command line says of an argument or field: a note in its annotation, ``Annotated[...]``.
 
-    Attributes
-    ----------
-    help, metavar
-        As argparse has them; a metavar of two words is that of two values.
-    name
-        What the option is called, where that is not the name of the argument: ``"o,output"`` for -o as well.
-    either
-        Of options with the same word here one alone may be given.
-    heading
-        Under which it is listed.
+    `help` and `metavar` are those of argparse; a metavar of two words is that of two values. `name` is what
+    the option is called where that is not the name of the argument, ``"o,output"`` for -o as well. Of
+    options with the same word in `either` one alone may be given; they are listed under a `heading`.
     """
 
     help: str | None = None

@@ -211,13 +211,7 @@ def few(words: Sequence[str], most: int, mark: str = ", ") -> str:
 
 
 class Mistakes:
-    """Collects what is wrong with a file while the reading goes on, so that all of it is said at once.
-
-    Parameters
-    ----------
-    error
-        What `finish` raises.
-    """
+    """Collects what is wrong with a file while it is read; `finish` raises all of it as one `error`."""
 
     def __init__(self, error: type[InputError] = CaseError) -> None:
         self.error = error

@@ -70,21 +70,9 @@ _UNFINISHED = re.compile(rf"\..*{re.escape(_MARK)}\w{{8}}(\.[^.]*)?")
 class OutputTransaction:
     """A context in which files are written; all appear when it ends without an error, otherwise none.
 
-    Temporary files that a killed process left in the same folders are removed as well: its locks ended.
-
-    Parameters
-    ----------
-    error
-        What is raised.
-    parents
-        Whether missing folders are made.
-    instead
-        Files of an earlier run that would contradict the new ones; they are removed when those appear.
-
-    Attributes
-    ----------
-    removed
-        Those files of `instead` that existed and were removed.
+    With `parents` missing folders are made. Files of an earlier run that would contradict the new ones,
+    `instead`, are removed when those appear; `removed` are those that existed. Temporary files that a killed
+    process left in the same folders are removed as well: its locks ended.
     """
 
     def __init__(
@@ -105,12 +93,8 @@ class OutputTransaction:
     def file(self, path: str | os.PathLike[str]) -> Iterator[Path]:
         """Yield a temporary path beside `path` that takes its place with the others.
 
-        Only a regular file is replaced: a link, a pipe or a device stays what it is.
-
-        Raises
-        ------
-        InputError
-            For what is no regular file, a folder that cannot be written and a disk that is full.
+        Only a regular file is replaced: a link, a pipe or a device stays what it is. Raises the error for
+        that, for a folder that cannot be written and a disk that is full.
         """
         target = Path(path)
         with self._naming(target):
@@ -209,13 +193,7 @@ PICTURES = (".svg", ".png", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".
 def require_suffix(
     path: str | os.PathLike[str], suffixes: Sequence[str], error: type[InputError] = InputError
 ) -> str:
-    """Return what a path ends in, in lower case, which is one of the suffixes of what is written there.
-
-    Raises
-    ------
-    InputError
-        For another ending, and for an empty path.
-    """
+    """Return the ending of a path in lower case; raises the error for none of the suffixes, and no path."""
     if not os.fspath(path):
         raise error("the path of a file is empty; name a file")
     suffix = os.path.splitext(path)[1].lower()
@@ -229,12 +207,7 @@ def require_replaceable(path: str | os.PathLike[str], error: type[InputError] = 
     """Raise the error of a path at which there is something other than a regular file that may be written.
 
     Replacing a file needs no permission of the file, only of its folder. Who took the permission to write
-    from a file wants it to stay all the same, from the superuser, too.
-
-    Raises
-    ------
-    InputError
-        With what it is: a link, a folder, a pipe, a device, a file that is protected.
+    from a file wants it to stay all the same, from the superuser, too. The message says what it is.
     """
     try:
         mode = os.lstat(path).st_mode

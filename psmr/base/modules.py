@@ -29,13 +29,7 @@ def function_above(name: str) -> Callable[..., Any]:
 
 
 def draw(name: str, *arguments: Any, **options: Any) -> Any:
-    """Return what a function of `psmr.figures` makes of its arguments.
-
-    Parameters
-    ----------
-    name
-        Its module and name below `psmr.figures`: ``"run.plots.trajectories"``.
-    """
+    """Return what a function of `psmr.figures` makes of its arguments: "run.plots.trajectories"."""
     return function_above(f"figures.{name}")(*arguments, **options)
 
 
@@ -43,21 +37,10 @@ OURS = ("psmr", "partitioning", "__main__")
 
 
 def optional(module: str, what: str, install: str, otherwise: str) -> ModuleType:
-    """Return a module of a package that need not be installed.
+    """Return a module of a package that need not be installed; PsmrError where it is not, or fails to import.
 
-    Parameters
-    ----------
-    module
-        Its name.
-    what
-        What needs it, as the beginning of a sentence.
-    install, otherwise
-        What pip installs, and what can be done without the package.
-
-    Raises
-    ------
-    PsmrError
-        Where the package is not installed, and where its import fails, by whatever it fails.
+    `what` needs it, the beginning of a sentence; `install` is what pip installs, `otherwise` what can be done
+    without the package.
     """
     package = module.partition(".")[0]
     try:
@@ -102,24 +85,10 @@ def load_modules(
 ) -> tuple[ModuleType, ...]:
     """Return modules by their names, ``mine`` for ``mine.py`` or the package ``mine``, imported.
 
-    Parameters
-    ----------
-    names
-        The names.
-    folders
-        Where they may be, looked through in this order; a module that is in none of them is one that is
-        installed.
-    where
-        The file and line, or the argument, that names them.
-    allowed
-        Whether they may be imported, which runs them: because the caller named them, or because the caller
-        allowed what the file names.
-
-    Raises
-    ------
-    InputError
-        Where they may not, before any is imported; for a name that is none, a module that is not there, one
-        whose name another one has, and one that does not import: with its own error and its line.
+    They are looked for in the folders, in this order, then among the installed ones; `where` is the file and
+    line, or the argument, that names them, `allowed` whether they may be imported, which runs them. Raises
+    InputError where they may not, before any is imported; for a name that is none, a module that is not
+    there, one whose name another one has, and one that does not import: with its own error and its line.
     """
     names, looked = tuple(names), tuple(dict.fromkeys(Path(folder).resolve() for folder in folders))
     for name in names:

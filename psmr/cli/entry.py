@@ -30,13 +30,7 @@ from psmr.cli.runs import compare, plot, run, sweep, view
 
 
 class Ended(KeyboardInterrupt):
-    """A signal has asked this process to end.
-
-    Attributes
-    ----------
-    number
-        Of the signal.
-    """
+    """A signal, `number`, has asked this process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -116,12 +110,7 @@ def require_streams() -> None:
     """Find out before anything is done whether results can be shown, and keep files off the standard streams.
 
     A file that is opened takes the lowest number that is free: of a closed stream, so that what is printed
-    would go into it.
-
-    Raises
-    ------
-    PsmrError
-        Where standard output is closed.
+    would go into it. Raises PsmrError where standard output is closed.
     """
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass

@@ -31,14 +31,8 @@ Given = Mapping[str, Any]
 class Fills:
     """Options of a command that fill a record or a function, by its dotted name.
 
-    Attributes
-    ----------
-    made, names
-        What is filled, and which of its fields have an option, in the order of the help.
-    heading
-        Under which they are listed.
-    choosing
-        Whether they may all be left out, also those that what they fill needs.
+    `names` are the fields that have an option, in the order of the help, under a heading; `choosing`: they
+    may all be left out, also those that what they fill needs.
     """
 
     made: str
@@ -216,13 +210,7 @@ def call(arguments: argparse.Namespace) -> int | None:
 
 
 def require_target(option: str, target: str, suffixes: Sequence[str]) -> None:
-    """Find out before the work whether a file can be written that an option names.
-
-    Raises
-    ------
-    InputError
-        For a name with another ending than `suffixes`, and for what must not be replaced.
-    """
+    """Raise InputError before the work for a file that cannot be written, or has another ending."""
     try:
         require_suffix(target, suffixes)
         require_replaceable(target)

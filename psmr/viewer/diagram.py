@@ -61,12 +61,7 @@ def middle(where: dict[str, Point]) -> Point:
 class Diagram:
     """A figure of the network, with symbols to drag onto it and the events that the study has.
 
-    Parameters
-    ----------
-    system
-        The network.
-    dropped
-        Called with what a symbol was dropped on.
+    `dropped` is called with what a symbol was dropped on.
     """
 
     def __init__(self, system: System, dropped: Callable[[Target], None]) -> None:

@@ -73,11 +73,7 @@ def signal_panels(runs: Sequence[Finished], pattern: str, difference: bool) -> l
     """Return a figure for each kind of quantity that a pattern names, of all runs over one another.
 
     With `difference` the lines are those of each run less those of the first, at the first one's points.
-
-    Raises
-    ------
-    InputError
-        For a pattern that names nothing, with the nearest, or too much.
+    Raises InputError for a pattern that names nothing, with the nearest, or too much.
     """
     from bokeh.models import Range1d
 

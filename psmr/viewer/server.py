@@ -159,13 +159,7 @@ def of_another_user(client: int, port: int, table: Path = CONNECTIONS) -> bool:
 
 
 def _free(port: int) -> int:
-    """Return a port of this machine that nobody uses: the one that is asked for, or any for 0.
-
-    Raises
-    ------
-    InputError
-        For a port that is no port, is in use, or must not be used.
-    """
+    """Return a port that nobody uses: that asked for, or any for 0; else InputError."""
     if not 0 <= port <= 65535:
         raise InputError(f"port = {port}: must be from 1 to 65535, or left out")
     with socket.socket() as probe:

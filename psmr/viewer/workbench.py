@@ -70,19 +70,9 @@ class Finished:
 class Workbench:
     """A study as text, which the page's controls change and its reader may edit, and its runs.
 
-    Parameters
-    ----------
-    path
-        A study file, or a case file, of which a first study is made.
-    dynamics
-        DYR file of a RAW file.
-    allow_code
-        Whether modules that the study, whatever it becomes, or its case names are imported.
-
-    Raises
-    ------
-    InputError
-        For a file that is neither, cannot be read, or whose case has no start.
+    It is opened from a study file, or a case file, of which a first study is made; InputError for a file
+    that is neither, cannot be read, or whose case has no start. With `allow_code` modules are imported that
+    the study, whatever it becomes, or its case names.
     """
 
     def __init__(
@@ -124,10 +114,7 @@ class Workbench:
     def edit(self, text: str) -> None:
         """Take a text as the study; where it names another case, that is loaded.
 
-        Raises
-        ------
-        InputError
-            For a text that is no study, with the line; the study stays as it was.
+        InputError for a text that is no study, with the line; the study stays as it was.
         """
         study = self._parsed(text)
         if study.case != self.study.case:
@@ -148,13 +135,7 @@ class Workbench:
         return study
 
     def change(self, **tables: Any) -> None:
-        """Put tables in the place of those that the study has; the rest stays.
-
-        Raises
-        ------
-        InputError
-            For tables that make no study; the study stays as it was.
-        """
+        """Put tables in the place of those of the study; InputError where that is none, which then stays."""
         self.edit(study_toml(self.content | tables))
 
     def places(self, kind: str) -> tuple[str, ...]:
@@ -170,10 +151,7 @@ class Workbench:
     def add_event(self, kind: str, place: str, start: float, lasting: float = 0.1) -> None:
         """Add an event of a kind of `EVENTS` at a place, at a time in s; a fault is cleared after `lasting`.
 
-        Raises
-        ------
-        InputError
-            For a place that the system does not have, and a time outside the run.
+        InputError for a place that the system does not have, and a time outside the run.
         """
         if place not in self.places(kind):
             raise InputError(
@@ -235,10 +213,7 @@ class Workbench:
     def modes(self, h: float) -> ModePoints:
         """Return the modes of the system and those of the study's scheme with a step of `h` s.
 
-        Raises
-        ------
-        SchemeError
-            For a system of more than `LARGEST` variables, and a scheme without a pencil.
+        SchemeError for a system of more than `LARGEST` variables, and a scheme without a pencil.
         """
         if self.system.n + self.system.m > LARGEST:
             raise SchemeError(
@@ -260,11 +235,8 @@ class Workbench:
     def save(self, path: str, replace: bool = False) -> Path:
         """Write the study to a file, which runs with `psmr run` from anywhere, and return its path.
 
-        Raises
-        ------
-        InputError
-            For a name without .toml, a file that is there unless `replace` and it is a study, a folder that
-            cannot be written.
+        InputError for a name without .toml, a file that is there unless `replace` and it is a study, a
+        folder that cannot be written.
         """
         target = Path(path).expanduser().resolve()  # where a link leads is what is written
         if target.suffix != ".toml":
@@ -307,16 +279,9 @@ class Cancelled(Exception):
 
 
 class Job:
-    """A run of the study of a workbench, on a thread of its own.
+    """A run of the study of a workbench, on a thread of its own, which has reached `t` of `t_end` in s.
 
-    Attributes
-    ----------
-    t, t_end
-        Time reached and end of the run, in s.
-    ended
-        Whether there is nothing more to wait for; then `words` says how it ended.
-    failed
-        Whether it ended by an error.
+    When it has `ended`, `words` says how, and `failed` whether by an error.
     """
 
     def __init__(self, bench: Workbench) -> None:

@@ -127,13 +127,7 @@ DYNAMIC: Spec = {
 
 
 def read_region(document: Document) -> Region | None:
-    """Return the region in a document, None where it has no table [dynamic].
-
-    Raises
-    ------
-    InputError
-        The document's own, with file, line, table and field.
-    """
+    """Return the region in a document, None where it has no table [dynamic]."""
     given = document.table(PLACE[0])
     if given is None:
         return None

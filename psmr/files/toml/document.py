@@ -38,18 +38,9 @@ WORDS: Mapping[Any, str] = {
 
 @dataclass(frozen=True)
 class Field:
-    """What a field of a file may hold.
+    """What a field of a file may hold: types of `WORDS`, whether it is needed, the only texts it may be.
 
-    Attributes
-    ----------
-    kinds
-        The types it may have, of those in `WORDS`.
-    needed
-        Whether it must be there.
-    among
-        The only texts it may be, where those are limited.
-    fills
-        The field of the record, where the file calls it otherwise.
+    `fills` is the field of the record, where the file calls it otherwise.
     """
 
     kinds: tuple[Any, ...]
@@ -74,21 +65,10 @@ Spec = Mapping[str, Field]
 def specification(
     *makers: Callable[..., Any], without: Collection[str] = (), called: Mapping[str, str] | None = None
 ) -> dict[str, Field]:
-    """Return the fields of a table from the arguments of what it makes.
+    """Return the fields of a table from the arguments of what it makes; TypeError for what no file holds.
 
-    Parameters
-    ----------
-    makers
-        A record; or several ways to make it, of which a field is needed only if all of them need it.
-    without
-        Arguments that do not come from the table.
-    called
-        What the file calls an argument, where that is another name.
-
-    Raises
-    ------
-    TypeError
-        For an argument of a type that no file can hold.
+    Of several makers, ways to make the same, a field is needed only if all need it. `without` are arguments
+    that do not come from the table, `called` says what the file calls one, where that is another name.
     """
     found = [_arguments(maker, without) for maker in makers]
     fields: dict[str, Field] = {}
@@ -140,18 +120,10 @@ _WHOLE = 2**63
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed TOML file that knows where everything stands.
+    """A parsed TOML file that knows where everything stands, and raises `error` for anything wrong.
 
-    Attributes
-    ----------
-    path, content, lines, text
-        The file, its tables, where they stand, and its text.
-    error
-        What is raised for anything wrong.
-    finite
-        Whether a number must be finite; otherwise the record says which may be infinite.
-    own
-        Components of the user's own that it may name.
+    With `finite` a number must be finite; otherwise the record says which may be infinite. `own` are
+    components of the user's own that it may name.
     """
 
     path: Path
@@ -223,13 +195,8 @@ class Document:
     ) -> dict[str, Any]:
         """Return the values of a table, by the record's names, after checking names, presence and values.
 
-        `tables` are names that may stand beside the fields.
-
-        Raises
-        ------
-        InputError
-            The file's own, for all fields that are unknown, missing, of a wrong type or not among their
-            choices.
+        `tables` are names that may stand beside the fields. Raises the file's error for all fields that are
+        unknown, missing, of a wrong type or not among their choices.
         """
         mistakes, found = Mistakes(self.error), {}
         for key, value in given.items():
@@ -296,13 +263,7 @@ def _taken(value: Any, kind: Any, folder: Path) -> Any:
 
 
 def read_document(path: str | os.PathLike[str], error: type[InputError], finite: bool = True) -> Document:
-    """Return a parsed TOML file.
-
-    Raises
-    ------
-    InputError
-        Of the type `error`, when it cannot be read, or is no TOML (with the line).
-    """
+    """Return a parsed TOML file; raises the error when it cannot be read, or is no TOML (with the line)."""
     place = Path(path)
     try:
         text = read_utf8(place)

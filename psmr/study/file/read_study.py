@@ -138,13 +138,7 @@ def _simulation(document: Document) -> dict[str, Any]:
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file, or standard input (``-``), says that it is a study.
-
-    Raises
-    ------
-    StudyError
-        When it ends in .toml and cannot be read.
-    """
+    """Return whether a file, or standard input (``-``), says that it is a study."""
     if str(path) != STANDARD_INPUT and Path(path).suffix.lower() != ".toml":
         return False
     return bool(read_document(path, StudyError).content.get("format") == FORMAT)

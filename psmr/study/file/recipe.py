@@ -59,10 +59,7 @@ class Split:
     ) -> Partition:
         """Return the partition of a system; with the scheme's choices, one whose step is stable.
 
-        Raises
-        ------
-        PartitionError
-            For a name that is not there, or a split that nothing makes well posed.
+        Raises PartitionError for a name that is not there, or a split that nothing makes well posed.
         """
         checks = _stability_checks(linear, scheme, stage) if scheme else {}
         linear = linear.without_delays()  # the checks have them
@@ -155,18 +152,9 @@ def own_schemes(modules: Iterable[ModuleType]) -> dict[str, type[Scheme]]:
 class Recipe:
     """The choices of a scheme, and where it needs a partition how its fast variables are found.
 
-    Attributes
-    ----------
-    choices
-        Arguments of the scheme; `Multirate` takes ``h_fast`` in place of ``ratio`` too, and `Smes` without
-        ``delta`` or ``micro`` those of `Smes.for_system`.
-    split
-        None for a scheme without fast and slow variables.
-    kind
-        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"`` or
-        ``"adaptive"``, or the name of `own`. Default: single rate without a split, multirate with one.
-    own
-        A scheme of the user's own.
+    `choices` are arguments of the scheme; `Multirate` takes ``h_fast`` in place of ``ratio`` too, and `Smes`
+    without ``delta`` or ``micro`` those of `Smes.for_system`. `kind` is a type of `HOMES`, or the name of
+    `own`, a scheme of the user's own; by default single rate without a split, multirate with one.
     """
 
     choices: Mapping[str, Any] = field(default_factory=dict)
@@ -183,14 +171,9 @@ class Recipe:
         return self.own or scheme_class(self.kind)
 
     def scheme(self, linear: LinearDae, stage: Callable[[str], None] | None = None) -> Scheme:
-        """Return the scheme for a system.
+        """Return the scheme for a system; SchemeError for choices that are out of range or do not fit.
 
         `stage` is called with words for each split that a search for a stable one tries.
-
-        Raises
-        ------
-        SchemeError
-            For choices that are out of range, do not fit together, or cannot be had on this system.
         """
         choices = dict(self.choices)
         try:

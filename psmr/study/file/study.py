@@ -215,11 +215,8 @@ FAR = 1e-3
 def load_system(file: CaseFile, events: Iterable[Event] = ()) -> System:
     """Return the system of a case file at its equilibrium, with phases in its region where events need them.
 
-    Warns
-    -----
-    PsmrWarning
-        Where the power flow is further than `FAR` from the solution that the file stores, with the worst
-        buses.
+    Warns where the power flow is further than `FAR` from the solution that the file stores, with the worst
+    buses.
     """
     case = file.read()
     flow = file.solve(case)
