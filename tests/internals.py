@@ -21,7 +21,7 @@ psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING
 psmr.base.modules: broken_package optional
 psmr.base.numbers: real_in whole_in
 psmr.cli.console: Progress console_module json_value
-psmr.cli.run_study: run_study_module default_folder prepare run_study
+psmr.cli.run_study: run_study_module prepare run_study
 psmr.dae.compile.cache.code_cache: seconds_compiling
 psmr.dae.compile.cache.compile_lock: acquire release
 psmr.dae.compile.cache.entry: read_entry

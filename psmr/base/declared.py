@@ -14,7 +14,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -56,6 +56,13 @@ ALLOW_CODE = Option(
     "import the Python modules that the files name, which runs them: for files that you trust"
 )
 """Of whatever reads files that may name modules."""
+
+
+def option_of(notes: Iterable[Any]) -> Option:
+    """Return what notes say of an option: an `Option`, and beside it texts as help and metavar."""
+    found = next((note for note in notes if isinstance(note, Option)), Option())
+    texts = [note for note in notes if isinstance(note, str)]
+    return replace(found, **dict(zip(("help", "metavar"), texts, strict=False)))
 
 
 class Argument(NamedTuple):

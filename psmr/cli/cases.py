@@ -68,29 +68,27 @@ def check(
     case: Annotated[
         str,
         input_file,
-        Option(
-            "case file, or study file for its case and events, or a name that `psmr cases` lists; - reads"
-            " standard input",
-            "CASE|STUDY",
-        ),
+        "case file, or study file for its case and events, or a name that `psmr cases` lists; - reads"
+        " standard input",
+        "CASE|STUDY",
     ],
     *,
     json: Annotated[bool, JSON] = False,
     reading: Annotated[Given, START],
-    all: Annotated[bool, Option("show every bus, device and variable")] = False,
-    modes: Annotated[bool, Option("look for growing oscillations in a large system, too")] = False,
+    all: Annotated[bool, "show every bus, device and variable"] = False,
+    modes: Annotated[bool, "look for growing oscillations in a large system, too"] = False,
     output: Annotated[
-        str | None, TABLE, Option("write the table of variables as CSV", "FILE", "o,output")
+        str | None, TABLE, "write the table of variables as CSV", "FILE", Option(name="o,output")
     ] = None,
 ) -> int:
     """Check whether a case starts in equilibrium: power flow, set-points, limits, residuals.
 
     example: psmr check cases/wscc9/wscc9.toml
     """
-    from psmr.cli.run_study import check_output, default_folder
+    from psmr.cli.run_study import check_output
     from psmr.dae.system.assemble import with_delays
     from psmr.study.check import check
-    from psmr.study.file.read_study import read_study
+    from psmr.study.file.read_study import read_study, usual_folder
     from psmr.study.file.study import Output, with_phases
 
     study = None
@@ -113,7 +111,9 @@ def check(
             report = looked(phases)
     if study is not None and report.system is not None:
         _check_events(study, with_delays(report.system, dict(file.delays)))
-        check_output(study, study.output or Output(str(default_folder(study))), report.system, study.record)
+        check_output(
+            study, study.output or Output(str(usual_folder(study.source))), report.system, study.record
+        )
     write_csv(output, report.variables)
     if json:
         print_json(report.record())
@@ -150,13 +150,11 @@ def convert(
     source: Annotated[
         str,
         input_file,
-        Option(
-            "case file: .raw, .rawx, .epc, .m or .toml, or a name that `psmr cases` lists; - reads standard"
-            " input",
-            "SOURCE",
-        ),
+        "case file: .raw, .rawx, .epc, .m or .toml, or a name that `psmr cases` lists; - reads standard"
+        " input",
+        "SOURCE",
     ],
-    target: Annotated[str, Option("file to write: .toml, .raw (with .dyr beside it) or .m", "TARGET")],
+    target: Annotated[str, "file to write: .toml, .raw (with .dyr beside it) or .m", "TARGET"],
     *,
     json: Annotated[bool, JSON] = False,
     reading: Annotated[Given, READ],
@@ -197,9 +195,9 @@ def convert(
 
 
 def new(
-    what: Annotated[Literal["component", "study"], Option()],
-    name: Annotated[str, path, Option("of the module, or of the study: my_avr, fault", "NAME")],
-    case: Annotated[str | None, Option("case of the study (default: a copy of wscc9.toml)", "CASE")] = None,
+    what: Literal["component", "study"],
+    name: Annotated[str, path, "of the module, or of the study: my_avr, fault", "NAME"],
+    case: Annotated[str | None, "case of the study (default: a copy of wscc9.toml)", "CASE"] = None,
     *,
     reading: Annotated[Given, NEW_CASE],
 ) -> None:
@@ -280,17 +278,17 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
 def reproduce(
     paper: Annotated[
         str,
-        Option(
-            "huang-tzounas, shi-rojas, gil-sanfelice-nikravesh, kuznetsov-krasnikov or bouterakos-tzounas",
-            "NAME",
-        ),
+        "huang-tzounas, shi-rojas, gil-sanfelice-nikravesh, kuznetsov-krasnikov or bouterakos-tzounas",
+        "NAME",
     ],
     *,
     json: Annotated[bool, JSON] = False,
     output: Annotated[
         str | None,
         path,
-        Option("write tables (CSV), figures and a page with every claim beside ours", "FOLDER", "o,output"),
+        "write tables (CSV), figures and a page with every claim beside ours",
+        "FOLDER",
+        Option(name="o,output"),
     ] = None,
 ) -> None:
     """Reproduce a paper's tables and figures.

@@ -52,9 +52,7 @@ def modes(
     *,
     json: Annotated[bool, JSON] = False,
     reading: Annotated[Given, START],
-    network: Annotated[
-        bool, Option("beside each mode, what it is where the network has its own dynamics")
-    ] = False,
+    network: Annotated[bool, "beside each mode, what it is where the network has its own dynamics"] = False,
     output: Annotated[str | None, TABLE, CSV] = None,
 ) -> None:
     """List the modes of a case.
@@ -84,14 +82,12 @@ def partition(
     *,
     json: Annotated[bool, JSON] = False,
     reading: Annotated[Given, START],
-    delta: Annotated[float, Option("threshold in 1/s; faster modes are fast", "D", either="how")],
+    delta: Annotated[float, "threshold in 1/s; faster modes are fast", "D", Option(either="how")],
     suggest: Annotated[
-        bool, Option("list thresholds that lie in a gap of the spectrum", either="how")
+        bool, "list thresholds that lie in a gap of the spectrum", Option(either="how")
     ] = False,
     split: Annotated[Given, ALGEBRAIC],
-    figure: Annotated[
-        str | None, PICTURE, Option("draw it on the one-line graph (.svg, .png, .pdf)", "FILE")
-    ] = None,
+    figure: Annotated[str | None, PICTURE, "draw it on the one-line graph (.svg, .png, .pdf)", "FILE"] = None,
     output: Annotated[str | None, TABLE, CSV] = None,
 ) -> None:
     """Say which variables are fast, and why.
@@ -133,7 +129,9 @@ def deformation(
     output: Annotated[
         str | None,
         REPORT,
-        Option("write the report as one page (.html) or the table (.csv)", "FILE", "o,output"),
+        "write the report as one page (.html) or the table (.csv)",
+        "FILE",
+        Option(name="o,output"),
     ] = None,
 ) -> None:
     """Say how much a scheme deforms each mode.
@@ -202,9 +200,9 @@ def tune(
     output: Annotated[
         str | None,
         path,
-        Option(
-            "write the winner as a study, the Pareto figure and every candidate (CSV)", "FOLDER", "o,output"
-        ),
+        "write the winner as a study, the Pareto figure and every candidate (CSV)",
+        "FOLDER",
+        Option(name="o,output"),
     ] = None,
 ) -> None:
     """Find the cheapest scheme that deforms the modes of a band by no more than allowed.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from psmr.base.declared import Argument, Option, declared
+from psmr.base.declared import Argument, Option, declared, option_of
 from psmr.base.errors import InputError
 from psmr.base.files import PICTURES, TABLES, require_replaceable, require_suffix
 from psmr.base.numbers import whole_in
@@ -63,7 +63,7 @@ class Setting(NamedTuple):
     @property
     def option(self) -> Option:
         """What is said of it."""
-        return next(note for note in self.argument.notes if isinstance(note, Option))
+        return option_of(self.argument.notes)
 
     @property
     def flags(self) -> list[str]:
@@ -87,8 +87,8 @@ def _settings(command: Callable[..., Any]) -> Iterator[Setting]:
     for argument in declared(command):
         fills = _noted(argument, Fills)
         if fills is None:
-            option = _noted(argument, Option)
-            yield Setting(argument, argument.name, option.heading, argument.needed)
+            heading = option_of(argument.notes).heading
+            yield Setting(argument, argument.name, heading, argument.needed)
             continue
         known = {each.name: each for each in declared(fills.made)}
         for name in fills.names.split():
@@ -126,7 +126,7 @@ def add_options(command: Callable[..., Any], parser: argparse.ArgumentParser) ->
 
 def _reading(argument: Argument) -> dict[str, Any]:
     """Return how argparse reads the value of an argument."""
-    kinds, option = argument.kinds, _noted(argument, Option)
+    kinds, option = argument.kinds, option_of(argument.notes)
     if kinds.keys() == {"bool"}:
         return {"action": f"store_{str(not argument.stands).lower()}"}
     if "bool" in kinds:
@@ -261,9 +261,9 @@ def refuse_beside_study(study: str, reading: Given, scheme: Given | None = None)
     """Raise InputError for an option that belongs to a case file, where a study is given."""
     places = dict.fromkeys(scheme or (), "its scheme is in [scheme]")
     places |= {name: f"it has a field {name}" for name in reading if name != "allow_code"}
-    names = {each.name: _noted(each, Option) for each in declared(READ.made)}
+    names = {each.name: option_of(each.notes).name for each in declared(READ.made)}
     for name, where in places.items():
-        option = "--" + ((names.get(name) or Option()).name or name).replace("_", "-")
+        option = "--" + (names.get(name) or name).replace("_", "-")
         raise InputError(f"{option}: {study} is a study, {where}; give the option with a case file")
 
 

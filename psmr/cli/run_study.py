@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from psmr.study.certificate.network_deformation import (
     compared_with_full,
     whole_network,
 )
-from psmr.study.file.read_study import is_study, read_study, usual_folder
+from psmr.study.file.read_study import is_study, read_study
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import FIGURES, Output, Study, check_signals, load_system, refuse_event
 from psmr.study.output import check_writable, require_pyarrow
@@ -29,10 +29,8 @@ from psmr.study.run.run import Run
 from psmr.study.run.saved import load_run
 from psmr.study.run.simulate import simulate
 
-NAMES = ("run.csv", "run.parquet", "run.psmr", *(f"run.{kind}" for kind in FIGURES if kind != "none"))
-"""Files of a run other than its report."""
-
-REPORT = "report.html"
+PARTIAL = ".partial"
+"""What stands in the names of the files of a run that failed."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +47,25 @@ class Page:
     network: Callable[[Run], NetworkDeformation | str] | None = None
 
 
-def tables_of(output: Output, mark: str = "") -> Iterator[Path]:
-    """Yield the files with signals over time that are asked for."""
-    for wanted, name in ((output.csv, "run.csv"), (output.parquet, "run.parquet")):
-        if wanted:
-            yield _marked(Path(output.folder) / name, mark)
+def _named(output: Output, kind: str, mark: str = "") -> Path:
+    """Return the file of a kind, which is its ending, with a mark before that."""
+    return Path(output.folder) / f"{'report' if kind == 'html' else 'run'}{mark}.{kind}"
 
 
-def planned(output: Output) -> tuple[str, ...]:
-    """Return the names of the files that `write_outputs` makes."""
-    asked = [
-        (output.save, "run.psmr"),
-        (output.figure != "none", f"run.{output.figure}"),
-        (output.html, REPORT),
-    ]
-    return (*(path.name for path in tables_of(output)), *(name for wanted, name in asked if wanted))
+def _asked(output: Output, mark: str = "") -> dict[str, Path]:
+    """Return the files that an output table asks for by their kinds, signals over time first."""
+    wanted = {"csv": output.csv, "parquet": output.parquet, "psmr": output.save}
+    wanted |= {output.figure: output.figure != "none", "html": output.html}
+    return {kind: _named(output, kind, mark) for kind, asked in wanted.items() if asked}
 
 
-def earlier_files(output: Output) -> tuple[Path, ...]:
+def _earlier(output: Output, *marks: str) -> list[Path]:
     """Return the files that an earlier run may have left in a folder, out of date once there are new ones."""
-    place = Path(output.folder)
-    return tuple(_marked(place / name, mark) for mark in ("", PARTIAL) for name in (*NAMES, REPORT))
+    kinds = ("csv", "parquet", "psmr", *(kind for kind in FIGURES if kind != "none"), "html")
+    return [_named(output, kind, mark) for mark in marks for kind in kinds]
 
 
-def warn_of_removed(paths: Sequence[Path]) -> None:
+def _warn_of_removed(paths: Sequence[Path]) -> None:
     """Warn of what was removed of an earlier run that came to its end."""
     whole = [str(path) for path in paths if not path.stem.endswith(PARTIAL)]
     if whole:
@@ -98,43 +91,33 @@ def write_outputs(
     put before the endings of their names.
     """
     say = stage or (lambda words: None)
-    place = Path(output.folder)
-    files = []
-    for path in tables_of(output, mark):
-        files.append(path)
-        if path not in written:
-            say(f"writing {path.name}")
-            run.write_table(path, output.signals, transaction)
-    if output.save:
-        files.append(_marked(place / "run.psmr", mark))
-        say(f"writing {files[-1].name}")
-        run.save(files[-1], transaction)
-    if output.figure != "none":
-        from psmr.figures.canvas import forget_figure, save
-
-        files.append(_marked(place / f"run.{output.figure}", mark))
-        say(f"drawing {files[-1].name}")
-        figure = run.plot(output.signals, title=page.title)
-        save(figure, files[-1], transaction)
-        forget_figure(figure)
-    if output.html:
-        from psmr.figures.run.report import run_page, write_page
-
-        files.append(_marked(place / REPORT, mark))
+    files = _asked(output, mark)
+    for kind, path in files.items():
+        if path in written:
+            continue
         network = None
-        if page.network is not None:
+        if kind == "html" and page.network is not None:
             say("following the modes to full dynamics of the network")
             network = page.network(run)
-        say(f"drawing {files[-1].name}")
-        words = run_page(
-            run, page.system, page.title, output.signals, page.origin, output.interactive, network
-        )
-        write_page(files[-1], words, transaction)
-    return tuple(files)
+        say(f"{'writing' if kind in ('csv', 'parquet', 'psmr') else 'drawing'} {path.name}")
+        if kind in ("csv", "parquet"):
+            run.write_table(path, output.signals, transaction)
+        elif kind == "psmr":
+            run.save(path, transaction)
+        elif kind == "html":
+            from psmr.figures.run.report import run_page, write_page
 
+            words = run_page(
+                run, page.system, page.title, output.signals, page.origin, output.interactive, network
+            )
+            write_page(path, words, transaction)
+        else:
+            from psmr.figures.canvas import forget_figure, save
 
-PARTIAL = ".partial"
-"""What stands in the names of the files of a run that failed."""
+            figure = run.plot(output.signals, title=page.title)
+            save(figure, path, transaction)
+            forget_figure(figure)
+    return tuple(files.values())
 
 
 def write_partial(run: Run, output: Output, page: Page, stage: Callable[[str], None] | None = None) -> str:
@@ -165,14 +148,8 @@ def _written_partial(
     run: Run, output: Output, page: Page, stage: Callable[[str], None] | None
 ) -> tuple[Path, ...]:
     """Write the files of a run that failed, in the place of those that an earlier one left."""
-    place = Path(output.folder)
-    instead = [_marked(place / name, PARTIAL) for name in (*NAMES, REPORT)]
-    with OutputTransaction(StudyError, instead=instead) as transaction:
+    with OutputTransaction(StudyError, instead=_earlier(output, PARTIAL)) as transaction:
         return write_outputs(run, output, page, transaction, stage=stage, mark=PARTIAL)
-
-
-def _marked(path: Path, mark: str) -> Path:
-    return path.with_name(f"{path.stem}{mark}{path.suffix}")
 
 
 def prepare(study: Study) -> tuple[System, Recipe]:
@@ -231,20 +208,20 @@ def run_study(
         )
     output = _output_of(study, folder, extra or {}) if write else None
     if output:
-        check_writable(output.folder, planned(output))
+        check_writable(output.folder, [path.name for path in _asked(output).values()])
     kept = replace(study.record or Record(), **record) if record else study.record
     system, recipe = prepare(study)
     streamed: tuple[Path, ...] = ()
     if output:
         check_output(study, output, system, kept)
         if kept is not None and output.signals is None:
-            streamed = tuple(tables_of(output))
+            streamed = tuple(path for kind, path in _asked(output).items() if kind in ("csv", "parquet"))
             kept = replace(kept, files=streamed)
     try:
         scheme = recipe.scheme(system.linearise(), stage)
     except SchemeError as error:
         raise SchemeError(f"{study.places.scheme}: {error}" if study.places.scheme else str(error)) from error
-    earlier = () if output is None else earlier_files(output)
+    earlier = () if output is None else _earlier(output, "", PARTIAL)
     try:
         with OutputTransaction(StudyError, instead=earlier) as transaction:
             run = simulate(
@@ -272,7 +249,7 @@ def run_study(
             page = Page(system, f"{study.name}: partial run", _origin(study))
             error.args = (f"{error}\n{write_partial(error.partial, output, page, stage)}",)
         raise
-    warn_of_removed(transaction.removed)
+    _warn_of_removed(transaction.removed)
     return system, run, files
 
 
@@ -285,11 +262,6 @@ def saved_or_run(path: str, modules: Sequence[str] = (), allow_code: bool = Fals
     study = read_study(path, allow_code)
     with Progress(study.t_end) as progress:
         return run_study(study, progress=progress, write=False)[1]
-
-
-def default_folder(study: Study) -> Path:
-    """Return where a run of a study is written that names no folder: ``results/NAME``, after its file."""
-    return usual_folder(study.source)
 
 
 def _origin(study: Study) -> Origin | None:

@@ -50,34 +50,32 @@ def run(
     study: Annotated[str, _study_file, STUDY],
     *,
     json: Annotated[bool, JSON] = False,
-    figure: Annotated[bool, Option("write run.svg: trajectories with the events marked")] = False,
+    figure: Annotated[bool, "write run.svg: trajectories with the events marked"] = False,
     html: Annotated[
-        bool, Option("write report.html even where the study has html = false", either="page")
+        bool, "write report.html even where the study has html = false", Option(either="page")
     ] = False,
-    no_report: Annotated[bool, Option("leave out report.html", either="page")] = False,
+    no_report: Annotated[bool, "leave out report.html", Option(either="page")] = False,
     asked: Annotated[Given, ASKED],
     kept: Annotated[Given, KEPT],
-    yes: Annotated[
-        bool, Option("run even if the estimate says that it is too large for this machine")
-    ] = False,
+    yes: Annotated[bool, "run even if the estimate says that it is too large for this machine"] = False,
     allow_code: Annotated[bool, ALLOW_CODE] = False,
     output: Annotated[
         str | None,
         path,
-        Option(
-            "write the results here, in place of the study's own folder or results/NAME", "FOLDER", "o,output"
-        ),
+        "write the results here, in place of the study's own folder or results/NAME",
+        "FOLDER",
+        Option(name="o,output"),
     ] = None,
 ) -> None:
     """Run a study file.
 
     example: psmr run cases/wscc9/fault.toml -o out
     """
-    from psmr.cli.run_study import default_folder, run_study
-    from psmr.study.file.read_study import read_study
+    from psmr.cli.run_study import run_study
+    from psmr.study.file.read_study import read_study, usual_folder
 
     given = read_study(study, allow_code)
-    folder = output or (None if given.output else default_folder(given))
+    folder = output or (None if given.output else usual_folder(given.source))
     extra: dict[str, Any] = {"figure": "svg"} if figure else {}
     extra |= {"html": False} if no_report else {"html": True} if html or "interactive" in asked else {}
     with Progress(given.t_end) as progress:
@@ -127,9 +125,7 @@ def _record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
 
 
 def sweep(
-    sweep: Annotated[
-        str, input_file, Option("sweep file (TOML), or a name that `psmr cases` lists", "SWEEP")
-    ],
+    sweep: Annotated[str, input_file, "sweep file (TOML), or a name that `psmr cases` lists", "SWEEP"],
     *,
     json: Annotated[bool, JSON] = False,
     how: Annotated[
@@ -139,12 +135,10 @@ def sweep(
     output: Annotated[
         str | None,
         path,
-        Option(
-            "write the results here, in place of the file's own folder or results/NAME; a sweep that was"
-            " interrupted goes on where it was",
-            "FOLDER",
-            "o,output",
-        ),
+        "write the results here, in place of the file's own folder or results/NAME; a sweep that was"
+        " interrupted goes on where it was",
+        "FOLDER",
+        Option(name="o,output"),
     ] = None,
 ) -> int:
     """Run a study at every combination of what a sweep file varies.
@@ -173,18 +167,16 @@ def sweep(
 
 
 def plot(
-    run: Annotated[
-        str, Option("a run saved by `psmr run --save`, or a study file, which is run first", "RUN")
-    ],
-    other: Annotated[str | None, Option("another one, drawn over the first, dashed", "RUN2")] = None,
+    run: Annotated[str, "a run saved by `psmr run --save`, or a study file, which is run first", "RUN"],
+    other: Annotated[str | None, "another one, drawn over the first, dashed", "RUN2"] = None,
     *,
     json: Annotated[bool, JSON] = False,
     signals: Annotated[
-        tuple[str, ...] | None, Option("names or patterns; speeds and voltages where left out", "NAME")
+        tuple[str, ...] | None, "names or patterns; speeds and voltages where left out", "NAME"
     ] = None,
     reading: Annotated[Given, SAVED],
     output: Annotated[
-        str, path, Option("the picture: .svg (default: plot.svg), .png or .pdf", "FILE", "o,output")
+        str, path, "the picture: .svg (default: plot.svg), .png or .pdf", "FILE", Option(name="o,output")
     ] = "plot.svg",
 ) -> None:
     """Draw signals of a run, or two runs over one another with their difference.
@@ -226,15 +218,15 @@ def _label(path: str, run: Any, reading: Given) -> str:
 
 def compare(
     run: Annotated[
-        str, input_file, Option("a study file, which is run first, or a run saved by psmr run --save", "RUN")
+        str, input_file, "a study file, which is run first, or a run saved by psmr run --save", "RUN"
     ],
-    trace: Annotated[str, path, Option("text: a line of names, then numbers; one is the time", "TRACE")],
+    trace: Annotated[str, path, "text: a line of names, then numbers; one is the time", "TRACE"],
     *,
     json: Annotated[bool, JSON] = False,
     columns: Annotated[Given, COLUMNS],
     reading: Annotated[Given, SAVED],
     figure: Annotated[
-        str | None, PICTURE, Option("draw the most different signals (.svg, .png, .pdf)", "FILE")
+        str | None, PICTURE, "draw the most different signals (.svg, .png, .pdf)", "FILE"
     ] = None,
     output: Annotated[str | None, TABLE, CSV] = None,
 ) -> None:
@@ -261,7 +253,7 @@ def compare(
 
 
 def view(
-    file: Annotated[str, input_file, Option("case or study file, or a name that `psmr cases` lists", "FILE")],
+    file: Annotated[str, input_file, "case or study file, or a name that `psmr cases` lists", "FILE"],
     *,
     serving: Annotated[Given, SERVING],
 ) -> None:

@@ -62,95 +62,75 @@ class CaseFile:
     """
 
     path: str | Path
-    dynamics: Annotated[
-        str | Path | None, Option("DYR file with the dynamic data of a .raw file", "FILE")
-    ] = None
+    dynamics: Annotated[str | Path | None, "DYR file with the dynamic data of a .raw file", "FILE"] = None
     skip_unknown_models: Annotated[
-        bool, Option("leave out devices that psmr has no model of, with a warning for each")
+        bool, "leave out devices that psmr has no model of, with a warning for each"
     ] = False
     frequency_hz: Annotated[
-        float | None, Option("nominal frequency, which .m files do not have", "HZ", "frequency")
+        float | None, "nominal frequency, which .m files do not have", "HZ", Option(name="frequency")
     ] = None
     reactive_limits: Annotated[
         bool | None,
-        Option(
-            "whether the power flow keeps generators within q_min_mvar and q_max_mvar; by default as the"
-            " solution that the file stores does"
-        ),
+        "whether the power flow keeps generators within q_min_mvar and q_max_mvar; by default as the"
+        " solution that the file stores does",
     ] = None
     loads: Annotated[
         str | None,
-        Option(
-            "convert static loads after the power flow (PSS/E's CONL): to impedance, current, power, or"
-            " shares of the three such as 'p=0.5,0.3,0.2 q=1,0,0'",
-            "KIND",
-        ),
+        "convert static loads after the power flow (PSS/E's CONL): to impedance, current, power, or"
+        " shares of the three such as 'p=0.5,0.3,0.2 q=1,0,0'",
+        "KIND",
     ] = None
     net_unmodelled: Annotated[
         bool | None,
-        Option(
-            "make generators without a dynamic model loads of their power, with a warning for each, or"
-            " refuse them; by default those that a DYR file has no machine of are loads"
-        ),
+        "make generators without a dynamic model loads of their power, with a warning for each, or"
+        " refuse them; by default those that a DYR file has no machine of are loads",
     ] = None
     mechanical: Annotated[
-        str | None,
-        MECHANICAL,
-        Option("what drives GENROU and its family; for RAW and DYR by default a power"),
+        str | None, MECHANICAL, "what drives GENROU and its family; for RAW and DYR by default a power"
     ] = None
     start_at_limits: Annotated[
         Literal["adjust", "hold", "refuse"],
-        Option(
-            "what a start beyond a limit does: moves the limit (default), stays at it, or ends with an error"
-        ),
+        "what a start beyond a limit does: moves the limit (default), stays at it, or ends with an error",
     ] = "adjust"
     format: Annotated[
         str | None,
         FORMATS,
-        Option("format of the case, in place of what its suffix says; standard input is TOML otherwise"),
+        "format of the case, in place of what its suffix says; standard input is TOML otherwise",
     ] = None
     reactive: Annotated[
         str,
         REACTIVE,
-        Option(
-            "how generators of one bus share reactive power: as the file stores it (default), equally, or by"
-            " their ratings"
-        ),
+        "how generators of one bus share reactive power: as the file stores it (default), equally, or by"
+        " their ratings",
     ] = AS_STORED
     power_flow_start: Annotated[
         str | None,
         STARTS,
-        Option(
-            "where the power flow starts: at stored or flat voltages, at the angles of the DC power flow, or"
-            " at the voltages without loads; by default the first of them that leads to a solution"
-        ),
+        "where the power flow starts: at stored or flat voltages, at the angles of the DC power flow, or"
+        " at the voltages without loads; by default the first of them that leads to a solution",
     ] = None
     modules: Annotated[
         tuple[str, ...],
-        Option(
-            "Python modules beside the case, by name, with components of your own; they are imported",
-            "MODULE",
-        ),
+        "Python modules beside the case, by name, with components of your own; they are imported",
+        "MODULE",
     ] = ()
     folder: str | Path | None = None
     adjust: Annotated[
         tuple[str, ...],
         comma_separated,
-        Option(
-            "controls that the power flow moves: shunts, taps, phase-shifters, with commas; held otherwise",
-            "WHAT",
-        ),
+        "controls that the power flow moves: shunts, taps, phase-shifters, with commas; held otherwise",
+        "WHAT",
     ] = ()
     stator: Annotated[
         str | None,
         STATOR,
-        Option("stator voltages of GENROU and its family: fluxes (PSS/E) or fluxes times speed (PowerWorld)"),
+        "stator voltages of GENROU and its family: fluxes (PSS/E) or fluxes times speed (PowerWorld)",
     ] = None
     netted: Annotated[
-        str | None, NETTED, Option("what --net-unmodelled makes of generators, whatever --loads says")
+        str | None, NETTED, "what --net-unmodelled makes of generators, whatever --loads says"
     ] = None
     sequence: Annotated[
-        str | Path | None, Option("SEQ file with the negative- and zero-sequence data of a .raw file", "FILE")
+        str | Path | None, "SEQ file with the negative- and zero-sequence data of a .raw file", "FILE"
     ] = None
     dynamic: Region | None = None
     delays: tuple[tuple[str, float], ...] = ()

@@ -14,7 +14,6 @@ from scipy import sparse
 
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Complexes, Reals
-from psmr.base.declared import Option
 from psmr.base.errors import InputError
 from psmr.base.files import atomic, require_suffix
 from psmr.base.modules import draw
@@ -397,13 +396,11 @@ class ImpedanceScan:
 
 def impedance_scan(
     system: System,
-    bus: Annotated[int | str, Option("bus between grid and plant: 5 or bus5", "BUS")],
+    bus: Annotated[int | str, "bus between grid and plant: 5 or bus5", "BUS"],
     plant: Annotated[
         str | Iterable[str] | None,
-        Option(
-            "devices of the plant, buses and branches behind the bus included; by default the sources there",
-            "NAME",
-        ),
+        "devices of the plant, buses and branches behind the bus included; by default the sources there",
+        "NAME",
     ] = None,
     f: ArrayLike | None = None,
 ) -> ImpedanceScan:

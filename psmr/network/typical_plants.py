@@ -21,7 +21,6 @@ from typing import Annotated
 import numpy as np
 
 from psmr.base.arguments import check_arguments
-from psmr.base.declared import Option
 from psmr.base.errors import CaseError, nearest
 from psmr.base.numbers import plain
 from psmr.network.case.case import Case
@@ -351,8 +350,8 @@ LOADS: Mapping[str, tuple[Parts, Parts] | None] = {
 
 def add_dynamics(
     case: Case,
-    seed: Annotated[int, Option("seed of what is drawn (default 0)", "N")] = 0,
-    converters: Annotated[float, Option("part of the rating that becomes converters, 0 to 1", "S")] = 0.0,
+    seed: Annotated[int, "seed of what is drawn (default 0)", "N"] = 0,
+    converters: Annotated[float, "part of the rating that becomes converters, 0 to 1", "S"] = 0.0,
     loads: str = "mixed",
     flow: PowerFlow | None = None,
 ) -> Case:

@@ -41,18 +41,17 @@ def sweep(
     *,
     folder: str | os.PathLike[str] | None = None,
     signals: Annotated[
-        str | Iterable[str] | None, Option("signals to keep of every run, in place of the file's", "NAME")
+        str | Iterable[str] | None, "signals to keep of every run, in place of the file's", "NAME"
     ] = None,
-    worst: Annotated[int | None, Option("runs of which reports are written (default 5)", "N")] = None,
+    worst: Annotated[int | None, "runs of which reports are written (default 5)", "N"] = None,
     workers: Annotated[
-        int | None,
-        Option("processes on this machine (default: one for each core)", "N", either="where"),
+        int | None, "processes on this machine (default: one for each core)", "N", Option(either="where")
     ] = None,
     scheduler: Annotated[
-        Any, Option("a Dask scheduler, tcp://host:8786 (needs psmr[sweep])", "ADDRESS", either="where")
+        Any, "a Dask scheduler, tcp://host:8786 (needs psmr[sweep])", "ADDRESS", Option(either="where")
     ] = None,
-    many: Annotated[bool, Option("run even if there are more than 10,000 points", name="yes")] = False,
-    report: Annotated[bool, Option("leave out figures, page and reports")] = True,
+    many: Annotated[bool, "run even if there are more than 10,000 points", Option(name="yes")] = False,
+    report: Annotated[bool, "leave out figures, page and reports"] = True,
     progress: Callable[[float, int], None] | None = None,
     allow_code: Annotated[bool, ALLOW_CODE] = False,
 ) -> Swept:

@@ -176,10 +176,10 @@ def view(
     path: str | os.PathLike[str],
     *,
     dynamics: Annotated[
-        str | os.PathLike[str] | None, Option("DYR file with the dynamic data of a .raw file", "FILE")
+        str | os.PathLike[str] | None, "DYR file with the dynamic data of a .raw file", "FILE"
     ] = None,
-    port: Annotated[int, Option("port of this machine; any free one", "N")] = 0,
-    show: Annotated[bool, Option("print the address alone", name="browser")] = True,
+    port: Annotated[int, "port of this machine; any free one", "N"] = 0,
+    show: Annotated[bool, "print the address alone", Option(name="browser")] = True,
     allow_code: Annotated[bool, ALLOW_CODE] = False,
 ) -> Served:
     """Serve a page on which a study is edited, run and compared; in a notebook the page is shown there.

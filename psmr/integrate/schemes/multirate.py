@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.base.arguments import explains_keywords, settle_fields
-from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import (
@@ -289,21 +288,19 @@ class Multirate(Scheme):
     split: Partition
     h_slow: float
     ratio: int
-    predictor: Annotated[str, PREDICTORS, Option()] = "FEM"
-    solution: Annotated[str, SOLUTIONS, Option()] = "TM"
-    interpolation: Annotated[str, INTERPOLATIONS, Option()] = "linear"
+    predictor: Annotated[str, PREDICTORS] = "FEM"
+    solution: Annotated[str, SOLUTIONS] = "TM"
+    interpolation: Annotated[str, INTERPOLATIONS] = "linear"
     newton: Newton = "dishonest"
-    corrections: Annotated[int | Literal["converge"], Option("0, 1, 2, ... or converge", "K")] = 0
-    predict: Annotated[str, PREDICTED, Option()] = "all"
+    corrections: Annotated[int | Literal["converge"], "0, 1, 2, ... or converge", "K"] = 0
+    predict: Annotated[str, PREDICTED] = "all"
     epsilon: float = 1e-9
     tolerance: float = 1e-10
-    coupling: Annotated[
-        str | None, COUPLINGS, Option("fast values in the slow equations: end of step or mean")
-    ] = None
+    coupling: Annotated[str | None, COUPLINGS, "fast values in the slow equations: end of step or mean"] = (
+        None
+    )
     interface: Annotated[
-        str | None,
-        INTERFACES,
-        Option("network in the fast equations: held, or its response by the Schur complement"),
+        str | None, INTERFACES, "network in the fast equations: held, or its response by the Schur complement"
     ] = None
 
     def __post_init__(self) -> None:
@@ -340,8 +337,8 @@ class Multirate(Scheme):
     def from_steps(
         cls,
         split: Partition,
-        h_slow: Annotated[float, Option("macro step in s", "S")],
-        h_fast: Annotated[float, Option("fast step in s", "S")],
+        h_slow: Annotated[float, "macro step in s", "S"],
+        h_fast: Annotated[float, "fast step in s", "S"],
         **choices: object,
     ) -> Multirate:
         """Make the scheme from both step sizes in s.

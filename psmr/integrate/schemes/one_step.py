@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from psmr.base.arguments import explains_keywords, settle_fields
-from psmr.base.declared import Option
 from psmr.base.errors import SchemeError
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
@@ -124,8 +123,8 @@ class SingleRate(UniformStep):
         For an unknown choice or a value out of range.
     """
 
-    method: Annotated[str, ONE_STEP_METHODS, Option("single rate, with --h")]
-    h: Annotated[float, Option("step size in s", "S")]
+    method: Annotated[str, ONE_STEP_METHODS, "single rate, with --h"]
+    h: Annotated[float, "step size in s", "S"]
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
     damped: bool | None = None

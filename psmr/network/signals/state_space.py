@@ -264,9 +264,9 @@ def rate_rows(
 def state_space(
     system: System,
     inputs: Annotated[
-        str | Iterable[str], Option("set-points, injections (bus5.p), parameters", "NAME", "input")
+        str | Iterable[str], "set-points, injections (bus5.p), parameters", "NAME", Option(name="input")
     ],
-    outputs: Annotated[str | Iterable[str], Option("signals, or patterns", "NAME", "output")],
+    outputs: Annotated[str | Iterable[str], "signals, or patterns", "NAME", Option(name="output")],
     linear: LinearDae | None = None,
 ) -> StateSpace:
     """Return the system linearised at its starting point; see `psmr.System.state_space`.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from psmr.base.arguments import check_arguments
-from psmr.base.declared import Option
 from psmr.base.errors import SchemeError, shown
 from psmr.dae.system.eigenvalues import EPS, Modes, modes_of
 from psmr.dae.system.linear import LinearDae
@@ -111,7 +110,7 @@ DEFAULT_COUNT = 20
 def deformation(
     linear: LinearDae,
     scheme: Scheme,
-    pencil: Annotated[Pencil, Option()] = "exact",
+    pencil: Pencil = "exact",
     modes: ModeChoice | Mapping[str, Any] | int | Iterable[complex] | None = None,
 ) -> Deformation:
     """Compare the modes of a linearised system with what a scheme makes of them.

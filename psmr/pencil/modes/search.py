@@ -183,11 +183,9 @@ class ModeChoice:
     >>> ModeChoice(near=(-0.2 + 8.4j,))
     """
 
-    least_damped: Annotated[int | None, Option("only the K least damped modes, by sparse matrices", "K")] = (
-        None
-    )
+    least_damped: Annotated[int | None, "only the K least damped modes, by sparse matrices", "K"] = None
     band_hz: Annotated[
-        tuple[float, float] | None, Option("only modes between these frequencies in Hz", "LO HI", "band")
+        tuple[float, float] | None, "only modes between these frequencies in Hz", "LO HI", Option(name="band")
     ] = None
     damping_below: float = 1.0
     near: tuple[complex, ...] = ()

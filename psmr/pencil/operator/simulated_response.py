@@ -48,11 +48,9 @@ def simulated_response(
     input: Annotated[
         str,
         INPUTS,
-        Option(
-            "what the input is within a step of the simulation: the sinusoid itself, a line between the ends"
-            " as a time series has it (default), or held",
-            name="within_step",
-        ),
+        "what the input is within a step of the simulation: the sinusoid itself, a line between the ends"
+        " as a time series has it (default), or held",
+        Option(name="within_step"),
     ] = SAMPLED,
 ) -> FrequencyResponse:
     """Return the frequency response of the simulation of a system with a scheme of fixed steps.

@@ -14,7 +14,6 @@ import numpy as np
 
 import partitioning
 from partitioning import Partition, PartitionError
-from psmr.base.declared import Option
 from psmr.base.errors import InputError, SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.files.toml.document import Spec, specification
@@ -33,11 +32,9 @@ class Split:
     threshold.
     """
 
-    delta: Annotated[float | None, Option("multirate: threshold in 1/s; faster modes are fast", "D")] = None
+    delta: Annotated[float | None, "multirate: threshold in 1/s; faster modes are fast", "D"] = None
     algebraic: Annotated[
-        str,
-        ALGEBRAIC,
-        Option("where algebraic variables go: by their participation (default), or all fast"),
+        str, ALGEBRAIC, "where algebraic variables go: by their participation (default), or all fast"
     ] = "participation"
     fast_devices: tuple[str, ...] = ()
     fast_variables: tuple[str, ...] = ()

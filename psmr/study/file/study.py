@@ -95,23 +95,20 @@ class Output:
 
     folder: str
     signals: Annotated[
-        tuple[str, ...] | None,
-        Option("what to write and draw, in place of the study's signals", "NAME"),
+        tuple[str, ...] | None, "what to write and draw, in place of the study's signals", "NAME"
     ] = None
     csv: bool = True
     parquet: bool = False
     figure: Annotated[str, FIGURES] = "none"
     html: bool = True
-    save: Annotated[bool, Option("write run.psmr, the whole run for `psmr plot`")] = False
+    save: Annotated[bool, "write run.psmr, the whole run for `psmr plot`"] = False
     interactive: Annotated[
         bool,
-        Option(
-            "write report.html with figures to zoom and hover over as well (needs bokeh: psmr[report])",
-            either="page",
-        ),
+        "write report.html with figures to zoom and hover over as well (needs bokeh: psmr[report])",
+        Option(either="page"),
     ] = False
     network: Annotated[
-        bool, Option("say in report.html what leaving out dynamics of the network does to the modes")
+        bool, "say in report.html what leaving out dynamics of the network does to the modes"
     ] = False
 
 

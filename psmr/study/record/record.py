@@ -174,16 +174,14 @@ class Record:
 
     signals: Annotated[
         tuple[str, ...] | None,
-        Option(
-            "keep these signals only, written while the run goes, in place of the study's record",
-            "NAME",
-            "record",
-        ),
+        "keep these signals only, written while the run goes, in place of the study's record",
+        "NAME",
+        Option(name="record"),
     ] = None
-    every: Annotated[int, Option("keep and write only every K-th accepted step", "K")] = 1
-    memory: Annotated[
-        float, Option("memory in MiB for what is kept; the rest goes to a temporary file", "MIB")
-    ] = MEMORY
+    every: Annotated[int, "keep and write only every K-th accepted step", "K"] = 1
+    memory: Annotated[float, "memory in MiB for what is kept; the rest goes to a temporary file", "MIB"] = (
+        MEMORY
+    )
     files: tuple[str | os.PathLike[str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 
 from partitioning.partition import Partition
 from psmr.base.arguments import check_arguments, misfit
-from psmr.base.declared import ALLOW_CODE, Option
+from psmr.base.declared import ALLOW_CODE
 from psmr.base.errors import InputError, PsmrError, PsmrWarning, shown
 from psmr.base.files import RUNS, OutputTransaction, require_suffix, unreadable
 from psmr.base.modules import ALLOW, is_installed, load_modules, source_of
@@ -333,10 +333,8 @@ def load_run(
     path: str | os.PathLike[str],
     modules: Annotated[
         Iterable[str],
-        Option(
-            "modules of your own, by name, whose components, events or schemes a saved run has; imported",
-            "MODULE",
-        ),
+        "modules of your own, by name, whose components, events or schemes a saved run has; imported",
+        "MODULE",
     ] = (),
     allow_code: Annotated[bool, ALLOW_CODE] = False,
 ) -> Run:

@@ -276,13 +276,11 @@ def read_trace(
     path: str | os.PathLike[str],
     columns: Annotated[
         str | os.PathLike[str] | None,
-        Option(
-            "CSV that says which column is which signal: column,signal and a unit or scale,offset",
-            "FILE",
-            "map",
-        ),
+        "CSV that says which column is which signal: column,signal and a unit or scale,offset",
+        "FILE",
+        Option(name="map"),
     ] = None,
-    shift: Annotated[float, Option("added to the times of the trace", "S")] = 0.0,
+    shift: Annotated[float, "added to the times of the trace", "S"] = 0.0,
 ) -> Trace:
     """Return the trace in a text file: names, then lines of numbers; the first column or ``time`` has times.
 

@@ -55,24 +55,24 @@ from psmr.study.tuning.tuning import Candidate, Target, Tuning
 
 def tune(
     system: System,
-    up_to: Annotated[float, hertz, Option("modes up to this frequency count, for instance 2Hz", "F")],
-    accuracy: Annotated[
-        float | None, fraction, Option("largest relative deformation, for instance 1%", "P")
-    ] = None,
+    up_to: Annotated[float, hertz, "modes up to this frequency count, for instance 2Hz", "F"],
+    accuracy: Annotated[float | None, fraction, "largest relative deformation, for instance 1%", "P"] = None,
     damping: Annotated[
         float | None,
         fraction,
-        Option("largest change of a damping ratio, for instance 0.2pp", "P", "damping_error"),
+        "largest change of a damping ratio, for instance 0.2pp",
+        "P",
+        Option(name="damping_error"),
     ] = None,
     frequency: Annotated[
         float | None,
         fraction,
-        Option("largest change of a frequency, for instance 0.5%", "P", "frequency_error"),
+        "largest change of a frequency, for instance 0.5%",
+        "P",
+        Option(name="frequency_error"),
     ] = None,
     margin: Annotated[
-        float,
-        fraction,
-        Option("safety margin: must also be stable with steps this much longer (default 10%)", "P"),
+        float, fraction, "safety margin: must also be stable with steps this much longer (default 10%)", "P"
     ] = 0.1,
     progress: Callable[[float], None] | None = None,
 ) -> Tuning:

@@ -375,11 +375,11 @@ def test_a_wrong_tolerance_is_named_with_its_line(write, study_text):
 
 
 def test_an_output_without_a_folder_goes_where_one_without_the_table_goes(write):
-    from tests.internals import default_folder
+    from tests.internals import usual_folder
 
     study = read_study(write(('folder = "out"', "")))
     assert study.output is not None
-    assert study.output.folder == str(default_folder(study)) == "results/study"
+    assert study.output.folder == str(usual_folder(study.source)) == "results/study"
     assert study.output.signals == ("*.omega",)
 
 
