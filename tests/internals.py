@@ -159,6 +159,7 @@ psmr.study.detectors.detector: Finding digits_beyond dead_part
 psmr.study.estimated_error: MARGIN Advice GlobalError
 psmr.study.events.schedule: schedule with_event_devices
 psmr.study.events.value: read_points
+psmr.study.file.read_study: usual_folder
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
 psmr.study.file.study: load_system refuse_events Output EVENTS HEAD MONITORS SIMULATION
 psmr.study.outcome: judge_run Outcome
