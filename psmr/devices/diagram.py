@@ -56,14 +56,20 @@ class Blocks:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._m, name)
 
-    def lag(self, state: str, u: Any, t: Any, limits: Limits | None = None) -> Any:
-        """Lag 1/(1 + s t) with non-windup limits: its output is its state."""
-        x = self._lagged(state, u, t, limits)
-        return self._drawn(x, u, f"1/(1 + s {t})", limits, state)
+    def lag(self, state: str, u: Any, t: Any, limits: Limits | None = None, idle: str = "") -> Any:
+        """Lag 1/(1 + s t) with non-windup limits; its output is its state, 0 where `idle` is."""
+        x = self._lagged(state, u, t, limits, idle)
+        return self._drawn(x, u, "1/(1 + s {})", t, limits=limits, name=state)
 
-    def lead_lag(self, state: str, u: Any, lead: Any, t: Any, limits: Limits | None = None) -> Any:
-        """Lead-lag (1 + s lead)/(1 + s t); limits hold for the output and, without windup, for the state."""
-        self._pair(self.leads, lead, t)
+    def lead_lag(
+        self, state: str, u: Any, lead: Any, t: Any, limits: Limits | None = None, checked: bool = True
+    ) -> Any:
+        """Lead-lag (1 + s lead)/(1 + s t); limits hold for the output and, without windup, for the state.
+
+        One that a code may leave out is not `checked` for a lead without its lag.
+        """
+        if checked:
+            self._pair(self.leads, lead, t)
         x = self._lagged(state, u, t, limits)
         if self._rest is not None:
             return x
@@ -71,12 +77,15 @@ class Blocks:
         if limits is not None:
             self.ordered(*limits)
             output = self._within(output, limits)
-        return self._drawn(output, u, f"(1 + s {lead})/(1 + s {t})", limits)
+        return self._drawn(output, u, "(1 + s {})/(1 + s {})", lead, t, limits=limits)
 
-    def washout(self, state: str, u: Any, t: Any) -> Any:
-        """Washout s t/(1 + s t), whose state is the lagged input; at rest nothing passes."""
-        x = self._lagged(state, u, t, None)
-        return 0.0 if self._rest is not None else self._drawn(u - x, u, f"s {t}/(1 + s {t})")
+    def washout(self, state: str, u: Any, t: Any, idle: str = "") -> Any:
+        """Washout s t/(1 + s t), whose state is the lagged input; at rest nothing passes.
+
+        All passes where the parameter `idle` is zero.
+        """
+        x = self._lagged(state, u, t, None, idle)
+        return 0.0 if self._rest is not None else self._drawn(u - x, u, "s {0}/(1 + s {0})", t)
 
     def rate(self, state: str, u: Any, gain: str, t: str) -> Any:
         """Return the derivative behind a lag, s gain/(1 + s t); at rest nothing passes."""
@@ -84,7 +93,26 @@ class Blocks:
         x = self._lagged(state, u, t, None)
         if self._rest is not None:
             return 0.0
-        return self._drawn(self._of(gain) / self._of(t) * (u - x), u, f"s {gain}/(1 + s {t})")
+        return self._drawn(self._of(gain) / self._of(t) * (u - x), u, "s {}/(1 + s {})", gain, t)
+
+    def second_order(
+        self, states: tuple[str, str], u: Any, below: tuple[str, str], above: tuple[str, str] | None = None
+    ) -> Any:
+        """Filter (1 + b_1 s + b_2 s^2)/(1 + a_1 s + a_2 s^2); the second state is the first's derivative."""
+        (x, y), (a_1, a_2) = states, below
+        if above is not None:
+            self._pair(self.leads, above[1], a_2)
+        if self._rest is not None:
+            self._rest[y] = 0.0
+            return self._settled(x, u)
+        held, slope = getattr(self._v, x), getattr(self._v, y)
+        bend = (u - held - self._of(a_1) * slope) / self._of(a_2)
+        self._note(x, slope, lags=(a_1, a_2))
+        self._note(y, bend, lags=(a_2,))
+        if above is None:
+            return self._drawn(held, u, "1/(1 + {} s + {} s^2)", *below, name=x)
+        output = held + self._of(above[0]) * slope + self._of(above[1]) * bend
+        return self._drawn(output, u, "(1 + {} s + {} s^2)/(1 + {} s + {} s^2)", *above, *below)
 
     def integrator(
         self, state: str, u: Any, gain: str = "", t: Any = None, limits: Limits | None = None
@@ -95,12 +123,10 @@ class Blocks:
         """
         if self._rest is not None:
             return self._balanced(state, u)
-        if gain:
-            self.integrals[state] = gain
         scaled = self._of(gain) * u if gain else u
-        self._note(state, scaled if t is None else scaled / self._of(t), limits)
-        below = "s" if t is None else f"(s {t})"
-        return self._drawn(getattr(self._v, state), u, f"{gain or 1}/{below}", limits, state)
+        self._note(state, scaled if t is None else scaled / self._of(t), limits, idle=gain)
+        template = "{}/s" if t is None else "{}/(s {})"
+        return self._drawn(getattr(self._v, state), u, template, gain or 1, t, limits=limits, name=state)
 
     def pi(self, state: str, u: Any, k_p: str, k_i: str, limits: Limits) -> Any:
         """Control by k_p + k_i/s; limits hold for its output and, without windup, for its integral part."""
@@ -141,9 +167,8 @@ class Blocks:
             direct = self._of(scale) * proportional if scale else proportional
             output = Unknown(u, lambda y: error_at_rest(y, direct, integrated))
             return self._rest.setdefault(state, output)
-        self.integrals[state] = k_i
-        self._note(state, (self._of(scale) * integrated if scale else integrated) * u, limits)
-        x, output, transfer = getattr(self._v, state), proportional * u, f"{k_p} + {k_i}/s"
+        self._note(state, (self._of(scale) * integrated if scale else integrated) * u, limits, idle=k_i)
+        x, output, transfer = getattr(self._v, state), proportional * u, "{} + {}/s"
         output = output if scale else output + x
         if rate:
             lagged, k_d, t = rate
@@ -152,7 +177,7 @@ class Blocks:
             transfer += f" + s {k_d}/(1 + s {t})"
         if scale:
             output, transfer = self._of(scale) * output + x, f"{scale} ({transfer})"
-        return self._drawn(self._within(output, limits), u, transfer, limits)
+        return self._drawn(self._within(output, limits), u, transfer, k_p, k_i, limits=limits)
 
     def delay(self, states: Sequence[str], u: Any, t: str) -> Any:
         """Transport delay t by the Padé approximation of an even order, that of the number of its states.
@@ -170,13 +195,23 @@ class Blocks:
         output = u - 2 * sum(a * x for a, x in zip(c[1::2], q[1::2], strict=False))
         for state, x in zip(states, (*q[1:], highest), strict=True):
             self._note(state, x / self._of(t), lags=(t,))
-        return self._drawn(output, u, f"delay {t}")
+        return self._drawn(output, u, "delay {}", t)
 
-    def state(self, name: str, slope: Any, lags: Sequence[str] = (), limits: Limits | None = None) -> Any:
-        """State with a derivative of its own; it vanishes where all the time constants `lags` are zero."""
+    def state(
+        self,
+        name: str,
+        slope: Any,
+        lags: Sequence[str] = (),
+        limits: Limits | None = None,
+        idle: str = "",
+    ) -> Any:
+        """State with a derivative of its own.
+
+        It is algebraic where all the time constants `lags` are zero, and 0 where the parameter `idle` is.
+        """
         if self._rest is not None:
             return self._balanced(name, slope)
-        self._note(name, slope, limits, lags)
+        self._note(name, slope, limits, lags, idle)
         if self._drawing is not None:
             self._drawing.define(f"{name}'", slope, between(limits))
         return getattr(self._v, name)
@@ -225,20 +260,29 @@ class Blocks:
     def _of(self, name: Any) -> Any:
         return getattr(self._p, name) if isinstance(name, str) else name
 
-    def _lagged(self, state: str, u: Any, t: Any, limits: Limits | None) -> Any:
+    def _lagged(self, state: str, u: Any, t: Any, limits: Limits | None, idle: str = "") -> Any:
         """Return the state of a first-order block; at rest that is its input."""
         if self._rest is not None:
             return self._settled(state, u)
         x = getattr(self._v, state)
-        self._note(state, (u - x) / self._of(t), limits, (t,) if isinstance(t, str) else ())
+        self._note(state, (u - x) / self._of(t), limits, (t,) if isinstance(t, str) else (), idle)
         return x
 
-    def _note(self, state: str, slope: Any, limits: Limits | None = None, lags: Sequence[str] = ()) -> None:
+    def _note(
+        self,
+        state: str,
+        slope: Any,
+        limits: Limits | None = None,
+        lags: Sequence[str] = (),
+        idle: str = "",
+    ) -> None:
         self.slopes[state] = slope
         if limits is not None:
             self.limits[state] = limits
         if lags:
             self.lags[state] = tuple(lags)
+        if idle:
+            self.integrals[state] = idle
 
     def _within(self, x: Any, limits: Limits) -> Any:
         return self.clip(x, *(getattr(self._p, side) for side in limits if side))
@@ -261,10 +305,12 @@ class Blocks:
             u.settle(0.0)
         return self._rest.setdefault(name, Unknown())  # type: ignore[union-attr]
 
-    def _drawn(self, output: Any, u: Any, transfer: str, limits: Limits | None = None, name: str = "") -> Any:
+    def _drawn(
+        self, output: Any, u: Any, transfer: str, *parts: Any, limits: Limits | None = None, name: str = ""
+    ) -> Any:
         if self._drawing is None:
             return output
-        return self._drawing.block(u, transfer, between(limits), name)
+        return self._drawing.block(u, transfer.format(*parts), between(limits), name)
 
 
 def pade(order: int) -> list[float]:
@@ -441,7 +487,10 @@ def _conflict(kind: type[BlockDiagram], b: Blocks) -> Callable[[Mapping[str, flo
 
 
 def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
-    """Return the guess of a diagram that leads in one line from its set-point to what the machine needs."""
+    """Return the guess of a diagram that leads in one line from its set-point to what the machine needs.
+
+    One without a set-point is at rest with its inputs.
+    """
 
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for what the machine needs."""
@@ -449,9 +498,11 @@ def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
         unknown = Unknown()
         read = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
         read |= {"v_f": 1.0, "i_f": 1.0, "omega": 1.0} | dict.fromkeys(("delta", "i_d", "i_q"), 0.0)
-        read |= {**kind.optional, **terminal.signals, **found, kind.set_point: unknown}
+        read |= {**kind.optional, **terminal.signals, **found}
+        if kind.set_point:
+            read[kind.set_point] = found[kind.set_point] = unknown
         kind.diagram(Blocks(_Resting, v := _Known(found, **read), p, rest=found), v, p)
-        found[kind.set_point] = unknown
-        return {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
+        # A gain below zero times nothing is -0.0.
+        return {name: (x.value if isinstance(x, Unknown) else x) + 0.0 for name, x in found.items()}
 
     return guess

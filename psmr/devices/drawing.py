@@ -40,6 +40,9 @@ class Symbol:
     ) -> None:
         self.text, self.binds, self.fixed, self.chain, self.factor = text, binds, fixed, chain, factor
 
+    def __str__(self) -> str:
+        return self.text
+
     def within(self, least: int) -> str:
         """Return the text as part of an operation that binds at least so tightly."""
         return f"({self.text})" if self.binds < least else self.text
@@ -171,9 +174,9 @@ class Drawing:
     def block(self, u: Any, transfer: str, limits: str, name: str = "") -> Symbol:
         """Add a block behind u and return its output, which ends the line where it has a name."""
         u = symbol(u)
-        if u.factor and transfer:
+        if u.factor and (transfer or u.factor[1].chain):
             gain, u = u.factor
-            transfer = _scaled(gain, transfer)
+            transfer = _scaled(gain, transfer) if transfer else gain.text
         links = (*(u.chain or (u.text,)), ", ".join(filter(None, (transfer, limits))))
         if name:
             self._end(links, name)

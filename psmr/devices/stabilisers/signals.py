@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, positive, whole
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.blocks import machine_frame, phasor_frequency, washout
+from psmr.devices.diagram import BlockDiagram
 from psmr.devices.placement import placement
 
 Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
@@ -117,6 +118,25 @@ def known(terminal: Any) -> SimpleNamespace:
     return SimpleNamespace(**bus | dict(terminal.signals))
 
 
+class Stabiliser(BlockDiagram, part=True):
+    """A power system stabiliser, whose output is the signal v_s."""
+
+    role = "stabiliser"
+
+
+class Measuring(Stabiliser, part=True):
+    """A stabiliser that measures signals by input codes; its first structural parameters are the codes."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("u", "v_re", "v_im")
+    structural: ClassVar[tuple[str, ...]] = ("input",)
+
+    @classmethod
+    def shape(cls, *choice: int) -> Mapping[str, Any]:
+        """Return the attributes for the input codes."""
+        ports = (name for name in cls.inputs if name in ("u", "u_1", "u_2"))
+        return with_signals(cls, dict(zip(ports, choice, strict=False)))
+
+
 def with_signals(
     component: type[Component], codes: Mapping[str, int], own: Mapping[str, Any] | None = None
 ) -> Mapping[str, Any]:
@@ -124,7 +144,7 @@ def with_signals(
 
     `own` has the attributes that are not those of `component`.
     """
-    names = ("states", "inputs", "units", "equations", "guess")
+    names = ("states", "inputs", "units", "lags", "equations", "guess")
     parts: Mapping[str, Any] = {name: getattr(component, name) for name in names} | dict(own or {})
     for port, code in codes.items():
         parts = _measured(parts, port, SIGNALS[code])
