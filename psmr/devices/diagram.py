@@ -18,7 +18,7 @@ import numpy as np
 from psmr.base.errors import InputError
 from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import error_at_rest
+from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
 from psmr.devices.drawing import Drawing, Words, Writing, between
 
 Limits = tuple[str | None, str | None]
@@ -87,10 +87,13 @@ class Blocks:
         x = self._lagged(state, u, t, None, idle)
         return 0.0 if self._rest is not None else self._drawn(u - x, u, "s {0}/(1 + s {0})", t)
 
-    def rate(self, state: str, u: Any, gain: str, t: str) -> Any:
-        """Return the derivative behind a lag, s gain/(1 + s t); at rest nothing passes."""
+    def rate(self, state: str, u: Any, gain: str, t: str, idle: str = "") -> Any:
+        """Return the derivative behind a lag, s gain/(1 + s t); at rest nothing passes.
+
+        Its state is 0 where the parameter `idle` is.
+        """
         self._pair(self.leads, gain, t)
-        x = self._lagged(state, u, t, None)
+        x = self._lagged(state, u, t, None, idle)
         if self._rest is not None:
             return 0.0
         return self._drawn(self._of(gain) / self._of(t) * (u - x), u, "s {}/(1 + s {})", gain, t)
@@ -221,6 +224,19 @@ class Blocks:
         self.ordered(low, high)
         return self.clip(x, scale * self._of(low), scale * self._of(high))
 
+    def dead_band(self, x: Any, low: Any, high: Any, regulated: bool = False) -> Any:
+        """Return by how much x is beyond a dead band; open at the start where the error is `regulated`."""
+        if self._drawing is not None:
+            return self._drawing.block(x, f"dead band [{low}, {high}]", "")
+        return (error_band if regulated else dead_band)(self._m, x, low, high)
+
+    def polygon(self, x: Any, points: Sequence[tuple[Any, Any]]) -> Any:
+        """Return the polygon through points at x, constant beyond its ends."""
+        if self._drawing is not None:
+            shown = [f"({a}, {c})" for a, c in (points[0], points[-1])]
+            return self._drawing.block(x, f"polygon {' to '.join(shown)}", "")
+        return through_points(self._m, x, points)
+
     def ordered(self, low: str | None, high: str | None) -> None:
         """Object to limits that leave nothing between them; blocks whose output is limited do so already."""
         self._pair(self.ranges, low, high)
@@ -296,7 +312,7 @@ class Blocks:
         found: dict[str, Any] = self._rest  # type: ignore[assignment]
         value = found.setdefault(name, u)
         if isinstance(u, Unknown) and value is not u:
-            u.settle(value.value if isinstance(value, Unknown) else value)
+            u.settle_as(value)
         return value
 
     def _balanced(self, name: str, u: Any) -> Any:
@@ -328,13 +344,27 @@ class Unknown:
     __array_ufunc__ = None  # an array leaves the operation to it
 
     def __init__(self, source: Any = None, back: Callable[[Any], Any] = lambda y: y) -> None:
-        self.source, self.back, self.value = source, back, None
+        self.source, self.back = source, back
+        self.value: Any = None
+        self._same: list[Unknown] = []
 
     def settle(self, value: Any) -> None:
         """Take a value, and all that it was made of with it."""
+        if self.value is not None:
+            return
         self.value = value
+        for other in self._same:
+            other.settle(value)
         if isinstance(self.source, Unknown):
             self.source.settle(self.back(value))
+
+    def settle_as(self, other: Any) -> None:
+        """Take the value of another one, at once or when either is settled."""
+        if not isinstance(other, Unknown) or other.value is not None:
+            self.settle(other.value if isinstance(other, Unknown) else other)
+            return
+        self._same.append(other)
+        other._same.append(self)
 
     def _then(self, operate: Callable[[Any], Any], back: Callable[[Any], Any]) -> Any:
         return Unknown(self, back) if self.value is None else operate(self.value)
@@ -346,6 +376,9 @@ class Unknown:
 
     def __sub__(self, other: Any) -> Any:
         return self._then(lambda x: x - other, lambda y: y + other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._then(lambda x: other - x, lambda y: other - y)
 
     def __mul__(self, other: Any) -> Any:
         return self._then(lambda x: x * other, lambda y: y / other)
@@ -397,6 +430,10 @@ class _Known(SimpleNamespace):
         return self._found.setdefault(name, Unknown())
 
 
+_FOLLOWING = frozenset(("states", "algebraic", "lags", "limits", "integrals", "conflict", "guess"))
+"""What follows from a diagram where a class does not declare it."""
+
+
 class BlockDiagram(Component):
     """A component that is written as its block diagram.
 
@@ -413,6 +450,7 @@ class BlockDiagram(Component):
     role: ClassVar[str] = ""
     set_point: ClassVar[str] = ""
     _role: ClassVar[str] = ""
+    _given: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
@@ -432,6 +470,7 @@ class BlockDiagram(Component):
     def __init_subclass__(cls, part: bool = False, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         own = vars(cls)
+        cls._given = cls._given | (own.keys() & _FOLLOWING)
         if part:
             cls._role, cls.role = own.get("role", cls._role), ""
         elif "role" not in own:
@@ -455,7 +494,7 @@ class BlockDiagram(Component):
             "guess": staticmethod(_guess(cls)),
         }
         for name, value in found.items():
-            if name not in own:
+            if name not in cls._given or name == "states":
                 setattr(cls, name, value)
         for name, value in {
             "equations": staticmethod(_equations(cls)),

@@ -173,7 +173,7 @@ class Drawing:
 
     def block(self, u: Any, transfer: str, limits: str, name: str = "") -> Symbol:
         """Add a block behind u and return its output, which ends the line where it has a name."""
-        u = symbol(u)
+        u, transfer = symbol(u), transfer.replace("+ s -", "- s ")
         if u.factor and (transfer or u.factor[1].chain):
             gain, u = u.factor
             transfer = _scaled(gain, transfer) if transfer else gain.text

@@ -1,4 +1,4 @@
-"""Hydraulic turbines and their governors: HYGOV, HYGOV4, IEEEG3, WPIDHY, PIDGOV."""
+"""Hydraulic turbines and their governors: HYGOV, HYGOV4, IEEEG2, IEEEG3, PIDGOV, WPIDHY, WEHGOV."""
 
 from __future__ import annotations
 
@@ -8,34 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, flag, nonnegative, positive
-from psmr.devices.blocks import lag, lead_lag, through_points, washout
+from psmr.dae.declare.component import Parameter, flag, nonnegative, positive
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.blocks import lead_lag, through_points
+from psmr.devices.governors import Governor
 from psmr.devices.machines.textbook import S_N
-from psmr.devices.stabilisers.signals import POWER, electrical_power
+from psmr.devices.stabilisers.signals import POWER, machine_power
 
 
-class HYGOV(Component):
+class HYGOV(Governor):
     """Hydro turbine: temporary droop, gate limits in rate and position, one penstock with inelastic water.
-
-    ::
-
-        r_perm (p_ref - gate_ref) - (omega - 1) -> 1/(1 + s t_f) -> e
-        e -> (1 + s t_r)/(s t_r r_temp), rate within [-velm, velm], limits [g_min, g_max] -> gate_ref
-        gate_ref -> 1/(1 + s t_g) -> gate      head = (flow/gate)^2      t_w flow' = 1 - head
-        t_m = a_t head (flow - q_nl) - d_turb gate (omega - 1)
 
     The rate that is limited is that of the whole governor, e'/r_temp + e/(r_temp t_r): its proportional part
     moves the gate too. Source: PSS/E, Model Library, HYGOV; PES-TR1, Dynamic Models for
     Turbine-Governors in Power System Studies (2013).
     """
 
-    role = "governor"
     records = ("HYGOV r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",)
-    states = ("e", "gate_ref", "gate", "flow")
-    algebraic = ("t_m",)
-    inputs = ("omega", "p_ref")
-    limits = {"gate_ref": ("g_min", "g_max")}
-    lags = {"gate": ("t_g",)}
 
     r_perm = Parameter("pu speed per pu gate", "permanent droop", positive)
     r_temp = Parameter("pu speed per pu gate", "temporary droop", positive)
@@ -50,16 +39,17 @@ class HYGOV(Component):
     d_turb = Parameter("pu on machine base", "damping of the turbine", nonnegative)
     q_nl = Parameter("pu", "flow at no load", nonnegative)
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of filter, governor, gate and flow, and the torque."""
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect filter, governor, gate and water."""
         slip = v.omega - 1
-        d_e = lag(p.r_perm * (v.p_ref - v.gate_ref) - slip, v.e, p.t_f)
-        rate = m.clip((d_e + v.e / p.t_r) / p.r_temp, -p.velm, p.velm)
-        head = (v.flow / v.gate) ** 2
-        torque = p.a_t * head * (v.flow - p.q_nl) - p.d_turb * v.gate * slip
-        derivatives = (d_e, rate, lag(v.gate_ref, v.gate, p.t_g), (1 - head) / p.t_w)
-        return derivatives, (torque - v.t_m,), ()
+        e = b.lag("e", p.r_perm * (v.p_ref - v.gate_ref) - slip, "t_f")
+        rate = b.clip((b.slopes["e"] + e / p.t_r) / p.r_temp, -p.velm, p.velm)
+        gate_ref = b.integrator("gate_ref", rate, limits=("g_min", "g_max"))
+        gate = b.lag("gate", gate_ref, "t_g")
+        head = b.named("head", (v.flow / gate) ** 2)
+        flow = b.integrator("flow", 1 - head, t="t_w")
+        b.output("t_m", p.a_t * head * (flow - p.q_nl) - p.d_turb * gate * slip)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -72,27 +62,15 @@ class HYGOV(Component):
 POINTS = range(6)
 
 
-class HYGOV4(Component):
+class HYGOV4(Governor):
     """Hydro turbine: pilot servo, dashpot, gate limits in rate and position, inelastic water.
-
-    ::
-
-        r_perm (p_ref - gate) - r_temp s t_r/(1 + s t_r) gate - (omega - 1) -> 1/(1 + s t_p) -> pilot
-        pilot/t_g, limits [u_c, u_o] -> 1/s, limits [p_min, p_max] -> gate -> polygon (gv_k, pgv_k) -> opening
-        head = (flow/opening)^2      t_w flow' = h_dam - head
-        t_m = a_t head (flow - q_nl) - d_turb gate (omega - 1)
 
     Without points (gv_5 = 0) the opening is the gate. The dead bands db1, eps and db2 and the blades of a
     Kaplan turbine are not modelled. Sources: what the parameters are, PowerWorld, Governor HYGOV4 (a model of
     PSLF); the blocks, the implementations of ANDES and GridDyn. The order of a PSS/E record is not public.
     """
 
-    role = "governor"
     states = ("pilot", "gate", "x_r", "flow")
-    algebraic = ("t_m",)
-    inputs = ("omega", "p_ref")
-    limits = {"gate": ("p_min", "p_max")}
-    lags = {"pilot": ("t_p",)}
 
     t_g = Parameter("s", "time constant of the gate servo", positive)
     t_p = Parameter("s", "time constant of the pilot servo", nonnegative)
@@ -116,29 +94,30 @@ class HYGOV4(Component):
     )
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits and to a curve that does not rise."""
-        wrong = crossed(p, ("p_min", "p_max"), ("u_c", "u_o"))
-        if wrong or not p["gv_5"]:
-            return wrong
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a curve that does not rise."""
+        if not p["gv_5"]:
+            return None
         for kind in ("gv", "pgv"):
             for k in POINTS[1:]:
                 if p[f"{kind}_{k}"] <= p[f"{kind}_{k - 1}"]:
                     return f"{kind}_{k} = {p[f'{kind}_{k}']:g}: must be above {kind}_{k - 1}"
         return None
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of pilot, gate, dashpot and flow, and the torque."""
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect dashpot, pilot, gate and water."""
+        b.ordered("p_min", "p_max")
         slip = v.omega - 1
-        moving, d_r = washout(v.gate, v.x_r, p.t_r)
-        error = p.r_perm * (v.p_ref - v.gate) - p.r_temp * moving - slip
-        rate = m.clip(v.pilot / p.t_g, p.u_c, p.u_o)
+        moving = b.washout("x_r", v.gate, "t_r")
+        pilot = b.lag("pilot", p.r_perm * (v.p_ref - v.gate) - p.r_temp * moving - slip, "t_p")
+        gate = b.integrator("gate", b.limit(pilot / p.t_g, "u_c", "u_o"), limits=("p_min", "p_max"))
         points = [(getattr(p, f"gv_{k}"), getattr(p, f"pgv_{k}")) for k in POINTS]
-        opening = m.where(m.le(p.gv_5, 0), v.gate, through_points(m, v.gate, points))
-        head = (v.flow / opening) ** 2
-        torque = p.a_t * head * (v.flow - p.q_nl) - p.d_turb * v.gate * slip
-        return (lag(error, v.pilot, p.t_p), rate, d_r, (p.h_dam - head) / p.t_w), (torque - v.t_m,), ()
+        opening = b.where(b.le(p.gv_5, 0), gate, b.polygon(gate, points))
+        opening = b.named("opening", opening, "polygon (gv_k, pgv_k) of the gate")
+        head = b.named("head", (v.flow / opening) ** 2)
+        flow = b.integrator("flow", p.h_dam - head, t="t_w")
+        b.output("t_m", p.a_t * head * (flow - p.q_nl) - p.d_turb * gate * slip)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -156,7 +135,41 @@ class HYGOV4(Component):
         return {"gate": gate, "x_r": gate, "flow": flow, "t_m": t_m, "p_ref": gate}
 
 
-class IEEEG3(Component):
+class IEEEG2(Governor):
+    """Hydro turbine: a governor with two lags and a lead, a limit of the gate, a linear water column.
+
+    Source: IEEE Committee Report, Dynamic Models for Steam and Hydro Turbines in Power System Studies (1973);
+    PSS/E, Model Library, IEEEG2; OpenIPSL, which was compared with PSS/E, and STEPS, IEEEG2, for the order of
+    the values too; IEC 61970-302, GovHydroIEEE0.
+    """
+
+    records = ("IEEEG2 k t_1 t_2 t_3 p_max p_min t_4",)
+
+    k = Parameter("pu power on machine base per pu speed", "gain, the inverse of the droop", nonnegative)
+    t_1 = Parameter("s", "first lag of the governor", nonnegative)
+    t_2 = Parameter("s", "lead of the governor", nonnegative)
+    t_3 = Parameter("s", "second lag of the governor", nonnegative)
+    p_max = Parameter("pu on machine base", "upper limit of the gate")
+    p_min = Parameter("pu on machine base", "lower limit of the gate")
+    t_4 = Parameter("s", "water starting time", nonnegative)
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect governor, gate and water."""
+        led = b.lead_lag("x_1", p.k * (v.omega - 1), "t_2", "t_1")
+        gate = b.named("gate", b.limit(v.p_ref - b.lag("x_3", led, "t_3"), "p_min", "p_max"))
+        torque, slope = lead_lag(gate, v.water, -1, 0.5)
+        b.state("water", slope / p.t_4, lags=("t_4",))
+        b.output("t_m", torque, "(1 - s t_4)/(1 + s t_4/2) gate")
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the torque that the machine needs."""
+        t_m = terminal.signals.get("t_m", 0.0)
+        return {"water": t_m, "t_m": t_m, "p_ref": t_m}
+
+
+class IEEEG3(Governor):
     """Hydro turbine: pilot valve and gate servo with temporary droop, linear water column.
 
     ::
@@ -169,13 +182,8 @@ class IEEEG3(Component):
     PSS/E, Model Library, IEEEG3.
     """
 
-    role = "governor"
     records = ("IEEEG3 t_g t_p u_o u_c p_max p_min sigma delta t_r t_w a_11 a_13 a_21 a_23",)
     states = ("pilot", "gate", "x_r", "water")
-    algebraic = ("t_m",)
-    inputs = ("omega", "p_ref")
-    limits = {"gate": ("p_min", "p_max")}
-    lags = {"pilot": ("t_p",), "water": ("t_w",)}
 
     t_g = Parameter("s", "time constant of the gate servo", positive)
     t_p = Parameter("s", "time constant of the pilot valve", nonnegative)
@@ -193,21 +201,22 @@ class IEEEG3(Component):
     a_23 = Parameter("1", "torque by gate of the turbine", positive)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
+    def objection(p: Mapping[str, float]) -> str | None:
         """Object to a gate that cannot close."""
         if p["u_c"] >= 0:
             return f"u_c = {p['u_c']:g}: must be < 0, the gate closes at this rate"
         return None
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of pilot valve, gate, temporary droop and water, and the torque."""
-        washed, d_r = washout(v.gate, v.x_r, p.t_r)
-        error = p.sigma * (v.p_ref - v.gate) - p.delta * washed - (v.omega - 1)
-        turned, d_w = lead_lag(v.gate, v.water, 1 - p.a_13 * p.a_21 / (p.a_11 * p.a_23), 1)
-        rate = m.clip(v.pilot, p.u_c, p.u_o)
-        derivatives = (lag(error / p.t_g, v.pilot, p.t_p), rate, d_r, d_w / (p.a_11 * p.t_w))
-        return derivatives, (p.a_23 * turned - v.t_m,), ()
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect temporary droop, pilot valve, gate and water."""
+        moving = b.washout("x_r", v.gate, "t_r")
+        error = p.sigma * (v.p_ref - v.gate) - p.delta * moving - (v.omega - 1)
+        pilot = b.lag("pilot", error / p.t_g, "t_p")
+        gate = b.integrator("gate", b.clip(pilot, p.u_c, p.u_o), limits=("p_min", "p_max"))
+        turned, slope = lead_lag(gate, v.water, 1 - p.a_13 * p.a_21 / (p.a_11 * p.a_23), 1)
+        b.state("water", slope / (p.a_11 * p.t_w), lags=("t_w",))
+        b.output("t_m", p.a_23 * turned)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -216,7 +225,27 @@ class IEEEG3(Component):
         return {"t_m": t_m} | dict.fromkeys(("gate", "x_r", "water", "p_ref"), t_m / p.a_23)
 
 
-class ThreeTermGate(Component):
+def _penstock(b: Any, p: Any, gate: Any) -> Any:
+    """Return the power of the water at a gate."""
+    inertia = p.a_tw * p.t_w
+    curve = ((p.g_0, 0), (p.g_1, p.p_1), (p.g_2, p.p_2), (1, p.p_3))
+    return b.lead_lag("x_w", b.polygon(gate, curve), -inertia, inertia / 2)
+
+
+def _gate_of(power: Any, p: Any) -> Any:
+    """Return the gate at which the curve has a power."""
+    return through_points(NumericMath, power, ((0, p.g_0), (p.p_1, p.g_1), (p.p_2, p.g_2), (p.p_3, 1)))
+
+
+def _falling(p: Mapping[str, float]) -> str | None:
+    """Return the objection to a curve of power over gate that does not rise."""
+    for low, high in (("g_0", "g_1"), ("g_1", "g_2"), ("p_1", "p_2"), ("p_2", "p_3")):
+        if p[high] <= p[low]:
+            return f"{high} = {p[high]:g}: must be above {low} = {p[low]:g}"
+    return None if p["g_2"] < 1 else f"g_2 = {p['g_2']:g}: must be below 1, where the power is p_3"
+
+
+class ThreeTermGate(Governor, part=True):
     """Parameters of a three-term control of a gate, its penstock, and its curve of power over gate."""
 
     s_n = S_N
@@ -237,33 +266,24 @@ class ThreeTermGate(Component):
     vel_max = Parameter("pu/s", "largest rate at which the gate opens", positive)
     vel_min = Parameter("pu/s", "largest rate at which the gate closes, below zero")
 
+    @staticmethod
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a curve that does not rise."""
+        return _falling(p)
+
 
 class PIDGOV(ThreeTermGate):
     """Hydro turbine with a three-term governor, a gate servo and one penstock.
-
-    ::
-
-        r_perm (p_ref - back) -> 1/(1 + s t_reg) -> minus (omega - 1) -> e
-        back = gate with feedback = 1, the electrical power with 0
-        (k_p + k_i/s) e/(1 + s t_a) + k_d s e/(1 + s t_a) -> 1/(1 + s t_a) -> x_5
-        (x_5 - gate)/t_b -> limits [vel_min, vel_max] -> 1/s, limits [g_min, g_max] -> gate
-        gate -> polygon (g_0, 0), (g_1, p_1), (g_2, p_2), (1, p_3)
-        -> (1 - s a_tw t_w)/(1 + s a_tw t_w/2) -> minus d_turb (omega - 1) -> t_m
 
     The polygon is constant beyond its ends. Source: PSS/E, Model Library, PIDGOV; PES-TR1, Dynamic Models for
     Turbine-Governors in Power System Studies (2013); IEC 61970-302, GovHydroPID2.
     """
 
-    role = "governor"
     records = (
         "PIDGOV feedback r_perm t_reg k_p k_i k_d t_a t_b d_turb g_0 g_1 p_1 g_2 p_2 p_3 g_max g_min a_tw "
         "t_w vel_max vel_min",
     )
-    states = ("x_reg", "x_i", "x_p", "x_d", "x_5", "gate", "x_w")
-    algebraic = ("t_m",)
     inputs = ("omega", "p_ref", *POWER)
-    limits = {"gate": ("g_min", "g_max")}
-    lags = {"x_reg": ("t_reg",)}
 
     feedback = Parameter("1", "1: feedback of the gate, 0: of the electrical power", flag)
     r_perm = Parameter("pu", "permanent droop", positive)
@@ -271,88 +291,47 @@ class PIDGOV(ThreeTermGate):
     d_turb = Parameter("pu", "damping of the turbine", nonnegative)
     a_tw = Parameter("1", "factor of t_w", positive)
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits and to a curve that does not rise."""
-        return crossed(p, ("g_min", "g_max"), ("vel_min", "vel_max")) or falling(p)
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of feedback, control, gate and water, and the torque."""
-        slip = v.omega - 1
-        power = electrical_power(m, v, p, None)[0]
-        back = m.where(m.ge(p.feedback, 1), v.gate, power)
-        error = v.x_reg - slip
-        washed, d_d = washout(error, v.x_d, p.t_a)
-        water, d_w = penstock(m, v, p)
-        derivatives = (
-            lag(p.r_perm * (v.p_ref - back), v.x_reg, p.t_reg),
-            p.k_i * error,
-            lag(p.k_p * error + v.x_i, v.x_p, p.t_a),
-            d_d,
-            lag(v.x_p + p.k_d / p.t_a * washed, v.x_5, p.t_a),
-            m.clip((v.x_5 - v.gate) / p.t_b, p.vel_min, p.vel_max),
-            d_w,
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect feedback, control, gate and water."""
+        slip, power = v.omega - 1, machine_power(b, v, p)
+        back = b.where(b.ge(p.feedback, 1), v.gate, power)
+        x_reg = b.lag(
+            "x_reg",
+            p.r_perm
+            * (v.p_ref - b.named("back", back, "the gate with feedback = 1, the electrical power with 0")),
+            "t_reg",
         )
-        return derivatives, (water - p.d_turb * slip - v.t_m,), ()
+        error = b.named("e", x_reg - slip)
+        x_i = b.integrator("x_i", error, gain="k_i")
+        x_p = b.lag("x_p", p.k_p * error + x_i, "t_a")
+        x_5 = b.lag("x_5", x_p + b.rate("x_d", error, "k_d", "t_a"), "t_a")
+        rate = b.limit((x_5 - v.gate) / p.t_b, "vel_min", "vel_max")
+        gate = b.integrator("gate", rate, limits=("g_min", "g_max"))
+        b.ordered("g_min", "g_max")
+        b.output("t_m", b.named("power", _penstock(b, p, gate)) - p.d_turb * slip)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the torque that the machine needs."""
         t_m = terminal.signals.get("t_m", 0.0)
-        gate = gate_of(t_m, p)
+        gate = _gate_of(t_m, p)
         found = dict.fromkeys(("x_i", "x_p", "x_5", "gate"), gate)
         return found | {"x_w": t_m, "t_m": t_m, "p_ref": np.where(p.feedback > 0, gate, t_m)}
-
-
-def penstock(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
-    """Return the power of the water at a gate, and the derivative of its state x_w."""
-    points = ((p.g_0, 0), (p.g_1, p.p_1), (p.g_2, p.p_2), (1, p.p_3))
-    inertia = p.a_tw * p.t_w
-    return lead_lag(through_points(m, v.gate, points), v.x_w, -inertia, inertia / 2)
-
-
-def gate_of(power: Any, p: Any) -> Any:
-    """Return the gate at which the curve has a power."""
-    points = ((p.g_0, 0.0), (p.g_1, p.p_1), (p.g_2, p.p_2), (1.0, p.p_3))
-    gate = points[0][0]
-    for (g_1, p_1), (g_2, p_2) in pairwise(points):
-        gate = gate + np.clip((power - p_1) / (p_2 - p_1), 0.0, 1.0) * (g_2 - g_1)
-    return gate
-
-
-def falling(p: Mapping[str, float]) -> str | None:
-    """Return the objection to a curve of power over gate that does not rise."""
-    for low, high in (("g_0", "g_1"), ("g_1", "g_2"), ("p_1", "p_2"), ("p_2", "p_3")):
-        if p[high] <= p[low]:
-            return f"{high} = {p[high]:g}: must be above {low} = {p[low]:g}"
-    return None if p["g_2"] < 1 else f"g_2 = {p['g_2']:g}: must be below 1, where the power is p_3"
 
 
 class WPIDHY(ThreeTermGate):
     """Woodward hydro governor: feedback of the electrical power, a three-term control of the gate's rate.
 
-    ::
-
-        reg (p_e - p_ref) -> 1/(1 + s t_reg) -> minus (omega - 1) -> e
-        e -> (k_p + k_i/s + k_d s)/(1 + s t_a)^2 -> 1/(1 + s t_b) -> limits [vel_min, vel_max]
-        -> 1/s, limits [g_min, g_max] -> gate -> polygon (g_0, 0), (g_1, p_1), (g_2, p_2), (1, p_3)
-        -> (1 - s t_w)/(1 + s t_w/2) -> limits [p_min, p_max] -> minus d (omega - 1) -> t_m
-
     reg is below zero. The polygon is constant beyond its ends. Source: PSS/E, Model Library, WPIDHY; PES-TR1,
     Dynamic Models for Turbine-Governors in Power System Studies (2013); IEC 61970-302, GovHydroWPID.
     """
 
-    role = "governor"
     records = (
         "WPIDHY t_reg reg k_p k_i k_d t_a t_b vel_max vel_min g_max g_min t_w p_max p_min d g_0 g_1 p_1 g_2 "
         "p_2 p_3",
     )
-    states = ("x_reg", "x_a", "x_b", "x_i", "velocity", "gate", "x_w")
-    algebraic = ("t_m",)
     inputs = ("omega", "p_ref", *POWER)
-    limits = {"gate": ("g_min", "g_max")}
-    lags = {"x_reg": ("t_reg",), "velocity": ("t_b",)}
 
     reg = Parameter("pu", "permanent droop, below zero", lambda x: None if x < 0 else "must be < 0")
     t_b = Parameter("s", "time constant of the gate servo", nonnegative)
@@ -361,32 +340,160 @@ class WPIDHY(ThreeTermGate):
     p_min = Parameter("pu", "lower limit of the power")
     d = Parameter("pu", "damping of the turbine", nonnegative)
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits and to a curve that does not rise."""
-        return crossed(p, ("g_min", "g_max"), ("vel_min", "vel_max"), ("p_min", "p_max")) or falling(p)
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of feedback, control, gate and water, and the torque."""
-        slip = v.omega - 1
-        power = electrical_power(m, v, p, None)[0]
-        d_b = lag(v.x_a, v.x_b, p.t_a)
-        asked = p.k_p * v.x_b + v.x_i + p.k_d * d_b
-        water, d_w = penstock(m, v, p)
-        derivatives = (
-            lag(p.reg * (power - v.p_ref), v.x_reg, p.t_reg),
-            lag(v.x_reg - slip, v.x_a, p.t_a),
-            d_b,
-            p.k_i * v.x_b,
-            lag(asked, v.velocity, p.t_b),
-            m.clip(v.velocity, p.vel_min, p.vel_max),
-            d_w,
-        )
-        return derivatives, (m.clip(water, p.p_min, p.p_max) - p.d * slip - v.t_m,), ()
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect feedback, control, gate and water."""
+        power = machine_power(b, v, p)
+        x_reg = b.lag("x_reg", p.reg * (power - v.p_ref), "t_reg")
+        x_a = b.lag("x_a", x_reg - (v.omega - 1), "t_a")
+        x_b = b.lag("x_b", x_a, "t_a")
+        x_i = b.integrator("x_i", x_b, gain="k_i")
+        velocity = b.lag("velocity", p.k_p * x_b + x_i + p.k_d * b.slopes["x_b"], "t_b")
+        gate = b.integrator("gate", b.limit(velocity, "vel_min", "vel_max"), limits=("g_min", "g_max"))
+        b.ordered("g_min", "g_max")
+        water = b.named("power", b.limit(_penstock(b, p, gate), "p_min", "p_max"))
+        b.output("t_m", water - p.d * (v.omega - 1))
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the torque that the machine needs."""
         t_m = terminal.signals.get("t_m", 0.0)
-        return {"gate": gate_of(t_m, p), "x_w": t_m, "t_m": t_m, "p_ref": t_m}
+        return {
+            "gate": _gate_of(t_m, p),
+            "x_w": t_m,
+            "t_m": t_m,
+            "p_ref": t_m,
+        }
+
+
+GATES, FLOWS = 5, 10
+"""Points of the curves of the flow over the gate, and of the power over the flow."""
+
+
+def _curves() -> dict[str, Parameter]:
+    """Return the parameters of both curves."""
+    found = {f"gate_{k}": Parameter("pu", f"gate {k} of the flow's curve") for k in range(1, GATES + 1)}
+    found |= {f"flow_g{k}": Parameter("pu", f"flow at gate_{k}") for k in range(1, GATES + 1)}
+    found |= {f"flow_p{k}": Parameter("pu", f"flow {k} of the power's curve") for k in range(1, FLOWS + 1)}
+    return found | {f"p_mech{k}": Parameter("pu", f"power at flow_p{k}") for k in range(1, FLOWS + 1)}
+
+
+_NAMES = " ".join(_curves())
+
+
+def _points(p: Any, x: str, y: str, count: int) -> list[tuple[Any, Any]]:
+    """Return the points of a curve."""
+    return [(getattr(p, f"{x}{k}"), getattr(p, f"{y}{k}")) for k in range(1, count + 1)]
+
+
+def _limits(p: Any) -> dict[str, Any]:
+    """Return the limits of integrator, pilot valve and distribution valve."""
+    return {
+        "i_low": p.g_min - p.dicn,
+        "i_high": p.g_max + p.dicn,
+        "p_low": p.g_min - p.dpv,
+        "p_high": p.g_max + p.dpv,
+        "d_low": p.gtmxcl * p.t_g,
+        "d_high": p.gtmxop * p.t_g,
+    }
+
+
+class WEHGOV(Governor):
+    """Hydro turbine with a three-term governor, pilot and distribution valves, and curves of the turbine.
+
+    ::
+
+        p_e -> r_pe/(1 + s t_pe) -> x_pe
+        p_ref - (omega - 1) - back - r_gate gate_back -> dead band [-band, band] -> e
+        feedback = 0: back = x_pe, gate_back = gate;    feedback = 1: back = 0, gate_back = asked
+        asked = k_p e + x_i + k_d s e/(1 + s t_d),  k_i e -> 1/s, limits [g_min - dicn, g_max + dicn] -> x_i
+        asked -> 1/(1 + s t_p), limits [g_min - dpv, g_max + dpv] -> pilot
+        pilot - gate - valve -> 1/(s t_dv), limits [gtmxcl t_g, gtmxop t_g] -> valve
+        valve -> 1/(s t_g), limits [g_min, g_max] -> gate
+        head = (flow/polygon(gate; (gate_k, flow_gk)))^2,    t_w flow' = 1 - head
+        t_m = head polygon(flow; (flow_pk, p_mechk)) - d_turb gate (omega - 1)
+
+    Polygons are constant beyond their ends; points at zero after the last are left out. Source: PSS/E, Model
+    Library, WEHGOV; for the diagram OpenIPSL, which was compared with PSS/E at feedback = 0 and r_gate = 0;
+    for the order of the values PowerWorld, WEHGOV.
+    """
+
+    records = (
+        "WEHGOV feedback r_gate r_pe t_pe k_p k_i k_d t_d t_p t_dv t_g gtmxop gtmxcl g_max g_min d_turb "
+        f"t_w band dpv dicn {_NAMES}",
+    )
+    inputs = ("omega", "p_ref", *POWER)
+
+    s_n = S_N
+    feedback = Parameter("1", "0: feedback of the electrical power, 1: of the gate that is asked for", flag)
+    r_gate = Parameter("pu speed per pu gate", "permanent droop of the gate", nonnegative)
+    r_pe = Parameter("pu speed per pu power", "permanent droop of the electrical power", nonnegative)
+    t_pe = Parameter("s", "time constant of the power transducer", nonnegative)
+    k_p = Parameter("pu", "proportional gain", nonnegative)
+    k_i = Parameter("pu/s", "integral gain", positive)
+    k_d = Parameter("pu s", "derivative gain", nonnegative)
+    t_d = Parameter("s", "time constant of the derivative", nonnegative)
+    t_p = Parameter("s", "time constant of the pilot valve", nonnegative)
+    t_dv = Parameter("s", "time constant of the distribution valve", positive)
+    t_g = Parameter("s", "time constant of the gate servo", positive)
+    gtmxop = Parameter("pu/s", "largest rate at which the gate opens", positive)
+    gtmxcl = Parameter("pu/s", "largest rate at which the gate closes, below zero")
+    g_max = Parameter("pu", "upper limit of the gate")
+    g_min = Parameter("pu", "lower limit of the gate")
+    d_turb = Parameter("pu", "damping of the turbine", nonnegative)
+    t_w = Parameter("s", "water starting time", positive)
+    band = Parameter("pu", "half of the speed's dead band", nonnegative)
+    dpv = Parameter("pu", "room of the pilot valve beyond the gate's limits", nonnegative)
+    dicn = Parameter("pu", "room of the integrator beyond the gate's limits", nonnegative)
+    locals().update(_curves())
+
+    @staticmethod
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a governor without droop, a gate that cannot close, curves that fall."""
+        if p["r_gate"] == 0 and (p["feedback"] or p["r_pe"] == 0):
+            return "r_gate = 0: one of the droops must be > 0, that of the power with feedback = 0"
+        if p["gtmxcl"] >= 0:
+            return f"gtmxcl = {p['gtmxcl']:g}: must be < 0, the gate closes at this rate"
+        for x, y, count in (("gate_", "flow_g", GATES), ("flow_p", "p_mech", FLOWS)):
+            for first, second in pairwise(range(1, count + 1)):
+                low, high = p[f"{x}{first}"], p[f"{x}{second}"]
+                if (second == 2 or high > low) and (high <= low or p[f"{y}{second}"] < p[f"{y}{first}"]):
+                    return f"{x}{second} = {high:g}, {y}{second} = {p[f'{y}{second}']:g}: a curve has to rise"
+        return None
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect feedback, governor, valves, gate and water; declare the torque, the error and limits."""
+        slip, of_gate, e = v.omega - 1, b.ge(p.feedback, 1), v.e
+        b.ordered("g_min", "g_max")
+        x_pe = b.lag("x_pe", p.r_pe * machine_power(b, v, p), "t_pe")
+        derived = b.rate("x_d", e, "k_d", "t_d")
+        x_i = b.integrator("x_i", e, gain="k_i", limits=("i_low", "i_high"))
+        asked = p.k_p * e + x_i + derived
+        pilot = b.lag("pilot", asked, "t_p", ("p_low", "p_high"))
+        valve = b.integrator("valve", pilot - v.gate - v.valve, t="t_dv", limits=("d_low", "d_high"))
+        gate = b.integrator("gate", valve, t="t_g", limits=("g_min", "g_max"))
+        head = (v.flow / b.polygon(gate, _points(p, "gate_", "flow_g", GATES))) ** 2
+        flow = b.integrator("flow", 1 - head, t="t_w")
+        torque = head * b.polygon(flow, _points(p, "flow_p", "p_mech", FLOWS))
+        back = p.r_gate * b.where(of_gate, asked, gate) + b.where(of_gate, 0, x_pe)
+        b.output("t_m", torque - p.d_turb * gate * slip)
+        b.output("e", b.dead_band(v.p_ref - slip - back, -p.band, p.band, regulated=True))
+        for name, value in _limits(p).items():
+            b.output(name, value)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the torque that the machine needs."""
+        t_m = terminal.signals.get("t_m", 0.0)
+        flow = through_points(NumericMath, t_m, _points(p, "p_mech", "flow_p", FLOWS))
+        gate = through_points(NumericMath, flow, _points(p, "flow_g", "gate_", GATES))
+        back = np.where(p.feedback > 0, 0.0, p.r_pe * t_m)
+        return {
+            "x_pe": p.r_pe * t_m,
+            **dict.fromkeys(("x_i", "pilot", "gate"), gate),
+            "flow": flow,
+            "t_m": t_m,
+            "p_ref": back + p.r_gate * gate,
+            **_limits(p),
+        }

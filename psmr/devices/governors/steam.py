@@ -1,4 +1,4 @@
-"""Steam turbines and their governors: TGOV1, TGOV3, IEEEG1, IEESGO, WSIEG1, and cross-compound pairs."""
+"""Steam turbines and their governors: TGOV1 to TGOV3, IEEEG1, IEESGO, WSIEG1, and cross-compound pairs."""
 
 from __future__ import annotations
 
@@ -6,39 +6,41 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from psmr.dae.declare.component import (
-    Component,
-    Parameter,
-    Terms,
-    fraction,
-    improper,
-    nonnegative,
-    positive,
-    whole,
-)
+from psmr.dae.declare.component import Parameter, fraction, nonnegative, positive, whole
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import dead_band, lag, lead_lag, through_points
+from psmr.devices.blocks import through_points
+from psmr.devices.governors import Governor
 
 
-class TGOV1(Component):
+class GovernorLeadLag(Governor):
+    """Droop, a gate with limits, and one lead-lag for servo, steam chest and reheater together.
+
+    The limits stand before the lead-lag: nothing winds up, and with t_1 <= t_2 the torque stays within them
+    too. Per unit on the machine base. Source: F. Milano, Power System Modelling and Scripting (2010),
+    turbine governors, type II.
+    """
+
+    droop = Parameter("pu speed per pu power on machine base", "droop", positive)
+    t_1 = Parameter("s", "lead time constant (transient gain)", nonnegative)
+    t_2 = Parameter("s", "lag time constant", positive)
+    p_min = Parameter("pu on machine base", "lower limit of the gate")
+    p_max = Parameter("pu on machine base", "upper limit of the gate")
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect gate and lead-lag."""
+        gate = b.clip(v.p_ref - (v.omega - 1) / p.droop, p.p_min, p.p_max)
+        b.output("t_m", b.lead_lag("x_g", gate, "t_1", "t_2"))
+
+
+class TGOV1(Governor):
     """Steam turbine: droop, a valve with non-windup limits, one lead-lag for the reheater.
-
-    ::
-
-        p_ref - (omega - 1)/r -> 1/(1 + s t_1), limits [v_min, v_max] -> valve
-        valve -> (1 + s t_2)/(1 + s t_3) -> minus d_t (omega - 1) -> t_m
 
     Source: PSS/E, Model Library, TGOV1; PES-TR1, Dynamic Models for Turbine-Governors in Power
     System Studies (2013).
     """
 
-    role = "governor"
     records = ("TGOV1 r t_1 v_max v_min t_2 t_3 d_t",)
-    states = ("valve", "x_t")
-    algebraic = ("t_m",)
-    inputs = ("omega", "p_ref")
-    limits = {"valve": ("v_min", "v_max")}
-    lags = {"valve": ("t_1",), "x_t": ("t_3",)}
 
     r = Parameter("pu speed per pu power on machine base", "droop", positive)
     t_1 = Parameter("s", "time constant of the valve", nonnegative)
@@ -48,50 +50,65 @@ class TGOV1(Component):
     t_3 = Parameter("s", "time constant of the reheater", nonnegative)
     d_t = Parameter("pu on machine base", "damping of the turbine", nonnegative)
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag."""
-        return improper(p, ("t_2", "t_3"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of valve and reheater, and the torque."""
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect valve and reheater."""
         slip = v.omega - 1
-        torque, d_t = lead_lag(v.valve, v.x_t, p.t_2, p.t_3)
-        return (lag(v.p_ref - slip / p.r, v.valve, p.t_1), d_t), (torque - p.d_t * slip - v.t_m,), ()
+        valve = b.lag("valve", v.p_ref - slip / p.r, "t_1", ("v_min", "v_max"))
+        b.output("t_m", b.lead_lag("x_t", valve, "t_2", "t_3") - p.d_t * slip)
+
+
+class TGOV2(Governor):
+    """Steam turbine: droop, a valve with limits, a part of the power behind reheater and intercept valves.
+
+    x_3 is the pressure of the reheater, x_t the power of the stages behind the intercept valves, which are
+    open. They close in fast valving, which a command of the study starts in PSS/E: there is none here, and
+    its times TA, TB and TC change nothing. Source: PSS/E, Model Library, TGOV2; IEC 61970-302, GovSteamFV2,
+    for the parameters; PowerWorld, TGOV2, for their order.
+    """
+
+    records = ("TGOV2 r t_1 v_max v_min k t_3 d_t t_t -t_a -t_b -t_c",)
+
+    r = Parameter("pu speed per pu power on machine base", "droop", positive)
+    t_1 = Parameter("s", "time constant of the valve", nonnegative)
+    v_max = Parameter("pu on machine base", "upper limit of the valve")
+    v_min = Parameter("pu on machine base", "lower limit of the valve")
+    k = Parameter("1", "part of the power that the intercept valves do not pass")
+    t_3 = Parameter("s", "time constant of the reheater", nonnegative)
+    d_t = Parameter("pu on machine base", "damping of the turbine", nonnegative)
+    t_t = Parameter("s", "time constant of the stages behind the intercept valves", nonnegative)
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect valve, reheater and stages."""
+        slip = v.omega - 1
+        valve = b.lag("valve", v.p_ref - slip / p.r, "t_1", ("v_min", "v_max"))
+        x_t = b.lag("x_t", b.lag("x_3", (1 - p.k) * valve, "t_3"), "t_t")
+        b.ordered("v_min", "v_max")
+        b.output("t_m", p.k * valve + x_t - p.d_t * slip)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the torque that the machine needs."""
         t_m = terminal.signals.get("t_m", 0.0)
-        return {"valve": t_m, "x_t": t_m, "t_m": t_m, "p_ref": t_m}
+        behind = (1 - p.k) * t_m
+        return {"valve": t_m, "x_3": behind, "x_t": behind, "t_m": t_m, "p_ref": t_m}
 
 
-class IEEEG1(Component):
+class IEEEG1(Governor):
     """Steam turbine with up to four stages, of which each gives a fraction of the torque.
-
-    ::
-
-        omega - 1 -> k (1 + s t_2)/(1 + s t_1) -> c      p_ref - c - valve -> 1/t_3 -> limits [u_c, u_o]
-        -> 1/s, limits [p_min, p_max] -> valve
-        valve -> 1/(1 + s t_4) -> x_4 -> 1/(1 + s t_5) -> x_5 -> 1/(1 + s t_6) -> x_6 -> 1/(1 + s t_7) -> x_7
-        t_m = k_1 x_4 + k_3 x_5 + k_5 x_6 + k_7 x_7
 
     The fractions k_2, k_4, k_6 and k_8 of a second shaft are left out: one machine is driven. Source: IEEE
     Committee Report, Dynamic Models for Steam and Hydro Turbines in Power System Studies (1973); PSS/E, Model
     Library, IEEEG1.
     """
 
-    role = "governor"
     records = (
         "IEEEG1 bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 "
         "k_6=0 t_7 k_7 k_8=0",
     )
-    states = ("x_s", "valve", "x_4", "x_5", "x_6", "x_7")
-    algebraic: ClassVar[tuple[str, ...]] = ("t_m",)
-    inputs = ("omega", "p_ref")
-    limits = {"valve": ("p_min", "p_max")}
-    lags = {"x_s": ("t_1",), "x_4": ("t_4",), "x_5": ("t_5",), "x_6": ("t_6",), "x_7": ("t_7",)}
+
+    reheater_limits: ClassVar[tuple[str | None, str | None] | None] = None
 
     k = Parameter("pu power on machine base per pu speed", "gain, the inverse of the droop", nonnegative)
     t_1 = Parameter("s", "lag time constant of the governor", nonnegative)
@@ -111,28 +128,35 @@ class IEEEG1(Component):
     k_7 = Parameter("1", "fraction of the torque after t_7", nonnegative)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag, to a valve that cannot close, to a turbine without torque."""
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a valve that cannot close, and to a turbine without torque."""
         if p["u_c"] >= 0:
             return f"u_c = {p['u_c']:g}: must be < 0, the valve closes at this rate"
         if p["k_1"] + p["k_3"] + p["k_5"] + p["k_7"] == 0:
             return "k_1, k_3, k_5 and k_7 are 0: one of them must be > 0, otherwise there is no torque"
-        return improper(p, ("t_2", "t_1"))
+        return None
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of governor, valve and stages, and the torque."""
-        led, d_s = lead_lag(p.k * (v.omega - 1), v.x_s, p.t_2, p.t_1)
-        derivatives = (
-            d_s,
-            m.clip((v.p_ref - led - v.valve) / p.t_3, p.u_c, p.u_o),
-            lag(v.valve, v.x_4, p.t_4),
-            lag(v.x_4, v.x_5, p.t_5),
-            lag(v.x_5, v.x_6, p.t_6),
-            lag(v.x_6, v.x_7, p.t_7),
-        )
-        torque = p.k_1 * v.x_4 + p.k_3 * v.x_5 + p.k_5 * v.x_6 + p.k_7 * v.x_7
-        return derivatives, (torque - v.t_m,), ()
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect governor, valve and stages."""
+        c = b.named("c", b.lead_lag("x_s", p.k * cls.slip(b, v, p), "t_2", "t_1"))
+        rate = b.clip((v.p_ref - c - v.valve) / p.t_3, p.u_c, p.u_o)
+        valve = b.integrator("valve", rate, limits=("p_min", "p_max"))
+        x_4 = b.lag("x_4", cls.steam(b, p, valve), "t_4")
+        x_5 = b.lag("x_5", x_4, "t_5", cls.reheater_limits)
+        x_6 = b.lag("x_6", x_5, "t_6")
+        x_7 = b.lag("x_7", x_6, "t_7")
+        b.output("t_m", p.k_1 * x_4 + p.k_3 * x_5 + p.k_5 * x_6 + p.k_7 * x_7)
+
+    @classmethod
+    def slip(cls, b: Any, v: Any, p: Any) -> Any:
+        """Return the deviation of the speed that the governor is given."""
+        return v.omega - 1
+
+    @classmethod
+    def steam(cls, b: Any, p: Any, valve: Any) -> Any:
+        """Return the flow that the valve lets pass."""
+        return valve
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -145,13 +169,6 @@ class IEEEG1(Component):
 class TGOV3(IEEEG1):
     """Steam turbine of three stages, IEEEG1 with a limit of the reheater's pressure, intercept valves open.
 
-    ::
-
-        omega - 1 -> k (1 + s t_2)/(1 + s t_1) -> c      p_ref - c - valve -> 1/t_3 -> limits [u_c, u_o]
-        -> 1/s, limits [p_min, p_max] -> valve
-        valve -> 1/(1 + s t_4) -> x_4 -> 1/(1 + s t_5), at most pr_max -> x_5 -> 1/(1 + s t_6) -> x_6
-        t_m = k_1 x_4 + k_3 x_5 + k_5 x_6
-
     x_5 is the pressure of the reheater, which is the flow through open intercept valves. They close in fast
     valving, which a command of the study starts in PSS/E: there is none here, and its times TA, TB and TC
     change nothing. The record's K2 and K3 are k_3 and k_5. Source: IEEE Committee Report, Dynamic Models for
@@ -159,10 +176,9 @@ class TGOV3(IEEEG1):
     values and the curve of the valves PowerWorld and InterPSS, TGOV3D.
     """
 
-    role = "governor"
     records = ("TGOV3 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 t_5 k_3 t_6 k_5 -t_a -t_b -t_c pr_max",)
-    limits = {**IEEEG1.limits, "x_5": (None, "pr_max")}
-    lags = {state: times for state, times in IEEEG1.lags.items() if state != "x_5"}
+
+    reheater_limits = (None, "pr_max")
 
     t_5 = Parameter("s", "time constant of the reheater", positive)
     pr_max = Parameter("pu", "upper limit of the reheater's pressure", positive)
@@ -170,26 +186,14 @@ class TGOV3(IEEEG1):
     k_7 = Parameter("1", "fraction of the torque after t_7", nonnegative, 0.0)
 
 
-class IEESGO(Component):
+class IEESGO(Governor):
     """General-purpose turbine: a governor with two lags and a lead, three stages.
-
-    ::
-
-        omega - 1 -> k_1 (1 + s t_2)/((1 + s t_1)(1 + s t_3)) -> c
-        p_ref - c -> limits [p_min, p_max] -> 1/(1 + s t_4) -> x_4
-        x_4 -> k_2/(1 + s t_5) -> x_5      x_5 -> k_3/(1 + s t_6) -> x_6
-        t_m = (1 - k_2) x_4 + (1 - k_3) x_5 + x_6
 
     Source: IEEE Committee Report, Dynamic Models for Steam and Hydro Turbines in Power System Studies (1973);
     PSS/E, Model Library, IEESGO.
     """
 
-    role = "governor"
     records = ("IEESGO t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",)
-    states = ("x_1", "x_3", "x_4", "x_5", "x_6")
-    algebraic = ("t_m",)
-    inputs = ("omega", "p_ref")
-    lags = {"x_1": ("t_1",), "x_3": ("t_3",), "x_4": ("t_4",), "x_5": ("t_5",), "x_6": ("t_6",)}
 
     t_1 = Parameter("s", "first lag of the governor", nonnegative)
     t_2 = Parameter("s", "lead of the governor", nonnegative)
@@ -204,29 +208,21 @@ class IEESGO(Component):
     p_min = Parameter("pu on machine base", "lower limit of the valve")
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a lead without its lag; lead and first lag are one block, t_3 is the other."""
-        return improper(p, ("t_2", "t_1"))
-
-    @staticmethod
     def unlikely(p: Mapping[str, float]) -> Iterator[str]:
         """Yield what is no fraction; the stages have the gain 1 together, whatever k_2 and k_3 are."""
         for name in ("k_2", "k_3"):
             if wrong := fraction(p[name]):
                 yield f"{name} = {p[name]:g}: a fraction {wrong}; the torque overshoots by it"
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of governor and stages, and the torque."""
-        led, d_1 = lead_lag(p.k_1 * (v.omega - 1), v.x_1, p.t_2, p.t_1)
-        derivatives = (
-            d_1,
-            lag(led, v.x_3, p.t_3),
-            lag(m.clip(v.p_ref - v.x_3, p.p_min, p.p_max), v.x_4, p.t_4),
-            lag(p.k_2 * v.x_4, v.x_5, p.t_5),
-            lag(p.k_3 * v.x_5, v.x_6, p.t_6),
-        )
-        return derivatives, ((1 - p.k_2) * v.x_4 + (1 - p.k_3) * v.x_5 + v.x_6 - v.t_m,), ()
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect governor and stages."""
+        led = b.lead_lag("x_1", p.k_1 * (v.omega - 1), "t_2", "t_1")
+        gate = b.clip(v.p_ref - b.lag("x_3", led, "t_3"), p.p_min, p.p_max)
+        x_4 = b.lag("x_4", gate, "t_4")
+        x_5 = b.lag("x_5", p.k_2 * x_4, "t_5")
+        x_6 = b.lag("x_6", p.k_3 * x_5, "t_6")
+        b.output("t_m", (1 - p.k_2) * x_4 + (1 - p.k_3) * x_5 + x_6)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -242,16 +238,12 @@ def _point(which: str, k: int) -> Parameter:
     return Parameter("pu on machine base", f"{which} of point {k} of the valve", nonnegative, 0.0)
 
 
+def _points(p: Any) -> list[tuple[Any, Any]]:
+    return [(getattr(p, f"gv{k}"), getattr(p, f"pgv{k}")) for k in NUMBERS]
+
+
 class WSIEG1(IEEEG1):
     """Steam turbine of up to four stages, IEEEG1 as modified in the western interconnection.
-
-    ::
-
-        omega - 1 -> dead band [-db1, db1] -> k (1 + s t_2)/(1 + s t_1) -> c
-        p_ref - c - valve -> 1/t_3 -> limits [u_c, u_o] -> 1/s, limits [p_min, p_max] -> valve
-        valve -> polygon (gv1, pgv1) to (gv5, pgv5) -> steam
-        steam -> 1/(1 + s t_4) -> x_4 -> 1/(1 + s t_5) -> x_5 -> 1/(1 + s t_6) -> x_6 -> 1/(1 + s t_7) -> x_7
-        t_m = k_1 x_4 + k_3 x_5 + k_5 x_6 + k_7 x_7
 
     The dead band has no step at its ends. The polygon is constant beyond its ends, points at the end that are
     (0, 0) are left out, and without any point steam is the valve. The fractions of a second shaft, the steps
@@ -263,7 +255,6 @@ class WSIEG1(IEEEG1):
     programs; here it is pu.
     """
 
-    role = "governor"
     records = (
         "WSIEG1 bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 "
         "k_6=0 t_7 k_7 k_8=0 db1 err=0 db2=0 gv1 pgv1 gv2 pgv2 gv3 pgv3 gv4 pgv4 gv5 pgv5 iblock=0",
@@ -274,7 +265,7 @@ class WSIEG1(IEEEG1):
     pgv1, pgv2, pgv3, pgv4, pgv5 = (_point("steam flow", k) for k in NUMBERS)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
+    def objection(p: Mapping[str, float]) -> str | None:
         """Object, as IEEEG1 does, and to a valve's characteristic that does not rise."""
         points = [(p[f"gv{k}"], p[f"pgv{k}"]) for k in NUMBERS]
         while len(points) > 1 and points[-1] == (0.0, 0.0):
@@ -288,23 +279,18 @@ class WSIEG1(IEEEG1):
                     )
         if len(points) == 1 and points[0] != (0.0, 0.0):
             return f"gv1 = {p['gv1']:g} and pgv1 = {p['pgv1']:g}: one point is not a curve; add another"
-        return IEEEG1.conflict(p)
+        return IEEEG1.objection(p)
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of governor, valve and stages, and the torque."""
-        led, d_s = lead_lag(p.k * dead_band(m, v.omega - 1, -p.db1, p.db1), v.x_s, p.t_2, p.t_1)
-        flow = through_points(m, v.valve, _points(p))
-        derivatives = (
-            d_s,
-            m.clip((v.p_ref - led - v.valve) / p.t_3, p.u_c, p.u_o),
-            lag(m.where(m.le(p.gv2, 0), v.valve, flow), v.x_4, p.t_4),
-            lag(v.x_4, v.x_5, p.t_5),
-            lag(v.x_5, v.x_6, p.t_6),
-            lag(v.x_6, v.x_7, p.t_7),
-        )
-        torque = p.k_1 * v.x_4 + p.k_3 * v.x_5 + p.k_5 * v.x_6 + p.k_7 * v.x_7
-        return derivatives, (torque - v.t_m,), ()
+    @classmethod
+    def slip(cls, b: Any, v: Any, p: Any) -> Any:
+        """Return the deviation of the speed beyond the dead band."""
+        return b.dead_band(v.omega - 1, -p.db1, p.db1)
+
+    @classmethod
+    def steam(cls, b: Any, p: Any, valve: Any) -> Any:
+        """Return the flow at the valve's position."""
+        flow = b.where(b.le(p.gv2, 0), valve, b.polygon(valve, _points(p)))
+        return b.named("steam", flow, "polygon (gv1, pgv1) to (gv5, pgv5) of the valve")
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -316,17 +302,8 @@ class WSIEG1(IEEEG1):
         return found | {"valve": position, "p_ref": position}
 
 
-def _points(p: Any) -> list[tuple[Any, Any]]:
-    return [(getattr(p, f"gv{k}"), getattr(p, f"pgv{k}")) for k in NUMBERS]
-
-
 class IEEEG1CC(IEEEG1):
     """Cross-compound steam turbine: that of IEEEG1, whose other fractions drive a second machine.
-
-    ::
-
-        t_m  = k_1 x_4 + k_3 x_5 + k_5 x_6 + k_7 x_7
-        t_m2 = (k_2 x_4 + k_4 x_5 + k_6 x_6 + k_8 x_7) base + t_rest
 
     The governor has the speed of the first machine. The second one, machine `unit2` among those of bus
     `bus2`, takes t_m2 for its torque. `base` is the first machine's base over the second one's, for all
@@ -336,12 +313,10 @@ class IEEEG1CC(IEEEG1):
     steam turbines.
     """
 
-    role = "governor"
     records = (
         "IEEEG1CC bus2 unit2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2 t_5 k_3 k_4 t_6 k_5 k_6 "
         "t_7 k_7 k_8",
     )
-    algebraic = ("t_m", "t_m2")
     memory = ("base", "t_rest")
 
     bus2 = Parameter("number", "bus of the second machine", whole(1, 999999))
@@ -354,18 +329,18 @@ class IEEEG1CC(IEEEG1):
     t_rest = Parameter("pu on machine base", "second torque that the fractions leave open", default=0.0)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object, as IEEEG1 does, and to a second shaft without torque."""
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object as IEEEG1 does, and to a second shaft without torque."""
         if p["k_2"] + p["k_4"] + p["k_6"] + p["k_8"] == 0:
             return "k_2, k_4, k_6 and k_8 are 0: one of them must be > 0 where there is a second machine"
-        return IEEEG1.conflict(p)
+        return IEEEG1.objection(p)
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of governor, valve and stages, and the torques."""
-        derivatives, residuals, none = IEEEG1.equations(m, v, p)
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect what IEEEG1 does, and the second machine."""
+        super().diagram(b, v, p)
         second = p.k_2 * v.x_4 + p.k_4 * v.x_5 + p.k_6 * v.x_6 + p.k_8 * v.x_7
-        return derivatives, (*residuals, p.base * second + p.t_rest - v.t_m2), none
+        b.output("t_m2", p.base * second + p.t_rest)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:

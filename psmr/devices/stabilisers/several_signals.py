@@ -18,6 +18,7 @@ from psmr.devices.stabilisers.signals import (
     Stabiliser,
     electrical_power,
     known,
+    machine_power,
     misplaced,
     with_signals,
 )
@@ -240,7 +241,7 @@ class PSS2C(PSS2B):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect what PSS2B does, and measure the machine's power."""
         super().diagram(b, v, p)
-        b.output("p_e", electrical_power(b, v, p, None)[0])
+        b.output("p_e", machine_power(b, v, p))
 
     @classmethod
     def limited(cls, b: Any, p: Any, led: Any) -> None:
@@ -377,7 +378,7 @@ class PSS4B(Stabiliser):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducers, notches and bands; f_2 and g_2 are the derivatives of f_1 and g_1."""
         low = b.second_order(("f_1", "f_2"), v.omega - 1, ("b_li", "a_li"), ("d_li", "c_li"))
-        x_h = b.lag("x_h", -electrical_power(b, v, p, None)[0], "t_h")
+        x_h = b.lag("x_h", -machine_power(b, v, p), "t_h")
         bend = (x_h - v.g_1 - p.b_h * v.g_2) / p.a_h
         b.state("g_1", v.g_2)
         b.state("g_2", bend)

@@ -82,6 +82,11 @@ def electrical_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
     return v_d * v.i_d + v_q * v.i_q, ()
 
 
+def machine_power(b: Any, v: Any, p: Any) -> Any:
+    """Return the electrical power in a block diagram."""
+    return b.named("p_e", electrical_power(b, v, p, None)[0], "electrical power at the terminals")
+
+
 def accelerating_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
     """Return the turbine's torque without the electrical power, in pu on the machine's base."""
     return v.t_m - electrical_power(m, v, p, x)[0], ()

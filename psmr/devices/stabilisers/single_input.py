@@ -15,7 +15,7 @@ from psmr.devices.stabilisers.signals import (
     POWER,
     Measuring,
     Stabiliser,
-    electrical_power,
+    machine_power,
     misplaced,
 )
 
@@ -173,7 +173,7 @@ class STAB2A(Stabiliser):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect washouts and lags."""
-        power = b.named("p_e", electrical_power(b, v, p, None)[0], "power at the terminals")
+        power = machine_power(b, v, p)
         first = b.washout("w_1", -p.k_2 * power, "t_2")
         second = b.washout("w_2", p.k_2 * first, "t_2")
         third = b.named("w", b.washout("w_3", p.k_2 * second, "t_2"))

@@ -1,4 +1,4 @@
-"""Gas turbines and their governors: GAST and GGOV1."""
+"""Gas turbines and diesel engines with their governors: GAST, GGOV1, DEGOV, DEGOV1."""
 
 from __future__ import annotations
 
@@ -7,43 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import (
-    Component,
-    Parameter,
-    Terms,
-    crossed,
-    flag,
-    improper,
-    nonnegative,
-    positive,
-    whole,
-)
-from psmr.devices.blocks import error_band, lag, lead_lag, washout
-from psmr.devices.governors.delay import delayed
+from psmr.dae.declare.component import Parameter, flag, improper, nonnegative, positive, whole
+from psmr.devices.governors import Governor
 from psmr.devices.machines.textbook import S_N
-from psmr.devices.stabilisers.signals import POWER, electrical_power
+from psmr.devices.stabilisers.signals import POWER, machine_power
 
 
-class GAST(Component):
+class GAST(Governor):
     """Gas turbine: droop or exhaust-temperature limit, whichever asks for less fuel.
-
-    ::
-
-        p_ref - (omega - 1)/r      a_t + k_t (a_t - temperature)   -> the lower of both -> demand
-        demand -> 1/(1 + s t_1), limits [v_min, v_max] -> fuel -> 1/(1 + s t_2) -> flow
-        flow -> 1/(1 + s t_3) -> temperature      flow - d_turb (omega - 1) -> t_m
 
     Source: PSS/E, Model Library, GAST; PES-TR1, Dynamic Models for Turbine-Governors in Power
     System Studies (2013).
     """
 
-    role = "governor"
     records = ("GAST r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",)
-    states = ("fuel", "flow", "temperature")
-    algebraic = ("t_m",)
-    inputs = ("omega", "p_ref")
-    limits = {"fuel": ("v_min", "v_max")}
-    lags = {"fuel": ("t_1",), "flow": ("t_2",), "temperature": ("t_3",)}
     references = ("a_t",)
 
     r = Parameter("pu speed per pu power on machine base", "droop", positive)
@@ -61,30 +38,28 @@ class GAST(Component):
         """Return the most that the gate lets pass at rest, where fuel and temperature are the same."""
         return {"temperature": p["a_t"]}
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of fuel valve, turbine and temperature, and the torque."""
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect gate, fuel valve, turbine and temperature."""
         slip = v.omega - 1
         asked, load_limit = v.p_ref - slip / p.r, p.a_t + p.k_t * (p.a_t - v.temperature)
-        demand = asked if getattr(m, "opened", False) else m.min(asked, load_limit)
-        derivatives = (
-            lag(demand, v.fuel, p.t_1),
-            lag(v.fuel, v.flow, p.t_2),
-            lag(v.flow, v.temperature, p.t_3),
-        )
-        return derivatives, (v.flow - p.d_turb * slip - v.t_m,), ()
-
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium for the torque that the machine needs, with the temperature limit open."""
-        t_m = terminal.signals.get("t_m", 0.0)
-        return {"fuel": t_m, "flow": t_m, "temperature": t_m, "t_m": t_m, "p_ref": t_m}
+        demand = asked if getattr(b, "opened", False) else b.min(asked, load_limit)
+        flow = b.lag("flow", b.lag("fuel", demand, "t_1", ("v_min", "v_max")), "t_2")
+        b.lag("temperature", flow, "t_3")
+        b.output("t_m", flow - p.d_turb * slip)
 
 
 TURBINE = "pu on turbine base"
+LEAST_SPEED = 0.01
+"""Speed in pu below which a power of it is not taken."""
 
 
-class GGOV1(Component):
+def _ratio(m: Any, p: Any) -> Any:
+    """Return the base of the turbine's powers by that of the machine."""
+    return m.where(m.le(p.t_rate, 0), 1, p.t_rate / p.s_n)
+
+
+class GGOV1(Governor):
     """General governor: speed, load limit or acceleration, whichever asks for the least fuel.
 
     ::
@@ -116,7 +91,6 @@ class GGOV1(Component):
     differ on d_m > 0: in OpenIPSL it acts on the speed and not on its deviation.
     """
 
-    role = "governor"
     records = (
         "GGOV1 rselect flag r t_pelec max_err min_err k_pgov k_igov k_dgov t_dgov v_max v_min t_act "
         "k_turb w_fnl t_b t_c t_eng t_fload k_pload k_iload l_dref d_m r_open r_close k_imw a_set k_a "
@@ -137,28 +111,8 @@ class GGOV1(Component):
         "x_s",
         "x_a",
     )
-    algebraic = ("f", "t_m")
     inputs = ("omega", "p_ref", *POWER)
-    limits = {"x_mw": ("mw_min", "mw_max")}
-    lags = {
-        "p_m": ("t_pelec",),
-        "x_d": ("t_dgov",),
-        "x_e": ("t_eng",),
-        "q_e": ("t_eng",),
-        "x_t": ("t_b",),
-        "x_sb": ("t_sb",),
-        "temperature": ("t_fload",),
-        "x_s": ("t_a",),
-    }
     references = ("l_dref", "load_max")
-    integrals = {
-        "x_mw": "k_imw",
-        "x_gov": "k_igov",
-        "x_d": "k_dgov",
-        "x_load": "k_iload",
-        "x_s": "k_a",
-        "x_a": "k_a",
-    }
 
     s_n = S_N
     rselect = Parameter("code", "droop: 1 power, -1 valve, -2 governor's output, 0 none", whole(-2, 1))
@@ -200,8 +154,8 @@ class GGOV1(Component):
     mw_min = Parameter(TURBINE, "lower limit of the power control", default=-1.1)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits, to a valve that cannot close, to leads without their lags."""
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a valve that cannot close, and to control that has nothing to act on."""
         if p["r_close"] >= 0:
             return f"r_close = {p['r_close']:g}: must be < 0, the valve closes at this rate"
         if p["k_imw"] and p["rselect"] != 1:
@@ -211,8 +165,7 @@ class GGOV1(Component):
             )
         if p["db"] and not p["k_igov"]:
             return f"db = {p['db']:g} and k_igov = 0: k_igov must be > 0 where there is a dead band, or db 0"
-        wrong = crossed(p, ("min_err", "max_err"), ("v_min", "v_max"))
-        return wrong or improper(p, ("k_dgov", "t_dgov"), ("k_a", "t_a"), ("t_c", "t_b"), ("t_sa", "t_sb"))
+        return improper(p, ("k_a", "t_a"))
 
     @staticmethod
     def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
@@ -220,45 +173,34 @@ class GGOV1(Component):
         allowed = {"temperature": p["l_dref"] / p["k_turb"] + p["w_fnl"]} if p["k_iload"] else {}
         return {"valve": p["load_max"]} | allowed
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of governor, actuator, turbine and limiters; fuel demand and torque."""
-        slip, ratio = v.omega - 1, _ratio(m, p)
-        back = m.where(m.le(p.rselect, -2), v.f, m.where(m.le(p.rselect, -1), v.valve, 0))
-        droop = m.where(m.ge(p.rselect, 1), v.p_m, back)
-        error = error_band(m, p.r * (v.p_ref + v.x_mw - droop) - slip, -p.db, p.db)
-        limited = m.clip(error, p.min_err, p.max_err)
-        washed, d_d = washout(limited, v.x_d, p.t_dgov)
-        derived = p.k_dgov / p.t_dgov * washed
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect governor, actuator, turbine and limiters."""
+        slip, ratio = v.omega - 1, _ratio(b, p)
+        p_m = b.lag("p_m", machine_power(b, v, p) / ratio, "t_pelec")
+        x_mw = b.integrator("x_mw", v.p_ref - p_m, gain="k_imw", t="r", limits=("mw_min", "mw_max"))
+        back = b.where(b.le(p.rselect, -2), v.f, b.where(b.le(p.rselect, -1), v.valve, 0))
+        droop = b.where(b.ge(p.rselect, 1), p_m, back)
+        error = b.dead_band(p.r * (v.p_ref + x_mw - droop) - slip, -p.db, p.db, regulated=True)
+        limited = b.limit(error, "min_err", "max_err")
+        derived = b.rate("x_d", limited, "k_dgov", "t_dgov", idle="k_dgov")
+        b.state("x_gov", (v.f - derived - v.x_gov) * p.k_igov / p.k_pgov, idle="k_igov")
         f_n = p.k_pgov * limited + v.x_gov + derived
-        f_t = m.min(p.k_pload * (p.l_dref / p.k_turb + p.w_fnl - v.temperature) + v.x_load, p.load_max)
-        accelerated, d_s = washout(slip, v.x_s, p.t_a)
+        b.state("x_load", (v.f - v.x_load) * p.k_iload / p.k_pload, idle="k_iload")
+        f_t = b.min(p.k_pload * (p.l_dref / p.k_turb + p.w_fnl - v.temperature) + v.x_load, p.load_max)
+        accelerated = b.washout("x_s", slip, "t_a", idle="k_a") / p.t_a
+        b.state("x_a", p.k_a * (p.a_set - accelerated) + (v.f - v.x_a) / p.t_step, idle="k_a")
         # At rest the load limiter's integrator has followed f: the gate is open unless `rest_limits` says no.
-        f_nt = f_n if getattr(m, "opened", False) else m.min(f_n, f_t)
-        least = m.where(m.le(p.k_a, 0), f_nt, m.min(f_nt, v.x_a))
+        f_nt = f_n if getattr(b, "opened", False) else b.min(f_n, f_t)
+        b.output("f", b.limit(b.where(b.le(p.k_a, 0), f_nt, b.min(f_nt, v.x_a)), "v_min", "v_max"))
 
-        fuel = v.valve * m.where(m.ge(p.flag, 1), v.omega, 1)
-        engine, d_engine = delayed(p.k_turb * (fuel - p.w_fnl), (v.x_e, v.q_e), p.t_eng)
-        turned, d_t = lead_lag(engine, v.x_t, p.t_c, p.t_b)
-        speed_effect = m.where(m.ge(p.d_m, 0), 1, m.exp(p.d_m * m.log(m.max(v.omega, LEAST_SPEED))))
-        exhaust, d_sb = lead_lag(fuel * speed_effect, v.x_sb, p.t_sa, p.t_sb)
-        derivatives = (
-            lag(electrical_power(m, v, p, None)[0] / ratio, v.p_m, p.t_pelec),
-            p.k_imw * (v.p_ref - v.p_m) / p.r,
-            (v.f - derived - v.x_gov) * p.k_igov / p.k_pgov,
-            d_d,
-            m.clip((v.f - v.valve) / p.t_act, p.r_close, p.r_open),
-            *d_engine,
-            d_t,
-            d_sb,
-            lag(exhaust, v.temperature, p.t_fload),
-            (v.f - v.x_load) * p.k_iload / p.k_pload,
-            d_s,
-            p.k_a * (p.a_set - accelerated / p.t_a) + lag(v.f, v.x_a, p.t_step),
-        )
-        damping = m.max(p.d_m, 0) * slip
-        residuals = (m.clip(least, p.v_min, p.v_max) - v.f, ratio * (turned - damping) - v.t_m)
-        return derivatives, residuals, ()
+        valve = b.integrator("valve", b.clip((v.f - v.valve) / p.t_act, p.r_close, p.r_open))
+        fuel = valve * b.where(b.ge(p.flag, 1), v.omega, 1)
+        engine = b.delay(("x_e", "q_e"), p.k_turb * (fuel - p.w_fnl), "t_eng")
+        turned = b.lead_lag("x_t", engine, "t_c", "t_b")
+        speed_effect = b.where(b.ge(p.d_m, 0), 1, b.exp(p.d_m * b.log(b.max(v.omega, LEAST_SPEED))))
+        b.lag("temperature", b.lead_lag("x_sb", fuel * speed_effect, "t_sa", "t_sb"), "t_fload")
+        b.output("t_m", ratio * (turned - b.max(p.d_m, 0) * slip))
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -275,10 +217,105 @@ class GGOV1(Component):
         return same | own | {"p_ref": droop + held}
 
 
-LEAST_SPEED = 0.01
-"""Speed in pu below which a power of it is not taken."""
+DELAY = ("q_0", "q_1", "q_2", "q_3", "q_4", "q_5")
+"""States of the engine's delay, which may be a second."""
 
 
-def _ratio(m: Any, p: Any) -> Any:
-    """Return the base of the turbine's powers by that of the machine."""
-    return m.where(m.le(p.t_rate, 0), 1, p.t_rate / p.s_n)
+class Diesel(Governor, part=True):
+    """Electric control box, actuator and engine, which both governors share."""
+
+    t_1 = Parameter("s", "first time constant of the control box", nonnegative)
+    t_2 = Parameter("s", "second time constant of the control box", nonnegative)
+    t_3 = Parameter("s", "lead of the control box", nonnegative)
+    k = Parameter("pu/s", "gain of the actuator", positive)
+    t_4 = Parameter("s", "lead of the actuator", nonnegative)
+    t_5 = Parameter("s", "first lag of the actuator", nonnegative)
+    t_6 = Parameter("s", "second lag of the actuator", nonnegative)
+    t_d = Parameter("s", "delay of the engine", nonnegative)
+    t_max = Parameter("pu on machine base", "upper limit of the throttle")
+    t_min = Parameter("pu on machine base", "lower limit of the throttle")
+    mechanical_power = Parameter("1", "1 where the machine takes t_m for a power, 0 for a torque", flag, 0.0)
+
+    @staticmethod
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to leads without their lags, and to a lag of a block that is left out."""
+        if p["t_1"] == 0 != p["t_2"]:
+            return f"t_1 = 0 and t_2 = {p['t_2']:g}: t_2 must be 0 where t_1 is, it has no effect there"
+        return improper(p, ("t_3", "t_1"))
+
+    @classmethod
+    def error(cls, b: Any, v: Any, p: Any) -> Any:
+        """Return what the control box is given."""
+        raise NotImplementedError
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect box, actuator and delay."""
+        b_1 = b.state("b_1", v.b_2 / p.t_1, lags=("t_1",))
+        b_2 = b.lag("b_2", cls.error(b, v, p) - b_1, "t_2")
+        x_6 = b.lag("x_6", b_1 + p.t_3 / p.t_1 * b_2, "t_6")
+        acting = b.lead_lag("x_5", x_6, "t_4", "t_5")
+        throttle = b.integrator("throttle", acting, gain="k", limits=("t_min", "t_max"))
+        b.ordered("t_min", "t_max")
+        torque = b.named("torque", b.delay(DELAY, throttle, "t_d"))
+        b.output("t_m", torque * (1 + p.mechanical_power * (v.omega - 1)))
+
+
+class DEGOV(Diesel):
+    """Diesel governor without droop: it brings the speed back to its reference.
+
+    p_ref is the reference of the speed's deviation in pu, 0 at rest. The delay is a Padé approximation of
+    sixth order. The limits hold for the integrator, without windup: so does the data sheet's actuator, which
+    OpenIPSL limits at its lag t_6 behind the integrator instead. The data sheet multiplies by omega: its
+    output is a power. A machine that takes a power divides by omega again; one that takes t_m for a torque,
+    as the classical machine does, is given the torque (PSS/E's trace beside a classical machine is met to
+    5e-5 pu of speed so, to 9e-5 with the product). Source: PSS/E, Model Library, DEGOV (Woodward diesel
+    governor).
+    """
+
+    records = ("DEGOV t_1 t_2 t_3 k t_4 t_5 t_6 t_d t_max t_min",)
+
+    @classmethod
+    def error(cls, b: Any, v: Any, p: Any) -> Any:
+        """Return the error of the speed."""
+        return v.p_ref - (v.omega - 1)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the torque that the machine needs."""
+        t_m = terminal.signals.get("t_m", 0.0)
+        return {"throttle": t_m, "q_0": t_m, "t_m": t_m, "p_ref": 0.0}
+
+
+class DEGOV1(Diesel):
+    """Diesel governor with droop on its throttle or on the electrical power.
+
+    The product with omega is the power that a machine takes for t_m in a case of powers. p_e is the machine's
+    power in pu on its base. The delay is a Padé approximation of sixth order. The limits hold for the
+    integrator, without windup. Source: PSS/E, Model Library, DEGOV1 (Woodward diesel governor).
+    """
+
+    records = ("DEGOV1 droop_flag t_1 t_2 t_3 k t_4 t_5 t_6 t_d t_max t_min r t_e",)
+    inputs = ("omega", "p_ref", *POWER)
+
+    droop_flag = Parameter("1", "droop of the throttle (0) or of the electrical power (1)", flag)
+    r = Parameter("pu speed per pu power on machine base", "droop", positive)
+    t_e = Parameter("s", "time constant of the measured power", nonnegative)
+
+    @classmethod
+    def error(cls, b: Any, v: Any, p: Any) -> Any:
+        """Return the error of the speed and the droop."""
+        droop = b.where(b.ge(p.droop_flag, 1), v.p_m, v.throttle)
+        return p.r * (v.p_ref - droop) - (v.omega - 1)
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect box, actuator, delay and power transducer."""
+        super().diagram(b, v, p)
+        b.lag("p_m", machine_power(b, v, p), "t_e")
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the torque that the machine needs."""
+        t_m = terminal.signals.get("t_m", 0.0)
+        return dict.fromkeys(("throttle", "q_0", "t_m", "p_m", "p_ref"), t_m)
