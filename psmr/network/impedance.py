@@ -20,12 +20,14 @@ from psmr.base.modules import draw
 from psmr.dae.declare.component import Component, Parameter, Terms
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
-from psmr.dae.system.complex_step import injection_derivatives
 from psmr.dae.system.frequency_response import checked_frequencies, gains
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import DynamicBus
+from psmr.integrate.timeline.span import AsTripped, first_span
+from psmr.network.signals.points import Points
 from psmr.network.signals.state_space import matching
+from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import plants
 from psmr.network.topology.network import find_bus
 
@@ -98,16 +100,14 @@ def plant_at(system: System, bus: str, named: str | Iterable[str] | None) -> tup
 
 def current_of(system: System, bus: str, devices: Collection[str]) -> complex:
     """Return the current in pu that devices of a system inject into a bus at its start."""
+    there = Connections(system, first_span(system, AsTripped()))
+    injected = Points.of(there, system.w0[-1:], system.x0[None], system.y0[None]).injected(devices)
     total = 0j
-    for device in system.devices:
-        if device.name not in devices:
-            continue
-        g = next(k for k, group in enumerate(system.groups) if device.name in group.names)
-        place = system.groups[g].names.index(device.name)
+    for device in (device for device in system.devices if device.name in devices):
         for output, target in device.connections.items():
             unit = {f"{bus}.i_re": 1.0, f"{bus}.i_im": 1j}.get(target)
-            if unit is not None and output in device.component.outputs:
-                total += unit * injection_derivatives(system, system.w0, g, place, output)[0]
+            if unit is not None and (device.name, output) in injected:
+                total += unit * float(injected[device.name, output][0])
     return total
 
 

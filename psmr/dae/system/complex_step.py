@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from psmr.dae.declare.component import local_rows, local_variables, parameters_of
+from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.linear import Delays
 from psmr.dae.system.system import System
@@ -64,18 +64,6 @@ def derivatives(
     (v if parameter is None else p)[variable if parameter is None else parameter] += 1j * STEP  # type: ignore[index]
     values = evaluated(component, v, p, (len(devices),))
     return np.column_stack([np.imag(value) / STEP for value in values])
-
-
-def injection_derivatives(
-    system: System, w: Reals, group: int, device: int, output: str
-) -> tuple[float, NDArray[np.intp], Reals]:
-    """Return the value of a device's injection, and its derivatives by the positions in w that it reads."""
-    own, component = system.groups[group], system.groups[group].compiled.component
-    row = local_rows(component).index(output)
-    variables = len(local_variables(component))
-    slopes = [derivatives(system, w, group, [device], variable=k)[0, row] for k in range(variables)]
-    values = evaluated(component, w[own.index[device]], system.parameters[group][device], ())
-    return float(values[row]), own.index[device].astype(np.intp), np.array(slopes)
 
 
 def input_columns(system: System, w: Reals, positions: Sequence[int]) -> sparse.csc_array:

@@ -42,6 +42,7 @@ from psmr.figures.chart import (
 from psmr.figures.run.lines import Size, event_captions, event_letters, event_lines, line_marks, shown_of
 from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
+from psmr.network.signals.quantities import QUANTITIES
 from psmr.network.signals.signals import default_panels, quantity, unit_of
 from psmr.study.record.record import FinishedRun, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
@@ -54,14 +55,6 @@ if TYPE_CHECKING:
 
 
 # What an axis says for the field's own names.
-COMPUTED: Mapping[str, str] = {
-    "v": "bus voltage",
-    "angle": "bus voltage angle",
-    "frequency": "bus frequency",
-    "p": "active power",
-    "q": "reactive power",
-    "i": "current",
-}
 TITLES: Mapping[str, str] = {
     "omega": "speed",
     "delta": "rotor angle",
@@ -258,7 +251,10 @@ def axis_words(run: FinishedRun, names: Sequence[str]) -> str:
     """Return the quantity of signals of one kind, with its unit."""
     kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
-    words = (COMPUTED if run.signals.computed(names[0]) else TITLES).get(kind, kind) or "value"
+    words = TITLES.get(kind)
+    if run.signals.computed(names[0]):
+        words = QUANTITIES[kind].words if kind in QUANTITIES else None
+    words = words or kind or "value"
     return f"{words} [{_unit(run, names)}]"
 
 

@@ -96,6 +96,7 @@ class Quantity:
     `turns`: whether it is known but for whole turns, which go on without jumps from point to point.
     `integral`: what it is the rate of in a linear system, in Hz.
     `by_name`: whether a pattern means it only where it means nothing else.
+    `words`: what a figure calls it; its name where left out.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Quantity:
     turns: bool = False
     integral: str = ""
     by_name: bool = False
+    words: str = ""
 
 
 def rate(quantity: Quantity, points: Points, devices: tuple[str, ...]) -> Reals:
@@ -182,7 +184,10 @@ def _at_terminal(kind: str, end: str) -> Quantity:
             {*system.groups[g].index[row].tolist(), *(known[name] for name in bus if name in known)}
         )
 
-    return Quantity(kind + end, {"p": "MW", "q": "Mvar", "i": "pu"}[kind], values, reads)
+    unit, words = {
+        "p": ("MW", "active power"), "q": ("Mvar", "reactive power"), "i": ("pu", "current")
+    }[kind]  # fmt: skip
+    return Quantity(kind + end, unit, values, reads, words="" if end else words)
 
 
 def _leading_sources(there: Connections, bus: str) -> list[int]:
@@ -302,9 +307,9 @@ ENDS, KINDS = ("", "_from", "_to"), ("p", "q", "i")
 QUANTITIES: Mapping[str, Quantity] = {
     quantity.name: quantity
     for quantity in (
-        Quantity("v", "pu", Points.magnitudes, _of_voltage, solved=False),
-        Quantity("angle", "rad", _angle, _of_voltage, solved=False, turns=True),
-        Quantity("frequency", "Hz", _frequency, integral="angle"),
+        Quantity("v", "pu", Points.magnitudes, _of_voltage, solved=False, words="bus voltage"),
+        Quantity("angle", "rad", _angle, _of_voltage, solved=False, turns=True, words="bus voltage angle"),
+        Quantity("frequency", "Hz", _frequency, integral="angle", words="bus frequency"),
         Quantity("coi_angle", "rad", _centre_of(_centre_angle), _angles_of_centre),
         Quantity("coi_frequency", "Hz", _centre_of(_centre_frequency), integral="coi_angle"),
         *(_at_terminal(kind, end) for end in ENDS for kind in KINDS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -59,9 +59,7 @@ class Detectors:
     @property
     def all(self) -> tuple[Detector, ...]:
         """All of them."""
-        return (
-            self.angles, self.converters, self.voltages, self.frequency, self.motors, self.limits, self.end,
-        )  # fmt: skip
+        return tuple(getattr(self, field.name) for field in fields(self))
 
     def findings(self, complete: bool = False) -> tuple[Finding, ...]:
         """Return what is beyond a limit, in order of time; how the run ends only of one that is complete."""
