@@ -154,8 +154,9 @@ psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_operator: outermost step_map
 psmr.study.certificate.certify: certify_module foreseen within
 psmr.study.detectors.angles: LostSynchronism
+psmr.study.detectors.dead_parts: dead_part
 psmr.study.detectors.detection: Detection Detectors detect detection_module
-psmr.study.detectors.detector: Finding digits_beyond dead_part
+psmr.study.detectors.detector: Finding digits_beyond
 psmr.study.estimated_error: MARGIN Advice GlobalError
 psmr.study.events.schedule: schedule with_event_devices
 psmr.study.events.value: read_points

@@ -14,44 +14,12 @@ from psmr.study.certificate.certificate import Certificate
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.angles import LostSynchronism
 from psmr.study.detectors.converters import Slip
+from psmr.study.detectors.dead_parts import Interruption
 from psmr.study.detectors.detection import Detectors
-from psmr.study.detectors.detector import Extreme, Finding, Stop, names_of
+from psmr.study.detectors.detector import Extreme, Finding, Stop
 from psmr.study.detectors.settling import Settling
 from psmr.study.detectors.voltages import Limit
 from psmr.study.estimated_error import MARGIN, GlobalError
-
-
-@dataclass(frozen=True)
-class Interruption:
-    """Buses that lost their supply at the same time, for as long.
-
-    `t`, `until`: Time in s at which they lost it, and at which they have it again; None: to the end of the
-      run.
-    `buses`: Names of the buses.
-    `p_mw`: Active power of their loads in MW: of static loads by their data at that time, of motors and
-      composite loads that at the start of the run.
-    `lost`: Plants and motors that went out of service with them, and stay out.
-    `every`: Whether no bus of the network had supply any more.
-    """
-
-    t: float
-    until: float | None
-    buses: tuple[str, ...]
-    p_mw: float
-    lost: tuple[str, ...]
-    every: bool
-
-    @property
-    def what(self) -> str:
-        """What happened, in words."""
-        place = "the whole network" if self.every else names_of(self.buses)
-        lost = [f"{names_of(self.lost)} out of service"] if self.lost else []
-        load = [f"{self.p_mw:.4g} MW of load lost"] if self.p_mw else []
-        return ", ".join([f"{place} dead", *lost, *load])
-
-    def __str__(self) -> str:
-        until = "" if self.until is None else f" to {self.until:.4g} s"
-        return f"{self.what} (t = {self.t:.4g} s{until})"
 
 
 @dataclass(frozen=True)

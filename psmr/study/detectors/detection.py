@@ -18,7 +18,8 @@ from psmr.network.topology.islands import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters, Motors
-from psmr.study.detectors.detector import Detector, Finding, Stop, cut_off
+from psmr.study.detectors.dead_parts import cut_off
+from psmr.study.detectors.detector import Detector, Finding, Stop
 from psmr.study.detectors.frequency import Frequency
 from psmr.study.detectors.settling import EndOfRun
 from psmr.study.detectors.voltages import Limits, Voltages, bands_of

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from psmr.base.errors import few
-from psmr.dae.system.system import System
-from psmr.integrate.timeline.span import Change, Span, spans_by_changes
+from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
-from psmr.network.topology.islands import DeadParts
 
 
 @dataclass(frozen=True)
@@ -113,19 +110,6 @@ def digits_beyond(value: float, limit: float, digits: int) -> str:
 def names_of(names: Iterable[str], most: int = 5) -> str:
     """Return names as a message has them, the first few of many."""
     return few(sorted(names), most)
-
-
-def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
-    """Return where the changes, in order of time, first leave a part without a source; None for nowhere."""
-    spans = spans_by_changes(system, changes, DeadParts(system))
-    return next(filter(None, itertools.starmap(cut_off, itertools.pairwise(spans))), None)
-
-
-def cut_off(before: Span, now: Span) -> Stop | None:
-    """Return what leaves buses without a source from one span to the next; None where nothing does."""
-    dead = now.devices.dead - before.devices.dead
-    labels = "; ".join(change.label for change in now.changes if change.label)
-    return Stop(now.t, "island", f"{labels} leaves {names_of(dead)} without a source") if dead else None
 
 
 class Detector(Protocol):

@@ -19,13 +19,13 @@ from psmr.integrate.timeline.span import Change, Span
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.dead_parts import interruptions
 from psmr.study.detectors.detection import Detection, Detectors, detect
 from psmr.study.detectors.detector import Stop
 from psmr.study.events import Event
 from psmr.study.events.when import When
 from psmr.study.outcome import Outcome
 from psmr.study.record.dense_output import with_algebraic_solved
-from psmr.study.record.interruptions import interruptions
 from psmr.study.record.record import PIECE, ReducedRecord
 from psmr.study.record.stats import Stats
 

@@ -41,8 +41,9 @@ from psmr.network.sequence.impedances import warn_of_assumptions
 from psmr.network.sequence.unbalance import Values, dependent_admittances
 from psmr.network.topology.islands import plants
 from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.dead_parts import dead_part
 from psmr.study.detectors.detection import Detection, Detectors, Monitor
-from psmr.study.detectors.detector import Stop, dead_part
+from psmr.study.detectors.detector import Stop
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.generator import Connected, Synchronisation

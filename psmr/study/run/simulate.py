@@ -29,12 +29,12 @@ from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import certify, foreseen, judged_steps
 from psmr.study.certificate.certify import certify as _certify
 from psmr.study.criteria import Criteria
+from psmr.study.detectors.dead_parts import Interruption, interruptions
 from psmr.study.detectors.detection import Detection, Monitor, detect
 from psmr.study.detectors.detector import Finding, names_of
 from psmr.study.events import Event
 from psmr.study.events.spans import at_start, devices_of
-from psmr.study.outcome import Interruption, Outcome
-from psmr.study.record.interruptions import interruptions
+from psmr.study.outcome import Outcome
 from psmr.study.record.record import Record
 from psmr.study.record.stats import Stats
 from psmr.study.run.run import Run

@@ -1,9 +1,10 @@
-"""The parts of the network that were dead in a run; see `psmr.network.topology.islands`."""
+"""Parts of the network that are left without a source; see `psmr.network.topology.islands`."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,13 +13,59 @@ from psmr.base.arrays import Reals
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import demand
-from psmr.integrate.timeline.span import Span, first_span
+from psmr.integrate.timeline.span import Change, Span, first_span, spans_by_changes
 from psmr.network.signals.points import Points
 from psmr.network.signals.quantities import QUANTITIES, terminals
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
-from psmr.study.outcome import Interruption
+from psmr.study.detectors.detector import Stop, names_of
+
+
+def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
+    """Return where the changes, in order of time, first leave a part without a source; None for nowhere."""
+    spans = spans_by_changes(system, changes, DeadParts(system))
+    return next(filter(None, itertools.starmap(cut_off, itertools.pairwise(spans))), None)
+
+
+def cut_off(before: Span, now: Span) -> Stop | None:
+    """Return what leaves buses without a source from one span to the next; None where nothing does."""
+    dead = now.devices.dead - before.devices.dead
+    labels = "; ".join(change.label for change in now.changes if change.label)
+    return Stop(now.t, "island", f"{labels} leaves {names_of(dead)} without a source") if dead else None
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """Buses that lost their supply at the same time, for as long.
+
+    `t`, `until`: Time in s at which they lost it, and at which they have it again; None: to the end of the
+      run.
+    `buses`: Names of the buses.
+    `p_mw`: Active power of their loads in MW: of static loads by their data at that time, of motors and
+      composite loads that at the start of the run.
+    `lost`: Plants and motors that went out of service with them, and stay out.
+    `every`: Whether no bus of the network had supply any more.
+    """
+
+    t: float
+    until: float | None
+    buses: tuple[str, ...]
+    p_mw: float
+    lost: tuple[str, ...]
+    every: bool
+
+    @property
+    def what(self) -> str:
+        """What happened, in words."""
+        place = "the whole network" if self.every else names_of(self.buses)
+        lost = [f"{names_of(self.lost)} out of service"] if self.lost else []
+        load = [f"{self.p_mw:.4g} MW of load lost"] if self.p_mw else []
+        return ", ".join([f"{place} dead", *lost, *load])
+
+    def __str__(self) -> str:
+        until = "" if self.until is None else f" to {self.until:.4g} s"
+        return f"{self.what} (t = {self.t:.4g} s{until})"
 
 
 def interruptions(
@@ -26,12 +73,8 @@ def interruptions(
 ) -> tuple[Interruption, ...]:
     """Return the interruptions of supply of a run, in order of time.
 
-    Parameters
-    ----------
-    system, spans
-        The system of the run at its start, and what its changes have made of it, one after another.
-    first
-        (x, y) at the first point.
+    `system`, `spans`: the system of the run at its start, and what its changes have made of it, one after
+    another; `first`: (x, y) at the first point.
     """
     began: dict[str, tuple[Span, Span]] = {}
     found: dict[tuple[Span, Span, float | None], list[str]] = {}
