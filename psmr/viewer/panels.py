@@ -12,6 +12,7 @@ from psmr.figures.chart import COLOURS, FAINT, FAST, SLOW
 from psmr.figures.run.lines import thinned
 from psmr.figures.run.plots import panels_of
 from psmr.network.signals.signals import unit_of
+from psmr.study.file.recipe import scheme_fields
 from psmr.study.record.record import values_of
 from psmr.viewer.workbench import Finished, ModePoints
 
@@ -142,18 +143,18 @@ def _values(entry: Finished, names: Sequence[str], less: Finished | None) -> tup
 
 FORMS: dict[str, dict[str, Any]] = {
     "variable": {"tolerance": 1e-4},
-    "single": {"method": ("TM", "BEM", "FEM", "SDIRK2", "RK4"), "h": 0.01},
+    "single": {"method": "TM", "h": 0.01},
     "multirate": {
         "delta": 20.0,
         "h_slow": 0.02,
         "h_fast": 0.002,
-        "predictor": ("TM", "FEM", "BEM", "extrapolation"),
-        "solution": ("TM", "BEM"),
-        "coupling": ("end", "mean"),
-        "interface": ("held", "schur"),
+        "predictor": "TM",
+        "solution": "TM",
+        "coupling": "end",
+        "interface": "held",
     },
 }
-"""For each type of scheme that a page offers its fields: a number to begin with, or the choices."""
+"""For each type of scheme that a page offers its fields, with what they begin with; choices are its own."""
 
 TITLES = {"variable": "steps by a tolerance", "single": "one fixed step", "multirate": "two step sizes"}
 
@@ -167,10 +168,10 @@ class SchemeForm:
         self.changed, self.busy = changed, False
         self.type = Select(title="Scheme", value="variable", options=list(TITLES.items()))
         self.fields: dict[str, Any] = {}
-        for fields in FORMS.values():
+        for kind, fields in FORMS.items():
             for name, value in fields.items():
-                if isinstance(value, tuple):
-                    self.fields[name] = Select(title=name, value=value[0], options=list(value))
+                if choices := scheme_fields(kind)[name].among:
+                    self.fields[name] = Select(title=name, value=value, options=list(choices))
                 else:
                     unit = {"tolerance": "", "delta": " [1/s]"}.get(name, " [s]")
                     self.fields[name] = NumericInput(title=name + unit, value=value, mode="float")
