@@ -58,6 +58,13 @@ ALLOW_CODE = Option(
 """Of whatever reads files that may name modules."""
 
 
+@dataclass(frozen=True)
+class Positive:
+    """A note in an annotation: a finite number above zero, in a unit."""
+
+    unit: str = ""
+
+
 def option_of(notes: Iterable[Any]) -> Option:
     """Return what notes say of an option: an `Option`, and beside it texts as help and metavar."""
     found = next((note for note in notes if isinstance(note, Option)), Option())
@@ -75,6 +82,7 @@ class Argument(NamedTuple):
     needed: bool
     keyword: bool  # whether it is given by its name alone
     stands: bool  # whether its default is True
+    whole: bool  # whether all that it admits is known here
 
 
 def is_a(types: Types) -> Callable[[Any], bool]:
@@ -181,6 +189,7 @@ Find = Callable[[str], Any]
 """What a name stands for where an annotation is; None where that is not known."""
 
 
+@functools.cache
 def declared(maker: Callable[..., Any] | str) -> tuple[Argument, ...]:
     """Return the arguments of a function, or the fields of a record, as their annotations declare them.
 
@@ -195,7 +204,7 @@ def declared(maker: Callable[..., Any] | str) -> tuple[Argument, ...]:
         _argument(
             each.name,
             parsed(each.annotation),
-            vars(sys.modules[homes[each.name]]).get,
+            getattr(sys.modules.get(homes[each.name]), "__dict__", {}).get,
             None if each.default is each.empty else ast.Constant(each.default),
             each.kind is each.KEYWORD_ONLY,
         )
@@ -231,7 +240,16 @@ def _argument(
     stands = isinstance(default, ast.Constant) and default.value is True
     known = tuple(_note(note, find) for note in notes)
     kinds = kinds_of(annotation, find, of_all=False)
-    return Argument(name, ast.unparse(annotation), kinds, known, default is None, keyword, stands)
+    return Argument(
+        name,
+        ast.unparse(annotation),
+        kinds,
+        known,
+        default is None,
+        keyword,
+        stands,
+        bool(kinds_of(annotation, find)),
+    )
 
 
 @functools.cache
@@ -288,9 +306,9 @@ def _note(note: ast.expr, find: Find) -> Any:
             return tuple(_note(part, find) for part in parts)
         case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
             return Literal[ast.literal_eval(choices)]
-        case ast.Call(func=ast.Name(id="Option"), args=values, keywords=named):
+        case ast.Call(func=ast.Name(id="Option" | "Positive" as kind), args=values, keywords=named):
             more = {str(each.arg): ast.literal_eval(each.value) for each in named}
-            return Option(*map(ast.literal_eval, values), **more)
+            return (Option if kind == "Option" else Positive)(*map(ast.literal_eval, values), **more)
     return None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from partitioning import Partition
+from psmr.base.arguments import settle_fields
+from psmr.base.declared import Positive, declared
 from psmr.base.errors import SchemeError, shown
 from psmr.base.numbers import real
 
@@ -48,6 +50,21 @@ def check_positive(field: str, value: float, unit: str = "") -> None:
             f"{field} = {shown(value)}: must be a finite number > 0{' in ' + unit if unit else ''}",
             field=field,
         )
+
+
+def check_fields(scheme: Any) -> None:
+    """Give the fields of a scheme their types, and raise SchemeError for one that is not what it declares.
+
+    A choice of the scheme that is None is left to it: it depends on the others.
+    """
+    settle_fields(scheme, SchemeError)
+    for each in declared(type(scheme)):
+        value = getattr(scheme, each.name)
+        if each.whole and each.kinds.keys() == {"Literal"} and value is not None:
+            check_choice(each.name, value, each.kinds["Literal"].choices)
+        for note in each.notes:
+            if isinstance(note, Positive) and (value is not None or "None" not in each.kinds):
+                check_positive(each.name, value, note.unit)
 
 
 def check_newton_tolerance(value: float) -> None:

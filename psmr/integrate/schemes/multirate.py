@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
-from psmr.base.arguments import explains_keywords, settle_fields
+from psmr.base.arguments import explains_keywords
+from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import (
     MOST_FAST_STEPS,
     NEWTON_WORDS,
-    NEWTONS,
     DefaultChoice,
     Newton,
-    check_choice,
     check_fast_steps,
+    check_fields,
     check_newton_tolerance,
     check_partition,
     check_positive,
@@ -286,7 +286,7 @@ class Multirate(Scheme):
     """
 
     split: Partition
-    h_slow: float
+    h_slow: Annotated[float, Positive("s")]
     ratio: int
     predictor: Annotated[str, PREDICTORS] = "FEM"
     solution: Annotated[str, SOLUTIONS] = "TM"
@@ -294,7 +294,7 @@ class Multirate(Scheme):
     newton: Newton = "dishonest"
     corrections: Annotated[int | Literal["converge"], "0, 1, 2, ... or converge", "K"] = 0
     predict: Annotated[str, PREDICTED] = "all"
-    epsilon: float = 1e-9
+    epsilon: Annotated[float, Positive("pu")] = 1e-9
     tolerance: float = 1e-10
     coupling: Annotated[str | None, COUPLINGS, "fast values in the slow equations: end of step or mean"] = (
         None
@@ -304,20 +304,11 @@ class Multirate(Scheme):
     ] = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
+        check_fields(self)
         check_partition(self.split)
-        check_choice("predictor", self.predictor, PREDICTORS)
-        check_choice("solution", self.solution, SOLUTIONS)
-        check_choice("interpolation", self.interpolation, INTERPOLATIONS)
-        check_choice("newton", self.newton, NEWTONS)
-        check_choice("predict", self.predict, PREDICTED)
         own = self.predictor == EXTRAPOLATION and self.predict == "slow" and not self.corrections
         object.__setattr__(self, "coupling", DefaultChoice.unless(self.coupling, MEAN if own else END))
         object.__setattr__(self, "interface", DefaultChoice.unless(self.interface, SCHUR if own else HELD))
-        check_choice("coupling", self.coupling, COUPLINGS)
-        check_choice("interface", self.interface, INTERFACES)
-        check_positive("h_slow", self.h_slow, "s")
-        check_positive("epsilon", self.epsilon, "pu")
         check_newton_tolerance(self.tolerance)
         check_whole("ratio", self.ratio, RATIO)
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from psmr.base.arguments import explains_keywords, settle_fields
+from psmr.base.arguments import explains_keywords
+from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
     NEWTONS,
     Newton,
     check_choice,
+    check_fields,
     check_newton_tolerance,
     check_positive,
 )
@@ -37,7 +39,7 @@ class UniformStep(Scheme):
     split: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
+        check_fields(self)
         check_choice("newton", self.newton, NEWTONS)
         check_positive("h", self.h, "s")
         check_newton_tolerance(self.tolerance)
@@ -124,14 +126,13 @@ class SingleRate(UniformStep):
     """
 
     method: Annotated[str, ONE_STEP_METHODS, "single rate, with --h"]
-    h: Annotated[float, "step size in s", "S"]
+    h: Annotated[float, Positive("s"), "step size in s", "S"]
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
     damped: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("method", self.method, ONE_STEP_METHODS)
         if self.damped and self.method != "TM":
             raise SchemeError(
                 f"damped = True: is for method = 'TM'; leave it out with {self.method}", field="damped"

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
-from psmr.base.arguments import explains_keywords, settle_fields
+from psmr.base.arguments import explains_keywords
+from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
 from psmr.integrate.constants import TUNED
-from psmr.integrate.schemes.choices import MOST_STEPS, check_choice, check_positive, check_whole_steps
+from psmr.integrate.schemes.choices import MOST_STEPS, check_fields, check_whole_steps
 from psmr.integrate.schemes.one_step import SingleRate, tableau_program
 from psmr.integrate.schemes.scheme import (
     ErrorControl,
@@ -78,15 +79,14 @@ class VariableStep(Scheme):
 
     tolerance: float = 1e-4
     method: Annotated[str, VARIABLE_METHODS] = AUTO
-    h_max: float | None = None
+    h_max: Annotated[float | None, Positive("s")] = None
     most_steps: int = MOST_STEPS
 
     newton: ClassVar[str] = "very dishonest"
     split: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
-        check_choice("method", self.method, VARIABLE_METHODS)
+        check_fields(self)
         number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
         if not number or not 0.0 < self.tolerance < 1.0:
             raise SchemeError(
@@ -100,8 +100,6 @@ class VariableStep(Scheme):
                 f"is {self.least_tolerance:.2g}",
                 field="tolerance",
             )
-        if self.h_max is not None:
-            check_positive("h_max", self.h_max, "s")
         check_whole_steps(self.most_steps)
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -23,19 +23,18 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
 from partitioning import Partition
-from psmr.base.arguments import explains_keywords, settle_fields
+from psmr.base.arguments import explains_keywords
 from psmr.base.arrays import Reals
+from psmr.base.declared import Positive
 from psmr.base.errors import PsmrError, SchemeError, SimulationError, SingularError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.integrate.control.engine import GridSteps, Piece, TimeGrid
 from psmr.integrate.schemes.choices import (
-    NEWTONS,
     Newton,
-    check_choice,
+    check_fields,
     check_newton_tolerance,
     check_partition,
-    check_positive,
 )
 from psmr.integrate.schemes.scheme import Scheme, StepOperator
 from psmr.integrate.schemes.stability import mode_words, narrowest, stability_polynomial
@@ -417,20 +416,16 @@ class SlowManifold(Scheme):
     """
 
     split: Partition
-    h: float
+    h: Annotated[float, Positive("s")]
     jacobian: Literal["step", "kept"] = "step"
-    drift: float = 1e-3
+    drift: Annotated[float, Positive()] = 1e-3
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
+        check_fields(self)
         check_partition(self.split)
-        check_positive("h", self.h, "s")
-        check_positive("drift", self.drift)
         check_newton_tolerance(self.tolerance)
-        check_choice("jacobian", self.jacobian, JACOBIANS)
-        check_choice("newton", self.newton, NEWTONS)
         if not self.split.fast_x.any():
             raise SchemeError(
                 f"split has no fast state ({self.split}), so the scheme would be Runge-Kutta 4; "

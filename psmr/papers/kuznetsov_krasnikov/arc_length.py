@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from psmr.base.arguments import explains_keywords, settle_fields
+from psmr.base.arguments import explains_keywords
+from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError, nearest
 from psmr.base.numbers import plain
 from psmr.integrate.schemes.choices import (
     MOST_STEPS,
-    NEWTONS,
     Newton,
     Weights,
     check_choice,
+    check_fields,
     check_newton_tolerance,
     check_positive,
     check_whole_steps,
@@ -71,21 +72,17 @@ class Adaptive(Scheme):
     """
 
     method: Annotated[str, ADAPTIVE_METHODS] = "RK54"
-    rtol: float = 1e-6
-    atol: float = 1e-9
+    rtol: Annotated[float, Positive()] = 1e-6
+    atol: Annotated[float, Positive()] = 1e-9
     longest: float = math.inf
     most_steps: int = MOST_STEPS
     newton: Newton = "very dishonest"
-    tolerance: float = 1e-10
+    tolerance: Annotated[float, Positive()] = 1e-10
 
     split: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
-        check_choice("method", self.method, ADAPTIVE_METHODS)
-        check_choice("newton", self.newton, NEWTONS)
-        for field in ("rtol", "atol", "tolerance"):
-            check_positive(field, getattr(self, field))
+        check_fields(self)
         if self.longest != math.inf:
             check_positive("longest", self.longest, "s")
         check_whole_steps(self.most_steps)
@@ -189,9 +186,9 @@ class ArcLength(Scheme):
     """
 
     method: Annotated[str, ONE_STEP] | Adaptive
-    h: float
+    h: Annotated[float, Positive()]
     weights: float | Mapping[str, float] = 1.0
-    weight_t: float = 1.0
+    weight_t: Annotated[float, Positive("1/s")] = 1.0
     most_steps: int = MOST_STEPS
     newton: Newton = "very dishonest"
     tolerance: float = 1e-10
@@ -199,7 +196,7 @@ class ArcLength(Scheme):
     split: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
+        check_fields(self)
         if isinstance(self.method, Adaptive):
             if self.method.longest != math.inf:
                 raise SchemeError(
@@ -209,10 +206,7 @@ class ArcLength(Scheme):
                 )
         else:
             check_choice("method", self.method, ONE_STEP)
-        check_positive("h", self.h)
-        check_positive("weight_t", self.weight_t, "1/s")
         check_newton_tolerance(self.tolerance)
-        check_choice("newton", self.newton, NEWTONS)
         check_whole_steps(self.most_steps)
         if isinstance(self.weights, Mapping):
             object.__setattr__(self, "weights", Weights({k: plain(v) for k, v in self.weights.items()}))

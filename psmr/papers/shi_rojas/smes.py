@@ -21,13 +21,14 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.base.arguments import check_arguments, explains_keywords, settle_fields
+from psmr.base.arguments import check_arguments, explains_keywords
+from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.choices import (
-    NEWTONS,
     Newton,
     check_choice,
+    check_fields,
     check_newton_tolerance,
     check_positive,
 )
@@ -263,8 +264,8 @@ class Smes(Scheme):
     limit holds the state, and each step, micro or long, ends at the limit it would pass.
     """
 
-    h: float
-    delta: float
+    h: Annotated[float, Positive("s")]
+    delta: Annotated[float, Positive("s")]
     micro: int
     base: Annotated[str, BASES] = "FEM"
     newton: Newton = "dishonest"
@@ -274,13 +275,8 @@ class Smes(Scheme):
     split: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, SchemeError)
-        check_positive("h", self.h, "s")
-        check_positive("delta", self.delta, "s")
+        check_fields(self)
         check_newton_tolerance(self.tolerance)
-        check_choice("base", self.base, BASES)
-        check_choice("newton", self.newton, NEWTONS)
-        check_choice("nodes", self.nodes, NODES)
         if isinstance(self.micro, bool) or not isinstance(self.micro, int | np.integer) or self.micro < 1:
             raise SchemeError(
                 f"micro = {self.micro!r}: the number of micro steps must be a whole number >= 1; "
