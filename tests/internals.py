@@ -22,25 +22,20 @@ psmr.base.modules: broken_package optional
 psmr.base.numbers: real_in whole_in
 psmr.cli.console: Progress console_module json_value
 psmr.cli.run_study: run_study_module prepare run_study
-psmr.dae.compile.cache.code_cache: seconds_compiling
-psmr.dae.compile.cache.compile_lock: acquire release
-psmr.dae.compile.cache.entry: read_entry
-psmr.dae.compile.cache.folder: folder_module root
-psmr.dae.compile.cache.sources: compiled_statements
+psmr.dae.compile.cache_files: acquire release read_entry cache_files_module root
+psmr.dae.compile.code_cache: seconds_compiling compiled_statements
 psmr.dae.compile.codegen: codegen_module
 psmr.dae.compile.decorators: compiled lean
 psmr.dae.compile.expression: Graph
 psmr.dae.compile.kernels: constant_jacobian jacobian residual
 psmr.dae.compile.numba_internals: numba_internals_module
 psmr.dae.compile.restrict: restrict
-psmr.dae.compile.switches: switches
-psmr.dae.compile.trace: trace
-psmr.dae.declare.component: Action local_rows local_variables nonnegative parameters_of positive
-psmr.dae.declare.forms: form_for structure_for
-psmr.dae.declare.mathematics: NumericMath
+psmr.dae.compile.trace: switches trace
+psmr.dae.declare.component: Action local_rows local_variables nonnegative parameters_of positive NumericMath
+psmr.dae.declare.device: form_for structure_for
+psmr.dae.system.assemble: linear_system
 psmr.dae.system.eigenvalues: eigen eigenvalues Modes modes_of
 psmr.dae.system.linear: LinearDae
-psmr.dae.system.linear_system: linear_system
 psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
 psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters

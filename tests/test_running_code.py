@@ -19,7 +19,7 @@ ALLOWED = {
     "psmr/base/modules.py": "modules of the user's own, where they are allowed, and names in psmr's source",
     "psmr/base/declared.py": "psmr's own modules, for what a name stands for in them",
     "psmr/cli/__init__.py": "an empty text",
-    "psmr/dae/compile/cache/code_cache.py": "entries of the cache, which are this user's",
+    "psmr/dae/compile/code_cache.py": "entries of the cache, which are this user's",
     "psmr/devices/catalogue.py": "psmr's own modules, listed by their folder",
     "psmr/study/file/recipe.py": "psmr's own modules",
     "psmr/study/file/study.py": "psmr's own modules, listed by their folder",

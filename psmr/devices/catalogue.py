@@ -11,11 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
-from psmr.devices.dynamic_network.branch import DynamicLine, DynamicTransformer
-from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus, ThreePhaseBus
-from psmr.devices.dynamic_network.fault_inductor import FaultInductor
-from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
-from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
+from psmr.devices.dynamic_network.branch import (
+    DynamicCapacitor,
+    DynamicLine,
+    DynamicLoad,
+    DynamicReactor,
+    DynamicSeriesCapacitor,
+    DynamicTransformer,
+)
+from psmr.devices.dynamic_network.bus import DynamicBus, FaultInductor, JunctionBus, ThreePhaseBus
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceAdmittance,

@@ -16,8 +16,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from psmr.base.errors import InputError
-from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import (
+    Component,
+    NumericMath,
+    Terms,
+    crossed,
+    improper,
+    parameters_of,
+    positive,
+    ungained,
+)
 from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
 from psmr.devices.drawing import Drawing, Words, Writing, between
 

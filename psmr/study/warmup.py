@@ -12,11 +12,11 @@ from scipy import sparse
 from tqdm import tqdm
 
 from partitioning import Partition, by_hand
-from psmr.dae.compile.cache.folder import root
+from psmr.dae.compile.cache_files import root
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.notice import silent
+from psmr.dae.system.assemble import linear_system
 from psmr.dae.system.linear import LinearDae
-from psmr.dae.system.linear_system import linear_system
 from psmr.devices.catalogue import components
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate

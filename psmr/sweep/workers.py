@@ -23,9 +23,9 @@ from typing import Any
 
 from psmr.base.errors import PsmrError, SimulationError, StudyError
 from psmr.base.modules import packed_modules, unpack_modules
-from psmr.dae.compile.cache import folder as folders
-from psmr.dae.compile.cache.entry import read_entry, write_entry
-from psmr.dae.compile.cache.sources import fingerprint
+from psmr.dae.compile import cache_files
+from psmr.dae.compile.cache_files import read_entry, write_entry
+from psmr.dae.compile.code_cache import fingerprint
 from psmr.network.case.edit import devices_of
 from psmr.sweep.point_runner import Batch, PointRunner
 from psmr.sweep.store import Store
@@ -112,7 +112,7 @@ def packed() -> Kernels:
     found: dict[str, dict[str, bytes]] = {}
     size = 0
     for name in (fingerprint(), "components"):
-        for path in sorted(folders.folder(name).iterdir()):
+        for path in sorted(cache_files.folder(name).iterdir()):
             data = read_entry(path) if path.is_file() and not path.name.startswith(".") else None
             if data is not None:
                 found.setdefault(name, {})[path.name] = data
@@ -127,7 +127,7 @@ def unpacked(parcel: Kernels) -> int:
     written = 0
     for name in parcel.keys() & {fingerprint(), "components"}:  # of another version of psmr nothing is ours
         for entry, data in parcel[name].items():
-            path = folders.folder(name) / Path(entry).name
+            path = cache_files.folder(name) / Path(entry).name
             if not path.exists():
                 write_entry(path, data)
                 written += 1

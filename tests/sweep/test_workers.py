@@ -102,7 +102,7 @@ def test_a_script_without_a_guard_is_told_about_it(study, tmp_path):
 
 
 def test_a_parcel_of_kernels_is_written_where_it_is_missing(alone, tmp_path, monkeypatch):
-    from tests.internals import folder_module as folder
+    from tests.internals import cache_files_module as folder
 
     parcel = packed()
     assert sum(map(len, parcel.values())) > 0

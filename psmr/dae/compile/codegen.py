@@ -2,7 +2,7 @@
 
 A component has kernels of one signature, ``(n, index, target, P, w, out)``: the residual, the varying entries
 of its Jacobian and the constant ones (those that depend on parameters only, written once per span); where its
-equations switch, also their margins and the shares of its rows (`psmr.dae.compile.switches`).
+equations switch, also their margins and the shares of its rows (`psmr.dae.compile.trace`).
 The equations are traced in every process, which takes a fraction of a millisecond: whatever they reach, a
 constant in a table or a helper in another file, shapes the hash, and no kernel can be stale.
 """
@@ -18,15 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psmr.dae.compile import machine_code
-from psmr.dae.compile.cache import folder as folders
-from psmr.dae.compile.cache.entry import read_entry, write_entry
-from psmr.dae.compile.cache.sources import statements_digest
+from psmr.dae.compile import cache_files, machine_code
+from psmr.dae.compile.cache_files import read_entry, write_entry
+from psmr.dae.compile.code_cache import statements_digest
 from psmr.dae.compile.emit import kernel
 from psmr.dae.compile.notice import announce
 from psmr.dae.compile.trace import Trace, trace
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.forms import Origin, packed, unpacked
+from psmr.dae.declare.device import Origin, packed, unpacked
 
 SECONDS_A_COMPONENT = 0.04
 """Median time to compile a component of the library, on a Xeon of 2023."""
@@ -140,13 +139,13 @@ class _Kernels:
 
 @functools.cache
 def _folder() -> Path:
-    return folders.folder("components")
+    return cache_files.folder("components")
 
 
 @functools.cache
 def _emitter() -> str:
     """Return the hash of the sources that turn expressions into machine code."""
-    names = ("codegen", "emit", "expression", "derivative", "machine_code", "schedule")
+    names = ("codegen", "emit", "expression", "derivative", "machine_code")
     return statements_digest([Path(__file__).with_name(f"{name}.py") for name in names])
 
 

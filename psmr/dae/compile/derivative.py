@@ -1,6 +1,6 @@
 """Derivatives of expressions, exact, and what an expression depends on.
 
-A limiter has, within `psmr.dae.declare.mathematics.NEAR` of a limit, the derivative of the inside: an
+A limiter has, within `psmr.dae.declare.component.NEAR` of a limit, the derivative of the inside: an
 equilibrium at a limit is found to rounding only, and on which side of the limit it lies says nothing.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from psmr.dae.compile.expression import Graph, Node
-from psmr.dae.declare.mathematics import NEAR
+from psmr.dae.declare.component import NEAR
 
 Rule = Callable[[Graph, Node, Sequence[Node]], Node]
 

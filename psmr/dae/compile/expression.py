@@ -113,7 +113,7 @@ class Graph:
     """Nodes by what they are; every method returns the one node of an operation on nodes or numbers.
 
     It is also the namespace ``m`` that a component's equations are evaluated with, the counterpart of
-    `psmr.dae.declare.mathematics.NumericMath`.
+    `psmr.dae.declare.component.NumericMath`.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """What psmr takes from inside numba, in one place: a version without it is named at once.
 
-numba promises none of these names. They keep machine code on disk (`psmr.dae.compile.cache`), compile a unit
-once (`psmr.dae.compile.unit`), lower parts into their callers (`psmr.dae.compile.part`) and open arrays from
-addresses (`psmr.integrate.solve.records`).
+numba promises none of these names. They keep machine code on disk (`psmr.dae.compile.code_cache`), compile a
+unit once and lower parts into their callers (`psmr.dae.compile.decorators`), and open arrays from addresses
+(`psmr.integrate.solve.records`).
 """
 
 from __future__ import annotations

@@ -7,6 +7,12 @@ What a device does by itself during a run: it changes parameters when a conditio
 Relays, trips and holds are of this kind. They are no equations: between two actions the parameters are
 constant, and at an action the run is not smooth, as at an event. The run finds the instant
 (`psmr.integrate.run.actions`).
+
+The two namespaces in which a component's equations are evaluated: numbers and expressions.
+
+``NumericMath`` works on floats, arrays and complex arrays (comparisons look at the real part, so that a
+complex step passes through them); `psmr.dae.compile.expression.Graph` is the other one. A component writes
+``m.sin(v.delta)`` and is served by both.
 """
 
 from __future__ import annotations
@@ -16,6 +22,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, shown
@@ -190,7 +198,7 @@ class Component:
         take it beyond. Where the bounds cross, the upper one holds.
     lags
         States that vanish with their time constants: state -> names of the time constants. Where all of them
-        are zero, the state is an algebraic variable (see `psmr.dae.declare.forms`).
+        are zero, the state is an algebraic variable (see `psmr.dae.declare.device`).
     integrals
         Integrators that a zero gain or flag leaves out: state -> its name, or names of which one is zero.
     ramps
@@ -199,7 +207,7 @@ class Component:
         Parameters that may follow a course over time during a run.
     structural
         Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
-        has (see `psmr.dae.declare.forms`).
+        has (see `psmr.dae.declare.device`).
     switched
         Parameters, gains as a rule, that leave a part of the device out where they are zero, or tuples of
         names of which all are: `shape` has 1 or 0 for each, after the values of `structural`.
@@ -329,3 +337,64 @@ def local_variables(component: type[Component]) -> tuple[str, ...]:
 def local_rows(component: type[Component]) -> tuple[str, ...]:
     """Return every residual row a device writes to, in the order of its row table: own, then outputs."""
     return (*component.states, *rows_of(component), *component.outputs)
+
+
+NEAR = 1e-9
+"""A limit counts as reached within this distance: ten times the residual that a start is allowed."""
+
+
+class NumericMath:
+    """Mathematical functions on numbers and arrays, safe for complex-step differentiation."""
+
+    sin = staticmethod(np.sin)
+    cos = staticmethod(np.cos)
+    tan = staticmethod(np.tan)
+    exp = staticmethod(np.exp)
+    log = staticmethod(np.log)
+    sqrt = staticmethod(np.sqrt)
+
+    @staticmethod
+    def atan2(y: Any, x: Any) -> Any:
+        """Return the angle of (x, y), analytic in both arguments."""
+        if np.iscomplexobj(y) or np.iscomplexobj(x):
+            # A complex step perturbs the angle by the imaginary part of log(x + jy) taken along the real
+            # axis.
+            base = np.arctan2(np.real(y), np.real(x))
+            square = np.real(x) ** 2 + np.real(y) ** 2
+            return base + 1j * (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / square
+        return np.arctan2(y, x)
+
+    @staticmethod
+    def ge(a: Any, b: Any) -> Any:
+        """Return whether a >= b."""
+        return np.real(a) >= np.real(b)
+
+    @staticmethod
+    def le(a: Any, b: Any) -> Any:
+        """Return whether a <= b."""
+        return np.real(a) <= np.real(b)
+
+    @staticmethod
+    def where(condition: Any, a: Any, b: Any) -> Any:
+        """Return a where the condition holds, b elsewhere."""
+        return np.where(condition, a, b)
+
+    @staticmethod
+    def min(a: Any, b: Any) -> Any:
+        """Return the smaller of a and b."""
+        return np.where(np.real(a) <= np.real(b), a, b)
+
+    @staticmethod
+    def max(a: Any, b: Any) -> Any:
+        """Return the larger of a and b."""
+        return np.where(np.real(a) >= np.real(b), a, b)
+
+    @staticmethod
+    def clip(x: Any, lower: Any, upper: Any) -> Any:
+        """Return x limited to [lower, upper]."""
+        return NumericMath.min(NumericMath.max(x, lower), upper)
+
+    @staticmethod
+    def abs(x: Any) -> Any:
+        """Return the absolute value."""
+        return np.where(np.real(x) >= 0, x, -x)

@@ -1,16 +1,202 @@
-"""A device: one named instance of a component, with its numbers and its wiring."""
+"""A device: one named instance of a component, with its numbers and its wiring.
+
+Forms of a component: variables by parameters, equations without a time constant; origins of classes.
+
+The structure of a component: its variables where whole-number parameters choose them.
+
+A code says which signals a device reads, an order how many states a filter has. `Component.structural` names
+such parameters, `Component.switched` those that leave a part out where they are zero, and `Component.shape`
+returns what the class of a choice has instead. That class is made once for each choice: a device has the
+variables that it needs, and its kernels hold no case distinctions.
+
+The algebraic form of a component: what is left of its equations where a time constant is zero.
+
+A first-order block t x' = u - x is written x' = (u - x) / t. Where t is zero x is an algebraic variable, and
+its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit, be it a parameter or a
+variable, is then a plain limiter on it. An integrator x' = k u whose gain or flag is zero keeps the value 0.
+The form is a class of its own, made once for each set of variables that it concerns: nothing divides by zero,
+nothing is approximated by a small time constant, and the kernels hold no case distinctions.
+
+The classes that psmr derives from others (`derived`) stand in no module. A pickle holds in place of each the
+function that made it and its arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.numbers import plain
-from psmr.dae.declare.component import Component, Parameter, nonnegative, parameters_of
-from psmr.dae.declare.forms import form_for, packed, unpacked
+from psmr.dae.declare.component import Check, Component, Parameter, Terms, nonnegative, parameters_of, rows_of
+
+Maker = Callable[..., type[Component]]
+
+MAKERS: dict[str, Maker] = {}
+"""What makes a class of component from another one, by name (see `derived`)."""
+
+
+def derived(maker: Callable[..., tuple[str, Mapping[str, Any]]]) -> Maker:
+    """Make a maker of classes of a function that returns the end of a class's name and its attributes.
+
+    ``maker(component, *choices)`` then returns a subclass of `component`, one for the same arguments, which a
+    pickle has made again.
+    """
+
+    @functools.cache
+    @functools.wraps(maker)
+    def made(component: type[Component], *choices: Any) -> type[Component]:
+        end, attributes = maker(component, *choices)
+        about = {
+            "__doc__": component.__doc__,
+            "__module__": component.__module__,
+            "made_by": (made, component, *choices),
+        }
+        return type(f"{component.__name__}_{end}", (component,), {**about, **attributes})
+
+    MAKERS[maker.__name__] = made  # type: ignore[assignment]  # a class is hashable
+    return MAKERS[maker.__name__]
+
+
+def structure_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
+    """Return `component` itself, or its class for the whole numbers that `values` has."""
+    on = tuple(int(any(values[name] != 0 for name in _names(entry))) for entry in component.switched)
+    if not component.structural and all(on):
+        return component
+    return structured(component, (*(int(values[name]) for name in component.structural), *on))
+
+
+def _names(entry: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parameters of an entry of `Component.switched`."""
+    return (entry,) if isinstance(entry, str) else entry
+
+
+def _stay(value: int) -> Check:
+    def check(other: float) -> str | None:
+        return None if other == value else f"must stay {value}, as it chooses the variables"
+
+    return check
+
+
+@derived
+def structured(component: type[Component], choice: tuple[int, ...]) -> tuple[str, Mapping[str, Any]]:
+    """Return the class of `component` with the values `choice` of its structural and switched parameters."""
+    declared = parameters_of(component)
+    count = len(component.structural)
+    entries = zip(component.switched, choice[count:], strict=True)
+    off = [name for entry, on in entries if not on for name in _names(entry)]
+    given = dict(zip(component.structural, choice[:count], strict=True)) | dict.fromkeys(off, 0)
+    fixed = {name: replace(declared[name], check=_stay(value)) for name, value in given.items()}
+    attributes = {"structural": (), "switched": (), **component.shape(*choice), **fixed}
+    return "_".join(map(str, choice)), attributes
+
+
+def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
+    """Return `component` with the structure of `values`, in algebraic form where time constants are zero."""
+    component = structure_for(component, values)
+    vanished = tuple(s for s, constants in component.lags.items() if all(values[c] == 0 for c in constants))
+    idle = tuple((s, gain) for s in component.integrals for gain in _zeros(component, s, values))
+    if not (vanished or idle):
+        return component
+    return algebraic_form(component, vanished, idle)
+
+
+def _zeros(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the first gain or flag of an integrator that is zero, if one is."""
+    gains = component.integrals[state]
+    names = (gains,) if isinstance(gains, str) else gains
+    return tuple(name for name in names if values[name] == 0)[:1]
+
+
+def _limited(m: Any, x: Any, lower: Any, upper: Any) -> Any:
+    """Return x within its limits, of which one may be open (None)."""
+    if lower is None:
+        return m.min(x, upper)
+    return m.max(x, lower) if upper is None else m.clip(x, lower, upper)
+
+
+def _stay_zero(value: float) -> str | None:
+    return None if value == 0 else "must be 0 in this algebraic form; give the case another value"
+
+
+@derived
+def algebraic_form(
+    component: type[Component], vanished: tuple[str, ...], idle: tuple[tuple[str, str], ...] = ()
+) -> tuple[str, Mapping[str, Any]]:
+    """Return `component` with some states as algebraic variables.
+
+    `vanished` are states whose time constants (`Component.lags`) are zero, `idle` integrators of which a gain
+    or flag (`Component.integrals`) is zero, with its name.
+    """
+    states = component.states
+    resting = tuple(s for s, _ in idle)
+    moved = tuple(s for s in states if s in vanished or s in resting)
+    kept = tuple(s for s in states if s not in moved)
+    ones = tuple(sorted({c for s in vanished for c in component.lags[s]}))
+    bounds = tuple((s, *component.limits[s]) for s in vanished if s in component.limits and s not in resting)
+    inner, first_guess = component.equations, component.guess
+    constants = tuple(parameters_of(component))
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the equations with the residuals of the former states at the end."""
+        unit = SimpleNamespace(**(vars(p) | dict.fromkeys(ones, 1)))
+        derivatives, residuals, injections = inner(m, v, unit)
+        found = dict(zip(states, derivatives, strict=True))
+        found.update({s: -getattr(v, s) for s in resting})
+        for s, low, high in bounds:
+            x = getattr(v, s)
+            sides = (b and getattr(p if b in constants else v, b) for b in (low, high))
+            found[s] = _limited(m, x + found[s], *sides) - x
+        return tuple(found[s] for s in kept), (*residuals, *(found[s] for s in moved)), injections
+
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return the component's own guess; an idle integrator starts at zero."""
+        unit = SimpleNamespace(**(vars(p) | dict.fromkeys(ones, 1)))
+        return dict(first_guess(terminal, unit)) | dict.fromkeys(resting, 0.0)
+
+    declared = parameters_of(component)
+    fixed = (*ones, *(gain for _, gain in idle))
+    return f"algebraic_{'_'.join(moved)}", {
+        "__doc__": f"{component.__name__} where {', '.join(moved)} are algebraic. {component.__doc__}",
+        "states": kept,
+        "algebraic": (*component.algebraic, *moved),
+        "rows": (*rows_of(component), *moved),
+        "limits": {s: names for s, names in component.limits.items() if s not in moved},
+        "lags": {},
+        "integrals": {},
+        "equations": staticmethod(equations),
+        "guess": staticmethod(guess),
+        **{c: replace(declared[c], check=_stay_zero) for c in fixed},
+    }
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a class was made: ``maker(component, *choices)``."""
+
+    maker: Maker
+    component: type[Component] | Origin
+    choices: tuple[Any, ...]
+
+
+def packed(component: type[Component]) -> type[Component] | Origin:
+    """Return what a pickle holds of a component: the class itself, or its origin where it was made."""
+    made = vars(component).get("made_by")
+    if made is None:
+        return component
+    maker, base, *choices = made
+    return Origin(maker, packed(base), tuple(choices))
+
+
+def unpacked(origin: type[Component] | Origin) -> type[Component]:
+    """Return the class that `packed` was given, the same one within a process."""
+    if isinstance(origin, Origin):
+        return origin.maker(unpacked(origin.component), *origin.choices)
+    return origin
 
 
 @dataclass(frozen=True)
@@ -23,7 +209,7 @@ class Device:
         Unique name; variables are called ``"name.variable"``.
     component
         The declaration; its structure where that is a choice, its algebraic form where a time constant is
-        zero (`psmr.dae.declare.forms`, `psmr.dae.declare.forms`).
+        zero (`psmr.dae.declare.device`, `psmr.dae.declare.device`).
     parameters
         Value of each parameter, in the units of its declaration; declared defaults may be left out.
     connections

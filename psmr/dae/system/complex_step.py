@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from psmr.dae.declare.component import local_variables, parameters_of
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath, local_variables, parameters_of
 from psmr.dae.system.linear import Delays
 from psmr.dae.system.system import System
 

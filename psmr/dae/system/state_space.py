@@ -24,10 +24,9 @@ from scipy.sparse.linalg import splu
 from psmr.base.errors import InputError, SingularError, nearest
 from psmr.base.files import atomic, require_suffix
 from psmr.base.modules import optional
-from psmr.dae.system.delay import pade
 from psmr.dae.system.eigenvalues import Eigen, eigen
 from psmr.dae.system.frequency_response import FrequencyResponse, checked_frequencies, gains
-from psmr.dae.system.linear import Delays, LinearDae, read_only
+from psmr.dae.system.linear import Delays, LinearDae, pade, read_only
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,34 +2,81 @@
 
 All variables stand in one buffer w = (x, y, u, t): states, algebraic variables, held inputs, time. Nothing
 after this point knows that the system is a power system.
+
+Whether a point satisfies the algebraic equations of a system.
+
+Checks that the index tables of a system read from a file fit one another.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, nearest
 from psmr.base.modules import function_above
 from psmr.dae.compile.kernels import Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
-from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.component import NEAR, local_rows, local_variables, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.mathematics import NEAR
-from psmr.dae.system.delay import Delay
-from psmr.dae.system.linear import Delays, LinearDae, read_only
+from psmr.dae.system.linear import Delay, Delays, LinearDae, read_only
 from psmr.dae.system.places import Group, device_rows, devices_by_name, limit_columns, variable_places
-from psmr.dae.system.solution import require_solution
 
 if TYPE_CHECKING:
     from psmr.dae.system.state_space import StateSpace
+
+
+OFF_SOLUTION = 1e-4
+"""Part of max(1, |y|) by which algebraic variables of a point to linearise at may be off.
+
+No tolerance of a run leaves more of them (`least_accurate` of `psmr.integrate.constants`); a load step of
+one per cent moves voltages by ten times as much.
+"""
+
+
+class Whole(Protocol):
+    """What is read of a system; see `psmr.dae.system.system.System` for the meaning of each."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def m(self) -> int: ...  # noqa: D102
+    @property
+    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_g(self) -> tuple[str, ...]: ...  # noqa: D102
+    def residual(self, w: Reals) -> Reals: ...  # noqa: D102
+
+
+def require_solution(system: Whole, w: Reals, gy: sparse.csc_matrix) -> None:
+    """Raise InputError for a buffer w that does not satisfy the algebraic equations."""
+    g = system.residual(w)[system.n :]
+    if not g.any():
+        return
+    try:
+        off = np.abs(splu(sparse.csc_matrix(gy)).solve(g))
+    except RuntimeError:  # singular: the state matrix says so
+        return
+    off /= np.maximum(1.0, np.abs(w[system.n : system.n + system.m]))
+    if (off <= OFF_SOLUTION).all():
+        return
+    row, column = int(np.argmax(np.abs(g))), int(np.argmax(np.nan_to_num(off, nan=np.inf)))
+    raise InputError(
+        f"the point does not satisfy the algebraic equations of {system.name or 'the system'}: "
+        f"{system.names_g[row]} has the residual {g[row]:.3g}, and {system.names_y[column]} is off by about "
+        f"{off[column]:.2g}. After an event of a run the system is another one: take run.linearise(t), "
+        "or solve for y"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,3 +442,39 @@ class System:
                     parameters[group] = parameters[group].copy()
                 parameters[group][row, column] = value
         return replace(self, parameters=tuple(parameters), w0=w0)
+
+
+def first_invalid_table(system: System) -> str:
+    """Return the name of the first table of a system that does not fit the others, "" where all do.
+
+    Compiled code indexes with these tables without checking ranges.
+    """
+    return next((name for name, valid in _checks(system) if not valid), "")
+
+
+def _checks(system: System) -> Iterator[tuple[str, bool]]:
+    n, m, size = system.n, system.m, system.n + system.m + system.k + 1
+    yield "w0", _has(system.w0, "f8", (size,))
+    yield "names_g", len(system.names_g) == m
+    yield "together", _has(system.together, "i8", (n + m,))
+    for name in ("lower", "upper"):
+        yield name, _has(getattr(system, name), "f8", (n,))
+    for name in ("lower_at", "upper_at"):
+        table = getattr(system, name)
+        yield name, _has(table, "i8", (n,)) and _within(table, -1, size)
+    yield "parameters", len(system.parameters) == len(system.groups)
+    for group, matrix in zip(system.groups, system.parameters, strict=True):
+        component, count = group.compiled.component, len(group.names)
+        yield "parameters", _has(matrix, "f8", (count, len(tuple(parameters_of(component)))))
+        yield "index", _has(group.index, "u4", (count, len(local_variables(component))))
+        yield "index", _within(group.index, 0, size)
+        yield "row", _has(group.row, "u4", (count, len(local_rows(component))))
+        yield "row", _within(group.row, 0, n + m)
+
+
+def _has(table: Any, dtype: str, shape: tuple[int, ...]) -> bool:
+    return isinstance(table, np.ndarray) and table.dtype == np.dtype(dtype) and table.shape == shape
+
+
+def _within(table: np.ndarray, least: int, below: int) -> bool:
+    return not table.size or bool(table.min() >= least and table.max() < below)

@@ -25,7 +25,7 @@ modulation. k_ad damps the filter's resonance with what the measurement filter t
 off is fed back to the outer integrators with the gain k_aw.
 
 v_2, v_5 and v_7 are the negative sequence and harmonics of the voltage at the bus, see
-`psmr.devices.converters.harmonic_voltage`.
+`psmr.devices.converters.filtered`.
 
 Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8
 (phase-locked loop, current control, averaged bridge); S. D'Arco, J. A. Suul and O. B. Fosso, A Virtual
@@ -34,6 +34,15 @@ Systems Research 122, 2015, section 2 (filter, active damping of its resonance);
 Advanced PID Control (2006), chapter 3 (anti-windup).
 
 The LCL filter between a converter's bridge and its bus, in the frame of the converter.
+
+Negative sequence and harmonics of the voltage at a converter, in addition to the fundamental.
+
+The phasors of the network carry the fundamental alone. These are the negative sequence of an unbalanced load
+nearby, and the 5th and the 7th harmonic (of negative and of positive sequence). Seen from a stator they turn
+at -w_n, -5 w_n and 7 w_n, in a frame that turns at nominal frequency w_n at -2, -6 and +6 w_n. They are zero
+at the start; an event sets them. Their effect on the converter is modelled correctly. The network responds to
+its currents at these frequencies with the impedance for the fundamental, which is wrong for them: the ripple
+in the network is no study of unbalance or harmonics.
 """
 
 from __future__ import annotations
@@ -46,8 +55,33 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.devices.blocks import lag, limit_with_priority, rotate
 from psmr.devices.converters.following import PU
-from psmr.devices.converters.harmonic_voltage import HARMONICS, V_2, V_5, V_7, with_harmonics
 from psmr.devices.machines import F_N, S_BASE, S_N
+
+V_2 = Parameter("pu", "negative sequence of the voltage at the bus", nonnegative, default=0.0)
+V_5 = Parameter("pu", "fifth harmonic of the voltage at the bus", nonnegative, default=0.0)
+V_7 = Parameter("pu", "seventh harmonic of the voltage at the bus", nonnegative, default=0.0)
+
+HARMONICS = ("v_2", "v_5", "v_7")
+
+
+def with_harmonics(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
+    """Return the real and the imaginary part of the whole voltage at the bus, pu.
+
+    Parameters
+    ----------
+    m, v, p
+        Functions; `v_re`, `v_im` of the fundamental in pu and the time t in s; the sizes in pu and f_n in Hz.
+
+    Notes
+    -----
+    Source of the sequences: C. L. Fortescue, Method of symmetrical co-ordinates applied to the solution of
+    polyphase networks, AIEE Transactions 37, 1918.
+    """
+    angle = 4 * np.pi * p.f_n * v.t
+    c, s = m.cos(angle), m.sin(angle)
+    c_6, s_6 = c * (4 * c**2 - 3), s * (3 - 4 * s**2)  # of three times the angle
+    v_re = v.v_re + p.v_2 * c + (p.v_7 + p.v_5) * c_6
+    return v_re, v.v_im - p.v_2 * s + (p.v_7 - p.v_5) * s_6
 
 
 def lcl_filter(

@@ -9,6 +9,13 @@ The ends of a branch are one of four kinds, by the bus there:
 
 Sources: Krause and others (2002), chapter 3, for the frame; Kundur (1994), chapter 6, for pi sections and
 taps; Mattsson and Soderlind (1993) for the current that is no state.
+
+Series capacitors whose voltage is a state.
+
+Capacitors, reactors and loads of constant impedance at buses whose voltages are states.
+
+Source: P. C. Krause, O. Wasynczuk and S. D. Sudhoff, Analysis of Electric Machinery and Drive Systems (2002),
+chapter 3, resistances, inductances and capacitances in a turning frame.
 """
 
 from __future__ import annotations
@@ -19,10 +26,11 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonzero, positive, rows_of, whole
-from psmr.dae.declare.forms import derived
+from psmr.dae.declare.device import derived
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
+from psmr.devices.loads.zip import StaticLoad, demand
 from psmr.devices.machines.textbook import F_N
-from psmr.devices.network import MonitoredLine, in_or_out
+from psmr.devices.network import MonitoredLine, Shunt, in_or_out
 
 PHASOR, CHARGED, JUNCTION, DEPENDENT = range(4)
 _ENDS = "0 at a phasor bus, 1 at one with capacitance, 2 at a junction, 3 where a junction gives the current"
@@ -274,3 +282,136 @@ def with_read_currents(branch: type[Component]) -> tuple[str, Mapping[str, Any]]
         "rows": (*rows_of(branch), *read),
         "equations": staticmethod(equations),
     }
+
+
+def _negative(value: float) -> str | None:
+    return None if value < 0 else "must be < 0"
+
+
+class DynamicSeriesCapacitor(Component):
+    """A series capacitor, a line with x < 0, with the voltage v across it as a state.
+
+    d(v_re + j v_im)/dt = w0 (-x i - j v),   v_i - v_j = v + r i
+
+    Its current i, from bus i to bus j, is what flows at its ends. Where a junction is at one of them, i is
+    the current that the others leave there, and its rate follows from theirs. Half of the shunt admittance g
+    + j b is at each end. Source: Padiyar, Analysis of Subsynchronous Resonance in Power Systems (1999),
+    chapter 4, series capacitors in a turning frame.
+    """
+
+    structural = ("end_i", "end_j")
+    states = ("v_re", "v_im")
+    algebraic = ("i_re", "i_im")
+    inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
+    outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
+    together = (("v_re", "v_im"), ("i_re", "i_im"))
+
+    f_n = F_N
+    r = Parameter("pu", "series resistance")
+    x = Parameter("pu", "reactance at nominal frequency, below zero", _negative)
+    b = Parameter("pu", "total charging susceptance, half at each end", default=0.0)
+    g = Parameter("pu", "total shunt conductance, half at each end", default=0.0)
+    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+    storage = STORAGE
+    end_i = KINDS["i"]
+    end_j = KINDS["j"]
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivative of the voltage, what its terminals lack of it, and the currents."""
+        return _capacitor(v, p, PHASOR, PHASOR)
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return variables and equations for the kinds of both ends."""
+        end_i, end_j = choice
+
+        def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+            """Return the equations of a series capacitor between such ends."""
+            return _capacitor(v, p, end_i, end_j)
+
+        return {**ports_by_ends(end_i, end_j, charged=True), "equations": staticmethod(equations)}
+
+
+def _capacitor(v: Any, p: Any, end_i: int, end_j: int) -> tuple[Terms, Terms, Terms]:
+    w, on = rate_of(p), p.status
+    derivatives = w * (-p.x * on * v.i_re + v.v_im), w * (-p.x * on * v.i_im - v.v_re)
+    residuals = (
+        on * (v.v_re_i - v.v_re_j - v.v_re - p.r * v.i_re) - (1 - on) * v.i_re,
+        on * (v.v_im_i - v.v_im_j - v.v_im - p.r * v.i_im) - (1 - on) * v.i_im,
+    )
+    currents: list[Any] = []
+    for end, kind, sign in (("i", end_i, -1), ("j", end_j, 1)):
+        v_re, v_im = getattr(v, f"v_re_{end}"), getattr(v, f"v_im_{end}")
+        g, b = on * p.g / 2, 0 if kind == CHARGED else on * p.b / 2
+        currents += [sign * on * v.i_re - (g * v_re - b * v_im), sign * on * v.i_im - (g * v_im + b * v_re)]
+    if JUNCTION in (end_i, end_j):
+        # The other end is the one whose junction gives the rate of the current: i = what flows in there.
+        rate = (v.d_re_i, v.d_im_i) if end_i == DEPENDENT else (-v.d_re_j, -v.d_im_j)
+        sign = -1 if end_i == JUNCTION else 1
+        currents += [sign * d for d in rate]
+    currents += [on * p.b / 2 for kind in (end_i, end_j) if kind == CHARGED]
+    return derivatives, residuals, tuple(currents)
+
+
+class DynamicCapacitor(Shunt):
+    """A capacitor, b > 0, whose susceptance belongs to the capacitance of a `DynamicBus`."""
+
+    outputs = ("i_re", "i_im", "b")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the current of the conductance into the bus, and the susceptance."""
+        g = p.status * p.g
+        return (), (), (-g * v.v_re, -g * v.v_im, p.status * p.b)
+
+
+class DynamicReactor(Shunt):
+    """A reactor, b < 0, with its current i as a state: di/dt = w0 (-b v - j i)."""
+
+    states = ("i_l_re", "i_l_im")
+    together = (("i_l_re", "i_l_im"),)
+
+    f_n = F_N
+    storage = STORAGE
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivative of the reactor's current and the current into the bus."""
+        w, on = rate_of(p), p.status
+        derivatives = w * (-on * p.b * v.v_re + v.i_l_im), w * (-on * p.b * v.v_im - v.i_l_re)
+        return derivatives, (), (-on * (v.i_l_re + p.g * v.v_re), -on * (v.i_l_im + p.g * v.v_im))
+
+
+class DynamicLoad(StaticLoad):
+    """A load of constant impedance as a resistance and an inductance in series.
+
+    (x / w0) di/dt = v - (r + j x) i,   r + j x = v_0^2 / (p_0 - j q_0)
+    current into the bus: -(P - j Q) / (p_0 - j q_0) i
+
+    A load that is shed or grows is a number of such branches in parallel, of which more or fewer are
+    connected: what is disconnected has no current at once.
+    """
+
+    states = ("i_l_re", "i_l_im")
+    together = (("i_l_re", "i_l_im"),)
+
+    f_n = F_N
+    v_0 = Parameter("pu", "voltage to which p_0 and q_0 belong", positive)
+    p_0 = Parameter("pu", "active power of the branches at the voltage v_0")
+    q_0 = Parameter("pu", "reactive power of the branches at the voltage v_0", nonzero)
+    storage = STORAGE
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivative of the branches' current and the current into the bus."""
+        w, square = rate_of(p), p.p_0**2 + p.q_0**2
+        # r / x = p_0 / q_0 and 1 / x = (p_0^2 + q_0^2) / (v_0^2 q_0).
+        k = square / (p.v_0**2 * p.q_0)
+        derivatives = (
+            w * (k * v.v_re - p.p_0 / p.q_0 * v.i_l_re + v.i_l_im),
+            w * (k * v.v_im - p.p_0 / p.q_0 * v.i_l_im - v.i_l_re),
+        )
+        active, reactive = demand(p)
+        c, s = (active * p.p_0 + reactive * p.q_0) / square, (active * p.q_0 - reactive * p.p_0) / square
+        return derivatives, (), (-(c * v.i_l_re - s * v.i_l_im), -(c * v.i_l_im + s * v.i_l_re))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.declare.component import Component, Terms, rows_of
-from psmr.dae.declare.forms import derived
+from psmr.dae.declare.device import derived
 
 
 class Rated:

@@ -11,11 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, flag, parameters_of
-from psmr.dae.declare.forms import derived
+from psmr.dae.declare.device import derived
 from psmr.devices.blocks import machine_frame, machine_to_network
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
-from psmr.devices.machines.infinite import InfiniteBus
-from psmr.devices.machines.textbook import F_N, ClassicalMachine
+from psmr.devices.machines.textbook import F_N, ClassicalMachine, InfiniteBus
 from psmr.devices.placement import placement
 
 SPEED = Parameter(

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from psmr.dae.declare.component import Parameter, nonnegative, positive
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath, Parameter, nonnegative, positive
 from psmr.devices.blocks import exponential_saturation, quadratic_saturation, saturation_conflict
 from psmr.devices.exciters.compound import NO_LIMIT, ExciterSource, exciter_source
 from psmr.devices.exciters.exciter import Exciter, Regulator, measured, regulated_voltage

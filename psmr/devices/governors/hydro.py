@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Parameter, flag, nonnegative, positive
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath, Parameter, flag, nonnegative, positive
 from psmr.devices.blocks import lead_lag, through_points
 from psmr.devices.governors import Governor
 from psmr.devices.machines.textbook import S_N

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from psmr.dae.declare.component import Parameter, fraction, nonnegative, positive, whole
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath, Parameter, fraction, nonnegative, positive, whole
 from psmr.devices.blocks import through_points
 from psmr.devices.governors import Governor
 

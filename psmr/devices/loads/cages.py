@@ -24,6 +24,12 @@ does not take itself is a susceptance at its bus, `b_shunt`, as that of `Inducti
 Source: PSS/E, Model Library, CIM5, CIM6 and CIMW; circuits and constants after the models of OpenIPSL and
 STEPS, which differ for type 2, where the circuit decides; P. Kundur, Power System Stability and Control
 (1994), chapter 7, for the equations of the induction machine.
+
+The running branch of an induction motor: slips from 0 to the first maximum of the power that it takes.
+
+What a motor takes at a voltage has no closed form over two cages, so the branch is looked at in `SLIPS`, and
+between two of them by bisection. `taken` is a function of the slip, increasing along the branch: the power in
+pu, or the conductance of the motor's circuit.
 """
 
 from __future__ import annotations
@@ -35,7 +41,6 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive, whole
-from psmr.devices.loads import running_branch
 from psmr.devices.loads.motors import PU, SHED, STANDSTILL, into_bus
 from psmr.devices.machines import F_N, S_BASE, S_N
 
@@ -88,7 +93,7 @@ class CageMotor(Component):
     @staticmethod
     def most_power(p: Any, voltage: float) -> float:
         """Return the most power that the running motor takes at a voltage, pu on the motor base."""
-        return running_branch.most(lambda slip: voltage**2 * (1 / impedance(p, slip)).real)
+        return most_taken(lambda slip: voltage**2 * (1 / impedance(p, slip)).real)
 
 
 class CIM5(CageMotor):
@@ -180,7 +185,7 @@ class CIMW(CageMotor):
         """Return the speed at which the motor takes the power of the power flow."""
         one = SimpleNamespace(**p)
         wanted = p["p_0"] * p["s_base"] / p["s_n"]
-        taken = running_branch.slip_at(lambda slip: p["v_0"] ** 2 * (1 / impedance(one, slip)).real, wanted)
+        taken = slip_at(lambda slip: p["v_0"] ** 2 * (1 / impedance(one, slip)).real, wanted)
         return {"w_0": 1 - taken}
 
     @staticmethod
@@ -263,7 +268,7 @@ def running(terminal: Any, p: Any, load: Callable[[Any], Any]) -> Mapping[str, A
     ]
 
     def slip_of(one: Any, power: float, voltage: float) -> float:
-        return running_branch.slip_at(lambda slip: voltage**2 * (1 / impedance(one, slip)).real, power)
+        return slip_at(lambda slip: voltage**2 * (1 / impedance(one, slip)).real, power)
 
     found = np.array([slip_of(one, asked[i], size[i]) for i, one in enumerate(each)])
     slip = found if np.ndim(terminal.voltage) else found[0]
@@ -285,3 +290,32 @@ def running(terminal: Any, p: Any, load: Callable[[Any], Any]) -> Mapping[str, A
         "t_0": torque / load(1 - slip),
         "b_shunt": (taken - power.imag) / np.abs(terminal.voltage) ** 2,
     }
+
+
+SLIPS = np.concatenate([[0.0], np.logspace(-7, 0, 1401)])
+"""Slips among which the branch is looked for."""
+
+
+def most_taken(taken: Callable[[Any], Any]) -> float:
+    """Return the most_taken that a motor takes on its running branch."""
+    along = taken(SLIPS)
+    return float(along[_top(along)])
+
+
+def slip_at(taken: Callable[[Any], Any], wanted: float) -> float:
+    """Return the slip on the running branch at which the motor takes `wanted`; NaN where there is none."""
+    along = taken(SLIPS)
+    top = _top(along)
+    if not along[0] <= wanted <= along[top]:
+        return float("nan")
+    place = int(np.searchsorted(along[: top + 1], wanted))
+    low, high = float(SLIPS[max(place - 1, 0)]), float(SLIPS[place])
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if taken(middle) < wanted else (low, middle)
+    return middle
+
+
+def _top(along: Any) -> int:
+    """Return where what rises from slip 0 has its first maximum."""
+    falls = np.flatnonzero(np.diff(along) < 0)
+    return int(falls[0]) if falls.size else len(along) - 1

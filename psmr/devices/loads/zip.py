@@ -11,8 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.declare.component import Component, Parameter, Terms, fraction, positive
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import Component, NumericMath, Parameter, Terms, fraction, positive
 from psmr.devices.blocks import phasor_frequency
 from psmr.devices.machines import F_N
 

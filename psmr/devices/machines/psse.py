@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Parameter, Terms, positive
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath, Parameter, Terms, positive
 from psmr.devices.blocks import power_saturation, quadratic_saturation, saturation_conflict
 from psmr.devices.machines.subtransient import (
     D_AXIS,

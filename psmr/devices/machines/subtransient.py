@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, flag, nonnegative, positive
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import Component, NumericMath, Parameter, flag, nonnegative, positive
 from psmr.devices.blocks import machine_frame, machine_to_network, saturation_conflict
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N, swing_by
 

@@ -11,6 +11,7 @@ from psmr.dae.declare.component import Action, Parameter, Terms, flag, fraction,
 from psmr.devices.blocks import lag
 from psmr.devices.renewables.converters import PU
 from psmr.devices.renewables.electrical import (
+    LIMIT_HOLDS,
     V_LEAST,
     ElectricalControl,
     asked_reactive,
@@ -20,8 +21,8 @@ from psmr.devices.renewables.electrical import (
     limit_point,
     outside,
     unsorted,
+    with_held_limit,
 )
-from psmr.devices.renewables.reeca1 import LIMIT_HOLDS, with_held_limit
 
 POINTS = tuple(range(1, 11))
 

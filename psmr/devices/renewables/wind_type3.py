@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import (
     Component,
+    NumericMath,
     Parameter,
     Terms,
     crossed,
@@ -17,13 +18,12 @@ from psmr.dae.declare.component import (
     positive,
     whole,
 )
-from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.blocks import lag, limited_where, rotate, through_points
 from psmr.devices.machines import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import PU, V_FLOOR
 from psmr.devices.renewables.electrical import V_LEAST
 from psmr.devices.renewables.wind_mechanics import WTDTA1, aerodynamic_power, one_mass
-from psmr.devices.renewables.wind_var import WindVar, asked_of, reactive_orders, what_acts
+from psmr.devices.renewables.wind_type4 import WindVar, asked_of, reactive_orders, what_acts
 
 T_CONVERTER = 0.02
 """Time constant in s of both commands, which the model fixes."""

@@ -22,10 +22,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive, whole
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import (
+    Component,
+    NumericMath,
+    Parameter,
+    Terms,
+    crossed,
+    nonnegative,
+    positive,
+    whole,
+)
 from psmr.devices.blocks import lag, quadratic_saturation, saturation_conflict, through_points
-from psmr.devices.loads import running_branch
+from psmr.devices.loads.cages import slip_at
 from psmr.devices.machines import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import PU
 
@@ -168,7 +176,7 @@ def running(terminal: Any, p: Any, circuit_of: Any) -> Mapping[str, Any]:
         def taken(slip: Any, one: Any = one, given: float = given, v: float = size[i]) -> Any:
             return v**2 * given * (1 / impedance(one, circuit_of(one), given * slip)).real
 
-        slips[i] = given * np.nan_to_num(running_branch.slip_at(taken, abs(asked[i])))
+        slips[i] = given * np.nan_to_num(slip_at(taken, abs(asked[i])))
     slip = slips if np.ndim(terminal.voltage) else slips[0]
     x_l, _, cages = circuit_of(p)
     current = terminal.voltage / impedance(p, circuit_of(p), slip)

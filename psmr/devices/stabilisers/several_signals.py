@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from psmr.dae.declare.component import Action, Parameter, flag, improper, nonnegative, positive, whole
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import (
+    Action,
+    NumericMath,
+    Parameter,
+    flag,
+    improper,
+    nonnegative,
+    positive,
+    whole,
+)
 from psmr.devices.machines.textbook import F_N
 from psmr.devices.stabilisers.signals import (
     CODE,

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, positive, whole
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import Component, NumericMath, Parameter, Terms, positive, whole
 from psmr.devices.blocks import machine_frame, phasor_frequency, washout
 from psmr.devices.diagram import BlockDiagram
 from psmr.devices.placement import placement

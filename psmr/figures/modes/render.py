@@ -109,8 +109,7 @@ def _template_cache() -> BytecodeCache:
     """Return the cache of compiled templates: compiling them takes longer than a page."""
     from jinja2 import BytecodeCache
 
-    from psmr.dae.compile.cache.entry import read_entry, write_entry
-    from psmr.dae.compile.cache.folder import folder
+    from psmr.dae.compile.cache_files import folder, read_entry, write_entry
 
     place = folder("pages")
 

@@ -51,7 +51,7 @@ from dataclasses import dataclass
 
 from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.protection import STAGES
-from psmr.devices.protection.distance import ZONES, within
+from psmr.devices.protection.line_relays import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.dyr_loads import leave_out, no_load, numbers

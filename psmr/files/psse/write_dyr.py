@@ -17,7 +17,7 @@ from psmr.base.errors import CaseError
 from psmr.devices.catalogue import component_named, defaults, role_parameters
 from psmr.devices.machines import InfiniteBus
 from psmr.devices.protection import NO_VOLTAGE, STAGES
-from psmr.devices.protection.distance import ZONES
+from psmr.devices.protection.line_relays import ZONES
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.files.psse.dyr_loads import THREE_PHASE
 from psmr.files.psse.dyr_relays import KINDS, MHO, MONITORS

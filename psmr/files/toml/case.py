@@ -94,7 +94,7 @@ from psmr.base.errors import CaseError, InputError, Mistakes, nearest, placed, s
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, no_role
 from psmr.devices.placement import placement
-from psmr.devices.protection.ride_through import RideThrough, curves
+from psmr.devices.protection.relays import RideThrough, curves
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.files.toml.lines import Path as TablePath
 from psmr.files.user_components import NONE, UserComponents, load_user_components

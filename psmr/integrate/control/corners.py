@@ -1,7 +1,7 @@
 """Corners of the equations within a step: a limiter that is met, a comparison that turns; compiled.
 
 An equation with a corner is smooth on each side of it, and a method of high order over it is one of low
-order. A step sees the margins of all devices (`psmr.dae.compile.switches`) at its start, its stages and its
+order. A step sees the margins of all devices (`psmr.dae.compile.trace`) at its start, its stages and its
 end, those of a stage as soon as it is solved: what is behind a corner that ends the step need not be. Of
 those that change their signs `psmr.integrate.control.corners` asks what they make of the step.
 
@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.kernels import residual
-from psmr.dae.compile.switch_tables import SwitchTables
+from psmr.dae.compile.kernels import SwitchTables, residual
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.error_size import largest_error
 from psmr.integrate.solve.lu import solve
@@ -47,7 +46,7 @@ class Corners(NamedTuple):
     Attributes
     ----------
     margins, shares
-        See `psmr.dae.compile.switch_tables.SwitchTables`.
+        See `psmr.dae.compile.kernels.SwitchTables`.
     stages, parts
         Places of the points, and at which part of the step they are, ascending: the start, 0, the stages
         within the step, the end, 1, and a stage behind it.

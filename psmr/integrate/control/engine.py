@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.base.errors import PsmrError
-from psmr.dae.compile.switch_tables import switch_tables
+from psmr.dae.compile.kernels import switch_tables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.controller import (

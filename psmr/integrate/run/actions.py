@@ -23,8 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.declare.component import Action, local_variables, parameters_of
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import Action, NumericMath, local_variables, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.solve.equations import Delayed
 from psmr.integrate.timeline.span import Change, Span

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.errors import InputError, SimulationError, SingularError
-from psmr.dae.compile.cache.code_cache import seconds_compiling
+from psmr.dae.compile.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.engine import times_off_grid

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import EventError, SimulationError, nearest
 from psmr.dae.declare.component import Component, parameters_of
-from psmr.dae.declare.forms import form_for
+from psmr.dae.declare.device import form_for
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.engine import NO_STOPS, ROOM

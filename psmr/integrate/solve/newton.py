@@ -25,10 +25,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.decorators import lean, unit
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.compile.notice import announced
-from psmr.dae.compile.unit import unit
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate, hold_defect, hold_matrix, put_onto_limits
 from psmr.integrate.solve.lu import READY, first_factors, pivots_suit, refactor

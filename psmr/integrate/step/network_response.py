@@ -32,7 +32,7 @@ from psmr.base.errors import SingularError
 from psmr.dae.compile.codegen import CompiledComponent, compile_components
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.system.linear_system import Term
+from psmr.dae.system.assemble import Term
 from psmr.dae.system.places import Group
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED

@@ -14,8 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from psmr.dae.compile.arguments import Reference, by_reference
-from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.unit import Unit, unit
+from psmr.dae.compile.decorators import Unit, lean, unit
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, copy, newton_state_of, reals
 from psmr.integrate.solve.status import DONE

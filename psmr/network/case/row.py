@@ -13,7 +13,7 @@ from typing import Any
 
 from psmr.base.errors import CaseError, in_line, nearest
 from psmr.dae.declare.component import Component, crossed_limits
-from psmr.dae.declare.forms import form_for
+from psmr.dae.declare.device import form_for
 from psmr.devices.catalogue import DEVICE_ROLES, LOAD_ROLES, PREFIXES, component_named, role_parameters
 
 LARGEST = 1e9

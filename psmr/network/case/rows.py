@@ -10,9 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from psmr.base.errors import CaseError
-from psmr.dae.declare.component import Component, parameters_of
-from psmr.dae.declare.forms import structure_for
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import Component, NumericMath, parameters_of
+from psmr.dae.declare.device import structure_for
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer

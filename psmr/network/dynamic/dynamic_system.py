@@ -15,8 +15,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, PsmrWarning, few, nearest, placed, warn
 from psmr.dae.declare.component import Component, parameters_of
-from psmr.dae.declare.device import Device
-from psmr.dae.declare.forms import structure_for
+from psmr.dae.declare.device import Device, structure_for
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.branch import (
@@ -24,15 +23,17 @@ from psmr.devices.dynamic_network.branch import (
     DEPENDENT,
     JUNCTION,
     PHASOR,
+    DynamicCapacitor,
     DynamicLine,
+    DynamicLoad,
+    DynamicReactor,
+    DynamicSeriesCapacitor,
     DynamicTransformer,
     section_values,
     with_read_currents,
 )
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus, ThreePhaseBus
 from psmr.devices.dynamic_network.rates import with_current_rates
-from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
-from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.dynamic_network.travelling_wave import (
     TravellingWaveLine,
@@ -41,7 +42,7 @@ from psmr.devices.dynamic_network.travelling_wave import (
     waves_at_rest,
 )
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
-from psmr.devices.machines.infinite import InfiniteBus
+from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.case.region import ALL, NONE, Region
 from psmr.network.dynamic.region import (

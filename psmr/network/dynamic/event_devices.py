@@ -10,15 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psmr.dae.declare.device import Device
-from psmr.dae.declare.forms import structure_for
+from psmr.dae.declare.device import Device, structure_for
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.places import cached_by_devices
-from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
-from psmr.devices.dynamic_network.bus import DynamicBus, ThreePhaseBus
-from psmr.devices.dynamic_network.fault_inductor import IDLE, FaultInductor
+from psmr.devices.dynamic_network.branch import (
+    DEPENDENT,
+    JUNCTION,
+    DynamicLine,
+    DynamicLoad,
+    DynamicReactor,
+    DynamicTransformer,
+)
+from psmr.devices.dynamic_network.bus import IDLE, DynamicBus, FaultInductor, ThreePhaseBus
 from psmr.devices.dynamic_network.poles import CLOSED, GROUNDED, POLES, THROUGH, UNGROUNDED, with_poles
-from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import FAULTS
 from psmr.network.dynamic.region import zero_name

@@ -19,9 +19,8 @@ import numpy as np
 
 from psmr.base.errors import EventError, InputError, nearest, shown, warn
 from psmr.dae.compile.trace import trace
-from psmr.dae.declare.component import Component, local_rows, local_variables
+from psmr.dae.declare.component import Component, NumericMath, local_rows, local_variables
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.branch import CHARGED, DEPENDENT, JUNCTION, PHASOR
 from psmr.devices.dynamic_network.stator import with_stator

@@ -19,12 +19,17 @@ from psmr.base.errors import EventError, few
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.places import cached_by_devices
-from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
-from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND, DynamicBus, JunctionBus
-from psmr.devices.dynamic_network.fault_inductor import FaultInductor
+from psmr.devices.dynamic_network.branch import (
+    DEPENDENT,
+    JUNCTION,
+    DynamicLine,
+    DynamicLoad,
+    DynamicReactor,
+    DynamicSeriesCapacitor,
+    DynamicTransformer,
+)
+from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND, DynamicBus, FaultInductor, JunctionBus
 from psmr.devices.dynamic_network.poles import CLOSED, DRAWN
-from psmr.devices.dynamic_network.series_capacitor import DynamicSeriesCapacitor
-from psmr.devices.dynamic_network.shunts import DynamicLoad, DynamicReactor
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import OPEN
 from psmr.integrate.schemes.scheme import oscillates, smallest_step

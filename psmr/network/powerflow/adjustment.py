@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, PowerFlowError, nearest, warn
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath
 from psmr.devices.network import Transformer
 from psmr.network.case.case import Case
 from psmr.network.case.rows import branch_parameters, columns

@@ -18,8 +18,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import PowerFlowError
-from psmr.dae.declare.component import Component
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import Component, NumericMath
 from psmr.dae.system.complex_step import STEP
 from psmr.network.case.case import Case
 from psmr.network.case.row import LoadRow

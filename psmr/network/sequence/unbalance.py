@@ -26,8 +26,7 @@ from psmr.base.arrays import Complexes
 from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND, DynamicBus, ThreePhaseBus
-from psmr.devices.dynamic_network.fault_inductor import JOINT
+from psmr.devices.dynamic_network.bus import JOINT, PAIRS, TO_GROUND, DynamicBus, ThreePhaseBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
 from psmr.network.sequence.impedances import NEGATIVE, ZERO, Impedances
 from psmr.network.sequence.networks import (

@@ -17,8 +17,8 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
+from psmr.dae.declare.component import NumericMath
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.places import cached_by_devices, device_rows, variable_places
 from psmr.dae.system.system import System
 from psmr.devices.network import Shunt

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from psmr.base.errors import CaseError, InputError, nearest, shown, warn
 from psmr.base.numbers import plain, real_in
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath
 from psmr.devices.loads.zip import of_current, of_power
 from psmr.network.case.case import Case
 from psmr.network.case.checks import connected_parts

@@ -21,9 +21,8 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, warn
-from psmr.dae.declare.component import Component, parameters_of, rows_of
+from psmr.dae.declare.component import Component, NumericMath, parameters_of, rows_of
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.complex_step import STEP
 from psmr.devices.placement import placement
 

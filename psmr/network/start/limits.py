@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import InitialisationError, warn
-from psmr.dae.declare.component import bounds_of, parameters_of
+from psmr.dae.declare.component import NEAR, NumericMath, bounds_of, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.mathematics import NEAR, NumericMath
 from psmr.dae.system.system import System
 from psmr.devices.placement import placement
 

@@ -15,9 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from psmr.base.errors import CaseError
-from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.catalogue import SOURCES, defaults
 from psmr.devices.exciters.exciter import compensated
 from psmr.devices.governors.steam import IEEEG1CC

@@ -33,7 +33,7 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES, SOURCES
-from psmr.devices.dynamic_network.fault_inductor import FaultInductor
+from psmr.devices.dynamic_network.bus import FaultInductor
 from psmr.devices.placement import placement
 from psmr.integrate.solve.algebraic_solve import matrix_at
 from psmr.integrate.solve.block import make_block

@@ -36,8 +36,8 @@ from psmr.base.files import RUNS, OutputTransaction, require_suffix, unreadable
 from psmr.base.modules import ALLOW, is_installed, load_modules, source_of
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.forms import MAKERS, Origin, packed, unpacked
-from psmr.dae.system.validate_tables import first_invalid_table
+from psmr.dae.declare.device import MAKERS, Origin, packed, unpacked
+from psmr.dae.system.system import first_invalid_table
 from psmr.devices import catalogue  # noqa: F401  # imports all that makes classes
 from psmr.files.text import require_file
 from psmr.integrate.run.recorder import available_memory, bytes_text

@@ -19,7 +19,7 @@ PACKAGE = Path(psmr.__file__).parent
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
 from psmr.dae.declare.component import Component
-from psmr.dae.compile.cache.folder import root
+from psmr.dae.compile.cache_files import root
 from psmr.dae.declare.device import Device
 
 GAIN = {"k": %s}
@@ -137,9 +137,11 @@ def test_what_compiled_code_depends_on():
     files = [file for layer in ("dae", "integrate") for file in (PACKAGE / layer).rglob("*.py")]
     real = {".".join(f.relative_to(PACKAGE.parent).with_suffix("").parts): f for f in files}
     counted = compiled_statements({name: file.read_bytes() for name, file in real.items()})
-    assert {"psmr.integrate.solve.newton", "psmr.integrate.solve.records", "psmr.dae.compile.part"} <= set(
-        counted
-    )
+    assert {
+        "psmr.integrate.solve.newton",
+        "psmr.integrate.solve.records",
+        "psmr.dae.compile.decorators",
+    } <= set(counted)
     assert "psmr.integrate.schemes.one_step" not in counted
 
 
@@ -283,7 +285,7 @@ def test_who_waits_for_an_entry_has_the_lock_when_its_maker_is_gone(tmp_path):
     code = f"""
 import sys, time
 from pathlib import Path
-from psmr.dae.compile.cache.compile_lock import acquire
+from psmr.dae.compile.cache_files import acquire
 lock = acquire(Path({str(entry)!r}), None)
 print("taken", flush=True)
 time.sleep(60)
@@ -299,7 +301,7 @@ time.sleep(60)
 
 def test_patience_with_another_process_ends(tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
-    monkeypatch.setattr("psmr.dae.compile.cache.compile_lock.TIMEOUT", 0.1)
+    monkeypatch.setattr("psmr.dae.compile.cache_files.TIMEOUT", 0.1)
     entry = tmp_path / "entry"
     lock = acquire(entry, None)
     assert acquire(entry, None) is None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import CaseError
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath
 from psmr.devices.loads.composite import air_conditioner, static_parts, three_phase
 from psmr.devices.loads.composite.feeder import LEAST_VOLTAGE, shares
 

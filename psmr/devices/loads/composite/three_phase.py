@@ -21,9 +21,8 @@ import numpy as np
 
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Action, Parameter, fraction, nonnegative, positive
-from psmr.devices.loads.cages import LEAST_SPEED
+from psmr.devices.loads.cages import LEAST_SPEED, slip_at
 from psmr.devices.loads.motors import PU
-from psmr.devices.loads.running_branch import slip_at
 
 LETTERS = ("a", "b", "c")
 

@@ -1,1 +1,0 @@
-"""Shafts of turbine generators whose masses turn against each other."""
