@@ -119,13 +119,11 @@ class ResponseBlock(Block):
         self.loaded = parameters, lower, upper, following
         super().load((*self.terms, *parameters), lower, upper, following, w, len(self.terms) + before)
 
-    def become(self, new: Block) -> None:
+    def become(self, new: ResponseBlock) -> None:
         """Take the equations of another block; what was counted and loaded stays."""
         new.records.newton.counts[:] = self.records.newton.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
-        self.terms, self.gains, self.response = type(self).terms, None, no_response()
-        if isinstance(new, ResponseBlock):
-            self.terms, self.gains, self.response = new.terms, new.gains, new.response
+        self.terms, self.gains, self.response = new.terms, new.gains, new.response
         self._keep(new.records)
 
     def renew(self, gains: sparse.csr_array, w: Reals) -> bool:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.dae.system.system import System
-from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import Place
 from psmr.integrate.solve.newton import POLICIES
-from psmr.integrate.solve.partition_sides import Sides, read_by, sides_in_service, sides_of
+from psmr.integrate.solve.partition_sides import Sides, sides_in_service, sides_of
+from psmr.integrate.step.interface import HeldInterface, SchurInterface
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
@@ -32,19 +32,10 @@ from psmr.integrate.step.interpreter import (
     forget,
     no_stage_history,
 )
-from psmr.integrate.step.network_response import (
-    NetworkResponse,
-    ResponseBlock,
-    no_response,
-    probe_of,
-    response_block,
-    response_matrix,
-    slow_network,
-)
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
-from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
+from psmr.integrate.step.validity import DUE
 
 Reals = NDArray[np.float64]
 
@@ -52,12 +43,6 @@ Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""
 
 NO_POINTS = np.zeros((0, 0))
-
-UNCHANGED = 1e-9
-"""Part of the largest derivative of the slow algebraic equations within which all of them are the same.
-
-A run that starts at rest moves by less until its first event.
-"""
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ class Stepper:
         every: bool,
         first_step: Program | None = None,
     ) -> None:
-        self.programs, self.every, self._first_program = programs, every, first_step
+        self.programs, self._first_program = programs, first_step
         self.restarts = first_step is not None
         self._size = system.n + system.m
         program = programs(step, ())
@@ -129,16 +114,14 @@ class Stepper:
         for (role, side), number in self.places.items():
             rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
             self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
-        self.system, self._late = system, False
-        self._out: tuple[str, ...] = ()
+        self.system = system
+        self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
         rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
-        self.with_response, self._rounds = rounds > 0, min(rounds, TUNED.trial_rounds)
-        self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
-        self._parameters, self._formed = parameters, np.zeros(0)
-        self.outdated_at: list[float] = []
-        if self.with_response:
-            self._form_response(w)
+        sides = system, self.blocks, self.places, self.sides, every
+        self.interface = HeldInterface(*sides)
+        if rounds:
+            self.interface = SchurInterface(*sides, parameters, w, rounds, program.history, self._state)
         self.history = program.history
         self._encoded: dict[tuple[float, tuple[float, ...], bool], Encoded] = {}
         part, usual = self._program(step, ()), self._program(step, uniform(step, self.history))
@@ -161,9 +144,9 @@ class Stepper:
             loops=np.zeros((max(1, *(encoded.loops for encoded in every_program)), 2), np.int64),
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
-            read=self._read(),
-            response=self._response(),
-            probe=self._probe(w),
+            read=self.interface.interpolated().astype(np.uint32),
+            response=self.interface.response,
+            probe=self.interface.probe(),
             stage_history=self._stage_history(),
             inner_points=NO_POINTS,
             divided=np.zeros(0, np.int64),
@@ -188,104 +171,6 @@ class Stepper:
             self._encoded[key] = encode(program, tuple(self.places.items()))
         return self._encoded[key]
 
-    def _wanted(self) -> NDArray[Any]:
-        """Return the slow variables that fast points have: all that are recorded, or that fast rows read."""
-        return self.sides.slow if self.every else self._read_by_fast()
-
-    def _read_by_fast(self) -> NDArray[Any]:
-        """Return the slow variables that fast rows read; all of them where there are no such rows."""
-        fast = [block for (_, side), n in self.places.items() if side == "fast" for block in [self.blocks[n]]]
-        if not fast:
-            return self.sides.slow
-        rows = fast[0].kernels.row_indices
-        return read_by(self.blocks[0], rows[rows < self._size], self.sides.slow)
-
-    def _read(self) -> NDArray[np.uint32]:
-        """Return those of them that are interpolated."""
-        wanted = self._wanted()
-        if self.with_response:
-            wanted = wanted[wanted < self.system.n]
-        return wanted.astype(np.uint32)
-
-    def _responding(self) -> NDArray[Any]:
-        """Return those of them that the network's response gives."""
-        wanted = self._wanted()
-        return wanted[wanted >= self.system.n]
-
-    def _response(self) -> NetworkResponse:
-        block = self.blocks[self.places["fast", "fast"]] if self.with_response else None
-        return block.response if isinstance(block, ResponseBlock) else no_response()
-
-    def _probe(self, w: Reals) -> Probe:
-        """Return what tries the network's response at macro points."""
-        if not self.with_response:
-            return no_probe()
-        fast = self.places["fast", "fast"]
-        slow = self.places.get(("algebraic", "slow"), self.places["slow", "slow"])
-        of_fast, of_slow = (fast, self.blocks[fast]), (slow, self.blocks[slow])
-        read = self._read_by_fast()
-        read = read[read >= self.system.n]
-        most = TUNED.gain_part / (3.0 if self.history < 2 else 7.0)  # a line or a parabola predicts
-        return probe_of(self._response(), of_fast, of_slow, read, self._rounds, most, w.size)
-
-    def _form_response(self, w: Reals, between: bool = False) -> bool:
-        """Form the network's response as it is at w; return whether the block of the fast equations is new.
-
-        `between` events, the entries of S that there were stay, so that soon only their values change.
-        """
-        number = self.places["fast", "fast"]
-        old, size = self.blocks[number], self._size
-        rows = old.kernels.row_indices.astype(np.intp)
-        rows = rows[rows < size]
-        self._state[AGE] = -1
-        if not between:
-            self._state[DUE] = TUNED.trial_every
-        earlier, read = None, self.interpreter.response.at if between else self._responding()
-        if between and isinstance(old, ResponseBlock):
-            earlier = old.gains
-        network = slow_network(self.system, w, self.blocks[0], self.sides.slow_rows)
-        algebraic = self.sides.slow[self.sides.slow >= self.system.n]
-        found = response_matrix(network, algebraic, self.sides.fast, read, earlier)
-        self._formed = network.data
-        if isinstance(old, ResponseBlock) and earlier is not None and old.renew(found, w):
-            return False
-        places = rows, self.sides.fast
-        block = response_block(self.system, self._parameters, w, found, places, read, self._out)
-        if isinstance(old, ResponseBlock):
-            old.become(block)
-            if old.loaded is not None:
-                old.load(*old.loaded, w)
-        else:
-            self.blocks[number] = block
-        return True
-
-    def _without_response(self, parameters: Sequence[Reals], w: Reals) -> None:
-        """Make the block of the fast equations anew, with what they read of others held."""
-        number, size = self.places["fast", "fast"], self._size
-        old = self.blocks[number]
-        rows = old.kernels.row_indices.astype(np.intp)
-        rows, variables = rows[rows < size], self.sides.fast
-        if isinstance(old, ResponseBlock):
-            old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
-
-    def _form_after_event(self, w: Reals) -> None:
-        """Form the network's response anew where an event has changed the slow algebraic equations."""
-        block = self.blocks[self.places["fast", "fast"]]
-        if isinstance(block, ResponseBlock) and block.loaded is not None:
-            now = slow_network(self.system, w, self.blocks[0], self.sides.slow_rows).data
-            if np.abs(now - self._formed).max(initial=0.0) > UNCHANGED * np.abs(now).max(initial=0.0):
-                self._form_anew(w)
-            else:
-                self._state[AGE], self._state[DUE] = -1, TUNED.trial_every
-        self._late = False
-
-    def _form_anew(self, w: Reals, between: bool = False) -> None:
-        """Form the network's response anew: after an event, or `between` events since it no longer holds."""
-        if self._form_response(w, between):
-            self.interpreter = self.interpreter._replace(
-                response=self._response(), probe=self._probe(w), stage_history=self._stage_history()
-            )
-
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
         """Return whether slow equations read one of the held inputs (positions in w) or of the parameters."""
         slow = np.zeros(self._size + 1, bool)
@@ -300,8 +185,8 @@ class Stepper:
 
     def ready(self, w: Reals) -> Interpreter:
         """Return the interpreter as it is at w, with the addresses of the blocks as they are."""
-        if self._late:
-            self._form_after_event(w)
+        if self.interface.settle(w):
+            self._renew()
         self.interpreter.blocks[:] = [block.address for block in self.blocks.values()]
         return self.interpreter
 
@@ -320,13 +205,21 @@ class Stepper:
         self.interpreter = self.interpreter._replace(divided=parts)
 
     def form_response(self, w: Reals) -> None:
-        """Form the network's response anew at w where it no longer holds."""
-        self.outdated_at.append(float(w[-1]))
-        self._form_anew(w, between=True)
+        """Make the interface between the sides anew at w where it no longer holds."""
+        if self.interface.outdated(w):
+            self._renew()
+
+    def _renew(self) -> None:
+        """Let the interpreter have what changes with the interface."""
+        self.interpreter = self.interpreter._replace(
+            response=self.interface.response,
+            probe=self.interface.probe(),
+            stage_history=self._stage_history(),
+        )
 
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
-        self._late = self.with_response
+        self.interface.forget()
         forget(self.interpreter.stage_history)
         self._state[EVALUATED_BLOCK], self._state[AUTONOMOUS] = -1, int(autonomous)
 
@@ -337,25 +230,20 @@ class Stepper:
 
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
-        whole, self._parameters = self.blocks[0], parameters
-        if self.with_response:
-            self._without_response(parameters, w)
+        whole = self.blocks[0]
         whole.take_out(system, parameters, w, out)
-        self.system, self._out, self.sides = system, tuple(out), sides_in_service(self.sides, whole, w)
+        self.system, self.sides = system, sides_in_service(self.sides, whole, w)
         for (role, side), number in self.places.items():
             if number:
                 places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
                 self.blocks[number].take_out(system, parameters, w, out, places)
-        if self.with_response:
-            self._form_response(w)
+        self.interface.take_out(system, parameters, w, out, self.sides)
         self.interpreter = self.interpreter._replace(
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
-            read=self._read(),
-            response=self._response(),
-            probe=self._probe(w),
-            stage_history=self._stage_history(),
+            read=self.interface.interpolated().astype(np.uint32),
         )
+        self._renew()
 
     def failed(self) -> tuple[Block, float, float]:
         """Return the block in which the last step failed, the least part tried in s, the last difference."""
@@ -369,7 +257,7 @@ class Stepper:
             "corrections": int(state[CORRECTIONS]),
             "divided": int(state[DIVIDED]),
             "parts": int(state[PARTS]),
-            "outdated_at": tuple(self.outdated_at),
+            "outdated_at": tuple(self.interface.outdated_at),
         }
 
 

@@ -115,7 +115,7 @@ def test_words_and_layout_compile_nothing(warm, tmp_path):
 
 def test_a_statement_of_a_compiled_function_compiles_anew(warm, tmp_path):
     def edit(file, text):
-        return text + "\nUNUSED = 1\n" if file.name == "views.py" else text
+        return text + "\nUNUSED = 1\n" if file.name == "records.py" else text
 
     text = outcome(start(warm, before=edited(tmp_path, edit)))[2]
     assert any("compiling the evaluation of residual and Jacobian" in line for line in text)
