@@ -42,10 +42,10 @@ from .study.certificate.certify import certify as certify
 from .study.certificate.network_deformation import network_deformation as network_deformation
 from .study.check import check as check
 from .study.criteria import Criteria as Criteria
-from .study.detectors.monitors import AngleSpread as AngleSpread
-from .study.detectors.monitors import FrequencyOutside as FrequencyOutside
-from .study.detectors.monitors import Island as Island
-from .study.detectors.monitors import VoltageCollapse as VoltageCollapse
+from .study.detectors.detection import AngleSpread as AngleSpread
+from .study.detectors.detection import FrequencyOutside as FrequencyOutside
+from .study.detectors.detection import Island as Island
+from .study.detectors.detection import VoltageCollapse as VoltageCollapse
 from .study.events import Fault as Fault
 from .study.events import GeneratorTrip as GeneratorTrip
 from .study.events import LineClose as LineClose

@@ -13,7 +13,7 @@ from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, Singular
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.topology.islands import sources_of
 from psmr.study.detectors.converters import Slip
-from psmr.study.detectors.monitors import AngleSpread
+from psmr.study.detectors.detection import AngleSpread
 from psmr.study.events import Event, Fault
 from psmr.study.run.run import Run
 from psmr.sweep.measures import Column, Start, needs_simulation

@@ -58,8 +58,7 @@ from psmr.network.start.limits import CHOICES
 from psmr.network.topology.network import find_branch, find_bus
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detection import Monitor
-from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
+from psmr.study.detectors.detection import AngleSpread, FrequencyOutside, Island, Monitor, VoltageCollapse
 from psmr.study.events import Event, Fault, LineTrip, OpenPhases, When
 from psmr.study.file.recipe import Recipe
 from psmr.study.record.record import Record

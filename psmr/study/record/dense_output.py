@@ -125,15 +125,20 @@ def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -
     return out
 
 
+def _solved(block: Block, w: Reals, a: float = 0.0) -> bool:
+    """Solve a block from w, with a matrix of its own; return whether that has come to a solution."""
+    block.records.newton.scalars[VALID] = 0.0
+    return block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL) == DONE
+
+
 def _solve(system: System, network: Block, w: Reals, limits: tuple[Reals, Reals]) -> None:
     """Solve g = 0 at the states in w; states that passed a limit are put onto it."""
     n = system.n
     w[:n] = np.clip(w[:n], *system.limits(w, limits))
     if network.size == 0:
         return
-    network.records.newton.scalars[VALID] = 0.0
     guess = w.copy()
-    if network.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL) != DONE:
+    if not _solved(network, w):
         w[:] = guess
         network.forget()
         algebraic_solve(network, w, "a point between two recorded ones")
@@ -202,8 +207,7 @@ class _Rates:
         """
         block, w = self.block, cubic.copy()
         block.records.work.known[:] = np.where(side == 0, w[: self.system.n] - a * slope, side * BEYOND)
-        block.records.newton.scalars[VALID] = 0.0
-        return w if block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL) == DONE else None
+        return w if _solved(block, w, a) else None
 
 
 def _near(whole: Reals, half: Reals, cubic: Reals, bulge: Reals) -> bool:
@@ -252,17 +256,11 @@ class AlgebraicPoints:
         held, w, out = self.span.held(t), self._w, points.copy()
         for k, time in enumerate(t):
             w[:size], w[size:-1], w[-1] = points[k], held[k], time
-            if self._solve(w):
+            if _solved(self._block, w):
                 out[k] = w[:size]
             else:
                 self.left.append(float(time))
         return out
-
-    def _solve(self, w: Reals) -> bool:
-        block = self._block
-        assert block is not None
-        block.records.newton.scalars[VALID] = 0.0
-        return block.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL) == DONE
 
 
 def with_algebraic_solved(

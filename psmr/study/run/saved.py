@@ -58,7 +58,7 @@ CHECKED = (
     "psmr.dae.declare.",
     "psmr.integrate.schemes.",
     "psmr.papers.",
-    "psmr.study.detectors.monitors",
+    "psmr.study.detectors.detection",
     "psmr.study.criteria",
 )
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""

@@ -42,9 +42,8 @@ from psmr.network.sequence.unbalance import Values, dependent_admittances
 from psmr.network.topology.islands import plants
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.dead_parts import dead_part
-from psmr.study.detectors.detection import Detection, Detectors, Monitor
+from psmr.study.detectors.detection import Detection, Detectors, Island, Monitor
 from psmr.study.detectors.detector import Stop
-from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.generator import Connected, Synchronisation
 from psmr.study.events.schedule import plan_events
