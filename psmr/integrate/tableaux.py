@@ -30,17 +30,11 @@ from numpy.typing import ArrayLike, NDArray
 class Tableau:
     """Butcher tableau of an explicit or diagonally implicit method.
 
-    Attributes
-    ----------
-    name
-        Name by which a scheme asks for the method.
-    A, b, c
-        Stage matrix (s, s), weights (s,) and nodes (s,), read-only.
-    order
-        Order of convergence, for an ODE and for an index-1 DAE alike: y of every stage satisfies g = 0.
-    a_stable
-        Whether |R(z)| <= 1 for every z with Re z <= 0: no step makes a mode grow that does not grow itself
-        (Hairer and Wanner, definition IV.3.3).
+    `name`: Name by which a scheme asks for the method.
+    `A`, `b`, `c`: Stage matrix (s, s), weights (s,) and nodes (s,), read-only.
+    `order`: Order of convergence, for an ODE and for an index-1 DAE alike: y of every stage satisfies g = 0.
+    `a_stable`: Whether |R(z)| <= 1 for every z with Re z <= 0: no step makes a mode grow that does not grow
+      itself (Hairer and Wanner, definition IV.3.3).
     """
 
     name: str
@@ -210,13 +204,9 @@ _DIFFERENCE.setflags(write=False)
 class Pair:
     """A method with an error estimate.
 
-    Attributes
-    ----------
-    tableau
-        The method whose result is kept, s stages.
-    difference
-        (s + 1,) weights of the stages and of the derivative at the new point: h times their sum is the
-        estimate.
+    `tableau`: The method whose result is kept, s stages.
+    `difference`: (s + 1,) weights of the stages and of the derivative at the new point: h times their sum is
+      the estimate.
     """
 
     tableau: Tableau
@@ -239,21 +229,13 @@ LEAST_TOLERANCE = 1e-12
 class ImplicitPair:
     """A stiffly accurate method whose first stage is explicit, with an error estimate.
 
-    Attributes
-    ----------
-    tableau
-        The method whose result is kept, s stages.
-    difference
-        (s,) weights of the stages: h times their sum is the estimated error.
-    order
-        Power of the step with which the estimate falls.
-    constant
-        Error of a step in units of h^(p + 1) times the next derivative, p the order of the method.
-    promise
-        Estimated error in units of h^order times that derivative, the constant of the companion.
-    starts
-        Points from which Newton's start of a stage, counted from 1, is extrapolated; see
-        `psmr.integrate.schemes.one_step.tableau_program`.
+    `tableau`: The method whose result is kept, s stages.
+    `difference`: (s,) weights of the stages: h times their sum is the estimated error.
+    `order`: Power of the step with which the estimate falls.
+    `constant`: Error of a step in units of h^(p + 1) times the next derivative, p the order of the method.
+    `promise`: Estimated error in units of h^order times that derivative, the constant of the companion.
+    `starts`: Points from which Newton's start of a stage, counted from 1, is extrapolated; see
+      `psmr.integrate.schemes.one_step.tableau_program`.
     """
 
     tableau: Tableau

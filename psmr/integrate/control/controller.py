@@ -38,36 +38,22 @@ ACCEPTED, REJECTED = range(2)
 class Control(NamedTuple):
     """The loop's inputs for the control of the error, and its memory.
 
-    Attributes
-    ----------
-    difference
-        Weights of the rates in the estimate.
-    order
-        Power of the step with which the estimate falls.
-    tolerance
-        Largest estimated error of a step in a disturbance of size 1.
-    disturbance
-        The one that is followed.
-    longest, most
-        Of `psmr.VariableStep`.
-    steps
-        Next step in s, last error in units of the tolerance, step tried last; see the names above.
-    solvable
-        Longest step in s that Newton may be expected to solve, and how often the present one was not solved.
-    counts
-        Accepted and rejected steps.
-    outliving
-        Places of points of a step and of the same after it; see `psmr.integrate.step.program_table`.
-    raw
-        (n,) room for rates without limits.
-    corners
-        Those of the equations.
-    halts
-        (K, 2) how many instructions of the program come before a look for corners, and at which point of the
-        step; see `halts_of`.
-    stops, passed
-        Times in s at which a step ends, ascending, the end of the span the last, and how many of them are
-        behind.
+    `difference`: Weights of the rates in the estimate.
+    `order`: Power of the step with which the estimate falls.
+    `tolerance`: Largest estimated error of a step in a disturbance of size 1.
+    `disturbance`: The one that is followed.
+    `longest`, `most`: Of `psmr.VariableStep`.
+    `steps`: Next step in s, last error in units of the tolerance, step tried last; see the names above.
+    `solvable`: Longest step in s that Newton may be expected to solve, and how often the present one was not
+      solved.
+    `counts`: Accepted and rejected steps.
+    `outliving`: Places of points of a step and of the same after it; see `psmr.integrate.step.program_table`.
+    `raw`: (n,) room for rates without limits.
+    `corners`: Those of the equations.
+    `halts`: (K, 2) how many instructions of the program come before a look for corners, and at which point of
+      the step; see `halts_of`.
+    `stops`, `passed`: Times in s at which a step ends, ascending, the end of the span the last, and how many
+      of them are behind.
     """
 
     difference: np.ndarray
@@ -234,18 +220,12 @@ def control_for(
 ) -> Control:
     """Return the controller of a pair's program on a system.
 
-    Parameters
-    ----------
-    pair
-        The method with its estimate.
-    tolerance
-        Largest estimated error of a step.
-    longest, most
-        Longest step in s, and steps after which a run that has not reached its end fails.
-    system, encoded, corners
-        The DAE, the method's program for the interpreter, and what sees the corners of the equations.
-    w
-        Buffer at the start.
+    `pair`: The method with its estimate.
+    `tolerance`: Largest estimated error of a step.
+    `longest`, `most`: Longest step in s, and steps after which a run that has not reached its end fails.
+    `system`, `encoded`, `corners`: The DAE, the method's program for the interpreter, and what sees the
+      corners of the equations.
+    `w`: Buffer at the start.
     """
     return Control(
         difference=np.array(pair.difference),
@@ -271,16 +251,10 @@ def begin_control(
 ) -> Control:
     """Return the controller for a span from the point in w: the first step follows from the rates there.
 
-    Parameters
-    ----------
-    block
-        All equations.
-    before
-        (n + m,) values ahead of the events at w.
-    end, stops
-        End of the span in s, and times within at which a step ends too, ascending.
-    autonomous
-        Whether no equation reads the time.
+    `block`: All equations.
+    `before`: (n + m,) values ahead of the events at w.
+    `end`, `stops`: End of the span in s, and times within at which a step ends too, ascending.
+    `autonomous`: Whether no equation reads the time.
     """
     control = control._replace(stops=np.append(stops, end), passed=np.zeros(1, np.int64))
     control.corners.follows[:] = 0

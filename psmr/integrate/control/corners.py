@@ -43,34 +43,21 @@ from psmr.integrate.tableaux import Tableau
 class Corners(NamedTuple):
     """What a step needs to see corners.
 
-    Attributes
-    ----------
-    margins, shares
-        See `psmr.dae.compile.kernels.SwitchTables`.
-    stages, parts
-        Places of the points, and at which part of the step they are, ascending: the start, 0, the stages
-        within the step, the end, 1, and a stage behind it.
-    middle, end
-        Which of them is nearest to the middle, and which is the end.
-    middle_stage
-        The stage nearest to the middle, counted from 0.
-    values, seen
-        (points, M) margins, and at which points those of the step tried are known; see `forget_margins`.
-    place, at
-        (M,) margins that change their signs, and at which part of the step.
-    listed
-        How many margins had changed their signs where it was last asked whether they matter.
-    room
-        Buffer with the margins that decide behind it.
-    rows
-        Shares of the rows; one entry longer than needed.
-    follows
-        Whether the step before was ended at a corner, which may lie a little ahead then.
-    gamma
-        Of the method: the coefficient of the rate at a stage, relative to the step.
-    missed, behind
-        Part of h D that the method misses, see `largest_miss`, and what a stage behind the end adds to it:
-        its weight.
+    `margins`, `shares`: See `psmr.dae.compile.kernels.SwitchTables`.
+    `stages`, `parts`: Places of the points, and at which part of the step they are, ascending: the start, 0,
+      the stages within the step, the end, 1, and a stage behind it.
+    `middle`, `end`: Which of them is nearest to the middle, and which is the end.
+    `middle_stage`: The stage nearest to the middle, counted from 0.
+    `values`, `seen`: (points, M) margins, and at which points those of the step tried are known; see
+      `forget_margins`.
+    `place`, `at`: (M,) margins that change their signs, and at which part of the step.
+    `listed`: How many margins had changed their signs where it was last asked whether they matter.
+    `room`: Buffer with the margins that decide behind it.
+    `rows`: Shares of the rows; one entry longer than needed.
+    `follows`: Whether the step before was ended at a corner, which may lie a little ahead then.
+    `gamma`: Of the method: the coefficient of the rate at a stage, relative to the step.
+    `missed`, `behind`: Part of h D that the method misses, see `largest_miss`, and what a stage behind the
+      end adds to it: its weight.
     """
 
     margins: np.ndarray

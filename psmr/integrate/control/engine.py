@@ -67,16 +67,11 @@ def times_off_grid(a: float, rows: Reals, h: float) -> Reals:
 class Piece(NamedTuple):
     """The points of a stretch of steps.
 
-    Attributes
-    ----------
-    t, rows
-        (K,) times in s and (K, n + m) points.
-    starts, ends
-        (steps,) times in s at which the steps begin, and the row of the point that each ends with.
-    fast
-        (steps,) fast steps of each.
-    parts
-        (steps,) whether it was taken in parts: of such a step only the end is a point at its time.
+    `t`, `rows`: (K,) times in s and (K, n + m) points.
+    `starts`, `ends`: (steps,) times in s at which the steps begin, and the row of the point that each ends
+      with.
+    `fast`: (steps,) fast steps of each.
+    `parts`: (steps,) whether it was taken in parts: of such a step only the end is a point at its time.
     """
 
     t: Reals
@@ -168,16 +163,11 @@ Take = Callable[[TimeGrid, NDArray[np.int64], int, int, Reals, Reals], tuple[int
 class GridSteps:
     """How far a run is on the grid of its span, window after window.
 
-    Parameters
-    ----------
-    step
-        Step in s.
-    point_times
-        Returns the times in s of the points within a step of h in s, counted from its start, the last one h.
-    every
-        Whether they are recorded.
-    size
-        Number of states and algebraic variables.
+    `step`: Step in s.
+    `point_times`: Returns the times in s of the points within a step of h in s, counted from its start, the
+      last one h.
+    `every`: Whether they are recorded.
+    `size`: Number of states and algebraic variables.
     """
 
     def __init__(self, step: float, point_times: Callable[[float], Reals], every: bool, size: int) -> None:
@@ -329,14 +319,9 @@ class FixedSteps:
 class ControlledSteps:
     """See `psmr.integrate.schemes.scheme.Engine`: steps of one rate whose estimated error a tolerance bounds.
 
-    Parameters
-    ----------
-    system, parameters, w
-        See `Stepper`.
-    program, pair
-        The step that is tried, and the method with its estimate.
-    tolerance, longest, most
-        See `psmr.integrate.control.controller.control_for`.
+    `system`, `parameters`, `w`: See `Stepper`.
+    `program`, `pair`: The step that is tried, and the method with its estimate.
+    `tolerance`, `longest`, `most`: See `psmr.integrate.control.controller.control_for`.
     """
 
     ends_at_stops = True

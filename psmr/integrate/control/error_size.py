@@ -87,14 +87,9 @@ Reals = NDArray[np.float64]
 class Disturbance(NamedTuple):
     """What is known of the disturbance that is followed.
 
-    Attributes
-    ----------
-    reference
-        (n + m,) values from which variables deviate.
-    turning
-        Positions of those that turn with the common angle, or are angles.
-    size
-        Size so far, and the least.
+    `reference`: (n + m,) values from which variables deviate.
+    `turning`: Positions of those that turn with the common angle, or are angles.
+    `size`: Size so far, and the least.
     """
 
     reference: np.ndarray

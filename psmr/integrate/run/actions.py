@@ -74,14 +74,9 @@ class ConditionalEvent(Protocol):
 class Timers:
     """Conditions of one kind, and a timer for each.
 
-    Attributes
-    ----------
-    running, due
-        (D,) whether the condition holds; when the timer has run out, inf for never.
-    since
-        (D,) from when on the condition holds, which may be ahead of the last point that counts.
-    at_zero
-        Whether what acts at once does so at the zero of its condition itself.
+    `running`, `due`: (D,) whether the condition holds; when the timer has run out, inf for never.
+    `since`: (D,) from when on the condition holds, which may be ahead of the last point that counts.
+    `at_zero`: Whether what acts at once does so at the zero of its condition itself.
     """
 
     def __init__(self, count: int) -> None:
@@ -130,21 +125,12 @@ class Timers:
     ) -> float:
         """Turn the timers whose conditions change between two points.
 
-        Parameters
-        ----------
-        last, value
-            (D,) values of the condition at the two points.
-        between
-            Their times in s.
-        span
-            In which they lie.
-        small
-            Time in s below which instants are one.
+        `last`, `value`: (D,) values of the condition at the two points.
+        `between`: Their times in s.
+        `span`: In which they lie.
+        `small`: Time in s below which instants are one.
 
-        Returns
-        -------
-        float
-            Where a condition is to be looked at before its timer can be turned, in s; inf for nowhere.
+        Returns where a condition is to be looked at before its timer can be turned, in s; inf for nowhere.
         """
         holds, (before, now), sought = value > 0, between, np.inf
         for device in map(int, np.flatnonzero(holds != self.running)):
@@ -244,28 +230,17 @@ def as_given(change: Change, w: Reals, span: Span) -> Change:
 class Actions:
     """The actions of a system's devices in a run.
 
-    Parameters
-    ----------
-    system
-        The DAE.
-    lost_with
-        Returns the names of the devices that go out of service with one that trips.
-    following
-        Returns the parameters, (device, parameter, value), that follow from the others of a system without
-        the devices that are out, where they do not yet; None where none do.
-    events
-        Events that happen when a condition has held for a time.
-    ahead
-        Changes at their times that depend on the point that they find.
-    found
-        Returns what a change is, of those that depend on the point: by the change, the point w and the span.
+    `system`: The DAE.
+    `lost_with`: Returns the names of the devices that go out of service with one that trips.
+    `following`: Returns the parameters, (device, parameter, value), that follow from the others of a system
+      without the devices that are out, where they do not yet; None where none do.
+    `events`: Events that happen when a condition has held for a time.
+    `ahead`: Changes at their times that depend on the point that they find.
+    `found`: Returns what a change is, of those that depend on the point: by the change, the point w and the
+      span.
 
-    Attributes
-    ----------
-    acted
-        Changes that were made, in order of time.
-    sought
-        Where a condition is to be looked at next to find its zero, inf for nowhere.
+    `acted`: Changes that were made, in order of time.
+    `sought`: Where a condition is to be looked at next to find its zero, inf for nowhere.
     """
 
     def __init__(

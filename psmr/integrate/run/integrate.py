@@ -47,49 +47,27 @@ def integrate(
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
-    Parameters
-    ----------
-    system
-        The DAE at its starting point.
-    scheme
-        Any scheme.
-    t_end
-        End in s; the last step is shortened where it is no multiple of the step.
-    changes
-        New parameter and input values at their instants, in any order. The step before an instant is
-        shortened to reach it. At the instant the algebraic equations are solved again, f is evaluated anew
-        and history is dropped.
-    start
-        (x, y) in place of the system's starting values; y is a guess and is made consistent.
-    every
-        Record the fast points of a multirate scheme too.
-    progress
-        Called with the time reached, about ten times a second.
-    partial
-        Keep the points up to a failure: they are `partial` of the error.
-    followers
-        See the points as they come, one after another, and may end the run at one of them.
-    keep
-        Whether the trajectory has all points; otherwise the first one alone, so that memory does not grow
-        with the length of the run.
-    acting
-        The devices that act by themselves; None where none does.
-    stops
-        Times in s, in ascending order, at which a step ends, of a scheme that chooses its steps.
-    service
-        What says which devices are in service; None: all but those that changes take out.
+    `system`: The DAE at its starting point.
+    `scheme`: Any scheme.
+    `t_end`: End in s; the last step is shortened where it is no multiple of the step.
+    `changes`: New parameter and input values at their instants, in any order. The step before an instant is
+      shortened to reach it. At the instant the algebraic equations are solved again, f is evaluated anew and
+      history is dropped.
+    `start`: (x, y) in place of the system's starting values; y is a guess and is made consistent.
+    `every`: Record the fast points of a multirate scheme too.
+    `progress`: Called with the time reached, about ten times a second.
+    `partial`: Keep the points up to a failure: they are `partial` of the error.
+    `followers`: See the points as they come, one after another, and may end the run at one of them.
+    `keep`: Whether the trajectory has all points; otherwise the first one alone, so that memory does not grow
+      with the length of the run.
+    `acting`: The devices that act by themselves; None where none does.
+    `stops`: Times in s, in ascending order, at which a step ends, of a scheme that chooses its steps.
+    `service`: What says which devices are in service; None: all but those that changes take out.
 
-    Raises
-    ------
-    InputError
-        For an end before the start, a starting value that is not finite or beyond its limit, and stops of a
-        scheme whose steps are fixed.
-    EventError
-        For a change outside the run, or of a parameter or input that is not there.
-    SimulationError
-        For a step or a change that does not converge, with time, variable and what to try.
-    SingularError
-        For a singular matrix, naming the variable.
+    Raises InputError for an end before the start, a starting value that is not finite or beyond its limit,
+    and stops of a scheme whose steps are fixed; EventError for a change outside the run, or of a parameter or
+    input that is not there; SimulationError for a step or a change that does not converge, with time,
+    variable and what to try; SingularError for a singular matrix, naming the variable.
     """
     w = _starting_buffer(system, start)
     t_start = float(w[-1])
@@ -143,10 +121,7 @@ def _prepared(
 ) -> _Integration:
     """Return an integration at its first point, which is consistent and recorded.
 
-    Raises
-    ------
-    InputError, SimulationError, SingularError
-        As `integrate`.
+    Raises InputError, SimulationError, SingularError as `integrate`.
     """
     parameters = list(system.parameters)
     algebraic = algebraic_block(system, parameters, w)
@@ -202,16 +177,10 @@ def _prepared(
 class _Integration:
     """An integration as it goes: what is solved, what holds, and what has been recorded.
 
-    Attributes
-    ----------
-    parameters
-        Matrices of the span, in the list that the engine reads.
-    w
-        The buffer with the point that was reached.
-    same
-        Times closer than this in s are one.
-    began, compiling
-        Wall time in s at which it began, and what compiling had taken until then.
+    `parameters`: Matrices of the span, in the list that the engine reads.
+    `w`: The buffer with the point that was reached.
+    `same`: Times closer than this in s are one.
+    `began`, `compiling`: Wall time in s at which it began, and what compiling had taken until then.
     """
 
     system: System
@@ -354,10 +323,7 @@ def _expected_points(
 def able_to_read_delays(scheme: Scheme, system: System) -> Scheme:
     """Return the scheme with steps no longer than what the system's delays allow.
 
-    Raises
-    ------
-    SchemeError
-        Where it cannot read signals with such delays.
+    Raises SchemeError where it cannot read signals with such delays.
     """
     names = (*system.names_x, *system.names_y, *system.names_u)
     for delay in system.delays:

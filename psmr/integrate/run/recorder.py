@@ -102,15 +102,10 @@ MOST_EXPECTED = 2**31
 class Table:
     """Rows of a time and `width` values each.
 
-    Parameters
-    ----------
-    width
-        Values in a row.
-    limit
-        Bytes that the rows may take in memory; what is more goes to a temporary file, which disappears with
-        the table. None: no limit.
-    expected
-        Rows that are expected; they take memory only as they come.
+    `width`: Values in a row.
+    `limit`: Bytes that the rows may take in memory; what is more goes to a temporary file, which disappears
+      with the table. None: no limit.
+    `expected`: Rows that are expected; they take memory only as they come.
     """
 
     def __init__(self, width: int, limit: float | None = None, expected: int = 0) -> None:
@@ -124,12 +119,8 @@ class Table:
     def append(self, t: Reals, values: Reals) -> None:
         """Take (K,) times and (K, width) values; they are copied.
 
-        Raises
-        ------
-        PsmrError
-            Where the disk is full.
-        SimulationError
-            Where the memory of the machine is, but for a reserve.
+        Raises PsmrError where the disk is full; SimulationError where the memory of the machine is, but for a
+        reserve.
         """
         count = self.count + len(t)
         if self._file is None and self._limit is not None and 8 * count * self.width > self._limit:
@@ -193,33 +184,18 @@ LARGEST = 1e30
 class Recorder:
     """Points in the order of time, and how many steps made them.
 
-    Parameters
-    ----------
-    states, size
-        See below.
-    followers
-        What sees the points as they come, one after another.
-    keep
-        Whether all points are kept; otherwise the first one alone.
-    expected
-        About how many there will be.
-    acting
-        The devices that act by themselves; None where none does.
-    names
-        Of the variables, for messages.
-    history
-        What is read with a delay, which sees all points; None where nothing is.
-    inner
-        Whether followers and table have the points within a step.
+    `states`, `size`: See below.
+    `followers`: What sees the points as they come, one after another.
+    `keep`: Whether all points are kept; otherwise the first one alone.
+    `expected`: About how many there will be.
+    `acting`: The devices that act by themselves; None where none does.
+    `names`: Of the variables, for messages.
+    `history`: What is read with a delay, which sees all points; None where nothing is.
+    `inner`: Whether followers and table have the points within a step.
 
-    Attributes
-    ----------
-    states, size
-        Number of states n, and of states and algebraic variables n + m.
-    steps, macro_steps, divided_at, jumped_at
-        As in `Counters`.
-    spans
-        What held from when on, each with its first row.
+    `states`, `size`: Number of states n, and of states and algebraic variables n + m.
+    `steps`, `macro_steps`, `divided_at`, `jumped_at`: As in `Counters`.
+    `spans`: What held from when on, each with its first row.
     """
 
     def __init__(

@@ -66,13 +66,9 @@ def instants_of(
 ) -> dict[float, list[Change]]:
     """Return the changes by instant; instants closer than `same` in s are one.
 
-    Raises
-    ------
-    EventError
-        For a change outside the run, of a variable that is no held input, or to a value that the component
-        does not take.
-    InputError
-        For a device, parameter or input that is not there, with the nearest known name.
+    Raises EventError for a change outside the run, of a variable that is no held input, or to a value that
+    the component does not take; InputError for a device, parameter or input that is not there, with the
+    nearest known name.
     """
     instants: dict[float, list[Change]] = {}
     held = range(system.n + system.m, system.n + system.m + system.k)
@@ -164,14 +160,8 @@ def begin_span(
     """Bring blocks and the point w from one span to the next, and solve g = 0 there.
 
     States are continuous but for those that a change sets. A state beyond a limit that was changed, or that
-    moved with what changed, is at that limit at once.
-
-    Raises
-    ------
-    EventError
-        When a lower limit ends above its upper one.
-    SimulationError, SingularError
-        When the algebraic equations have no solution after the change.
+    moved with what changed, is at that limit at once. Raises EventError when a lower limit ends above its
+    upper one; SimulationError, SingularError when the algebraic equations have no solution after the change.
     """
     what = ", ".join(map(str, span.changes))
     parameters, out = span.parameters, span.out
@@ -218,19 +208,12 @@ def solve_within_limits(
 ) -> None:
     """Solve g = 0 and put the states onto limits that moved past them.
 
-    Parameters
-    ----------
-    what
-        The occasion, for messages.
-    constant
-        (n,) limits that do not move.
-    out
-        Devices out of service: their states stay.
+    `what`: The occasion, for messages.
+    `constant`: (n,) limits that do not move.
+    `out`: Devices out of service: their states stay.
 
-    Raises
-    ------
-    SimulationError, SingularError
-        As `algebraic_solve`; and where each solution moves the limits again.
+    Raises SimulationError, SingularError as `algebraic_solve`; and where each solution moves the limits
+    again.
     """
     algebraic_solve(algebraic, w, what)
     places = np.flatnonzero(system.limits_move)
@@ -292,12 +275,9 @@ def integrate_span(
     What is read with a delay is known for so many steps, and is then extended by the points that they added.
 
     Where no part of a fixed step has a solution near the last point, the `algebraic` equations have come to
-    the end of the solution that was followed: they jump to another one, if there is one.
-
-    Raises
-    ------
-    SimulationError
-        Where the steps allowed are spent, the step vanishes, or a step fails that cannot be shortened.
+    the end of the solution that was followed: they jump to another one, if there is one. Raises
+    SimulationError where the steps allowed are spent, the step vanishes, or a step fails that cannot be
+    shortened.
     """
     for stop in (end,) if engine.ends_at_stops else (*stops.tolist(), end):
         room, begun = recorder.chunk(FEWEST), False

@@ -31,49 +31,31 @@ class Counters:
     ``"predictor"``, ``"fast"``, ``"slow"``, ``"algebraic"`` (g = 0 after an explicit stage or predictor) and
     ``"event"`` (g = 0 at the start and after each change).
 
-    Attributes
-    ----------
-    steps
-        Accepted steps of the smallest size: single-rate steps, or fast steps of the last pass of each macro
-        step.
-    macro_steps
-        Accepted macro steps; equal to `steps` for single rate.
-    newton_iterations, residuals, solves
-        By role.
-    factorisations
-        By matrix order. Those at the start and after events are not among them but under ``"event"`` below.
-    factorisations_by_role
-        By role.
-    orders
-        Matrix order of each role.
-    corrections
-        Repetitions of macro steps.
-    refreshes
-        Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was reached
-        or left.
-    repivots
-        Factorisations with new pivots, the first one of each block included.
-    honest, damped
-        Solves that Newton's policy did not get through: they were done again with a matrix at every
-        iteration, and where that failed too with damping (the jumps at events aside, always damped).
-    divided, parts
-        Steps that could not be solved as a whole, and the parts in which they were taken.
-    divided_at
-        Starts in s of these steps.
-    jumped_at
-        Times in s at which the algebraic variables jumped to another solution, since the one that was
-        followed had ended.
-    outdated_at
-        Times in s at which the network's response no longer held and was formed anew, of a multirate scheme
-        with ``interface="schur"``; after events it is formed anew anyway.
-    seconds
-        Wall time of the run; compiling is not in it.
-    rejected
-        Steps that an adaptive method tried and took back.
-    reversals
-        Accepted steps of an adaptive method or along the arc that turned back on the step before (negative
-        inner product of the two changes of states and time). A resolved solution makes none; a large share is
-        *chatter* about a slow manifold.
+    `steps`: Accepted steps of the smallest size: single-rate steps, or fast steps of the last pass of each
+      macro step.
+    `macro_steps`: Accepted macro steps; equal to `steps` for single rate.
+    `newton_iterations`, `residuals`, `solves`: By role.
+    `factorisations`: By matrix order. Those at the start and after events are not among them but under
+      ``"event"`` below.
+    `factorisations_by_role`: By role.
+    `orders`: Matrix order of each role.
+    `corrections`: Repetitions of macro steps.
+    `refreshes`: Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was
+      reached or left.
+    `repivots`: Factorisations with new pivots, the first one of each block included.
+    `honest`, `damped`: Solves that Newton's policy did not get through: they were done again with a matrix at
+      every iteration, and where that failed too with damping (the jumps at events aside, always damped).
+    `divided`, `parts`: Steps that could not be solved as a whole, and the parts in which they were taken.
+    `divided_at`: Starts in s of these steps.
+    `jumped_at`: Times in s at which the algebraic variables jumped to another solution, since the one that
+      was followed had ended.
+    `outdated_at`: Times in s at which the network's response no longer held and was formed anew, of a
+      multirate scheme with ``interface="schur"``; after events it is formed anew anyway.
+    `seconds`: Wall time of the run; compiling is not in it.
+    `rejected`: Steps that an adaptive method tried and took back.
+    `reversals`: Accepted steps of an adaptive method or along the arc that turned back on the step before
+      (negative inner product of the two changes of states and time). A resolved solution makes none; a large
+      share is *chatter* about a slow manifold.
     """
 
     steps: int
@@ -171,20 +153,12 @@ class Follower(Protocol):
 class Trajectory:
     """The result of an integration: a row per accepted step, and two at the instant of a change.
 
-    Attributes
-    ----------
-    t
-        (K,) times in s.
-    x, y
-        (K, n) states and (K, m) algebraic variables.
-    counters
-        Work done.
-    h
-        Step size of the scheme in s (the macro step of a multirate one).
-    spans
-        What held from when on, in order of time; each begins with a row of its own.
-    acted
-        What devices changed by themselves, in order of time.
+    `t`: (K,) times in s.
+    `x`, `y`: (K, n) states and (K, m) algebraic variables.
+    `counters`: Work done.
+    `h`: Step size of the scheme in s (the macro step of a multirate one).
+    `spans`: What held from when on, in order of time; each begins with a row of its own.
+    `acted`: What devices changed by themselves, in order of time.
     """
 
     t: Reals

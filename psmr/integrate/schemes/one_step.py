@@ -173,15 +173,10 @@ def tableau_program(
 ) -> Program:
     """Return the program of a method: a stage for each row, and one that puts the step together.
 
-    Parameters
-    ----------
-    tableau
-        The method.
-    keep_last
-        Whether the rate of a last stage that is the new point is kept too, for an error estimate.
-    starts
-        Points, of this step or of the one before it, from which Newton's start of a stage (counted from 1)
-        is extrapolated; None to start from the point before.
+    `tableau`: The method.
+    `keep_last`: Whether the rate of a last stage that is the new point is kept too, for an error estimate.
+    `starts`: Points, of this step or of the one before it, from which Newton's start of a stage (counted from
+      1) is extrapolated; None to start from the point before.
     """
     starts = starts or {}
     instructions: list[Instruction] = []

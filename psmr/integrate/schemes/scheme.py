@@ -209,11 +209,8 @@ class StepChoice:
 class ErrorControl:
     """Steps that follow an estimated error.
 
-    Attributes
-    ----------
-    at_step
-        Returns the method with a fixed step of h in s. What the pencil says of it holds for the steps of that
-        size which a run took.
+    `at_step`: Returns the method with a fixed step of h in s. What the pencil says of it holds for the steps
+      of that size which a run took.
     """
 
     at_step: Callable[[float], Scheme]
@@ -222,12 +219,8 @@ class ErrorControl:
 class TwoRates(Protocol):
     """What a scheme with two rates has; its choices are those of `psmr.Multirate`.
 
-    Attributes
-    ----------
-    passes
-        How often a step is done over, with every correction made.
-    work
-        What the work of a step depends on, step sizes and corrections aside.
+    `passes`: How often a step is done over, with every correction made.
+    `work`: What the work of a step depends on, step sizes and corrections aside.
     """
 
     @property
@@ -277,12 +270,8 @@ class TwoRates(Protocol):
 class InnerPoints:
     """The points within a step.
 
-    Attributes
-    ----------
-    times
-        Their times in s, of a step of h in s; the last one is h.
-    least_step
-        Step in s above which the scheme is defined.
+    `times`: Their times in s, of a step of h in s; the last one is h.
+    `least_step`: Step in s above which the scheme is defined.
     """
 
     times: Callable[[float], Reals]
@@ -293,18 +282,11 @@ class InnerPoints:
 class PastReading:
     """How a scheme reads a signal as it was a delay ago.
 
-    Attributes
-    ----------
-    degree
-        Of the polynomials on which it reads the past.
-    own_step
-        Whether its steps may be longer than a delay: what they read of themselves is on a line.
-    why_not
-        Why not, in words.
-    within
-        (n + m,) of which variables the past has the points within a step too; None for none of them.
-    limited
-        Returns the scheme with steps of at most a delay, where it can limit them.
+    `degree`: Of the polynomials on which it reads the past.
+    `own_step`: Whether its steps may be longer than a delay: what they read of themselves is on a line.
+    `why_not`: Why not, in words.
+    `within`: (n + m,) of which variables the past has the points within a step too; None for none of them.
+    `limited`: Returns the scheme with steps of at most a delay, where it can limit them.
     """
 
     degree: int
@@ -322,12 +304,8 @@ class PastReading:
 class NumericalOscillation:
     """What a scheme does about that which its rule leaves oscillating from step to step after an event.
 
-    Attributes
-    ----------
-    first_step
-        Program of the first step after an event, where that damps it.
-    damped
-        The scheme with such a step, where that is not chosen and it can be.
+    `first_step`: Program of the first step after an event, where that damps it.
+    `damped`: The scheme with such a step, where that is not chosen and it can be.
     """
 
     first_step: Program | None = None
@@ -338,17 +316,12 @@ class NumericalOscillation:
 class StepOperator:
     """What the pencil knows of a scheme whose step is no program.
 
-    Attributes
-    ----------
-    matrix
-        The step operator (n + m, n + m) on a linear DAE; raises SchemeError where there is none, or where the
-        scheme does not fit the system.
-    step
-        Time in s that one application of it spans; NaN where it is found in the run.
-    limit
-        Says up to which step the scheme is stable on a linear DAE and what sets that; "" for nothing to say.
-    remarks
-        What a report on the scheme must say besides its figures.
+    `matrix`: The step operator (n + m, n + m) on a linear DAE; raises SchemeError where there is none, or
+      where the scheme does not fit the system.
+    `step`: Time in s that one application of it spans; NaN where it is found in the run.
+    `limit`: Says up to which step the scheme is stable on a linear DAE and what sets that; "" for nothing to
+      say.
+    `remarks`: What a report on the scheme must say besides its figures.
     """
 
     matrix: Callable[[LinearDae], Reals]
@@ -360,12 +333,8 @@ class StepOperator:
 class Engine(Protocol):
     """A scheme on a system, ready to run.
 
-    Attributes
-    ----------
-    blocks
-        Its blocks of equations by number.
-    ends_at_stops
-        Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
+    `blocks`: Its blocks of equations by number.
+    `ends_at_stops`: Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
     """
 
     blocks: dict[int, Block]
@@ -450,10 +419,7 @@ def leaves_newton_tolerance(scheme: Scheme) -> bool:
 def steady_program(scheme: Scheme) -> Program:
     """Return the program of a usual step with all the history that it uses.
 
-    Raises
-    ------
-    SchemeError
-        For a scheme whose step is no program.
+    Raises SchemeError for a scheme whose step is no program.
     """
     if not math.isfinite(scheme.step):
         raise SchemeError(f"{scheme}: chooses its own steps, so that there is no one step to show")
@@ -466,10 +432,7 @@ def steady_program(scheme: Scheme) -> Program:
 def reading_past(scheme: Scheme, reader: str, source: str, tau: float) -> Scheme:
     """Return the scheme with steps that allow the input `reader` to read `source` as it was tau in s ago.
 
-    Raises
-    ------
-    SchemeError
-        Where it cannot.
+    Raises SchemeError where it cannot.
     """
     if scheme.past is None:
         raise SchemeError(

@@ -23,13 +23,8 @@ LIMIT_DIGITS = 1e-4
 class Spectrum:
     """Eigenvalues of a state matrix, those that must decay apart from those at rest.
 
-    Attributes
-    ----------
-    damped
-        Eigenvalues in 1/s with a negative real part, or on the imaginary axis away from zero.
+    `damped`: Eigenvalues in 1/s with a negative real part, or on the imaginary axis away from zero.
 
-    Notes
-    -----
     Growing modes of the system itself are left out: a scheme need not damp them.
     """
 
@@ -138,10 +133,7 @@ def stability_limit(linear: LinearDae, scheme: Scheme) -> str:
 def stability_polynomial(matrix: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     """Return R(Z) = I + Z sum_i b_i k_i, k_i = I + Z sum_j A_ij k_j, of an explicit one-step method.
 
-    Raises
-    ------
-    SchemeError
-        For a method that is not an explicit one.
+    Raises SchemeError for a method that is not an explicit one.
     """
     if method not in EXPLICIT:
         raise SchemeError(

@@ -58,14 +58,9 @@ class Impasse(NamedTuple):
 def impasse(block: Block, w: Reals, least: float = 0.0) -> Impasse | None:
     """Return what a run cannot pass; None where nothing is found.
 
-    Parameters
-    ----------
-    block
-        The equations that have no solution beyond the point, states among them.
-    w
-        Buffer at the point; the block's variables solve the algebraic equations there.
-    least
-        The shortest step in s that was tried: what cannot be passed lies within it.
+    `block`: The equations that have no solution beyond the point, states among them.
+    `w`: Buffer at the point; the block's variables solve the algebraic equations there.
+    `least`: The shortest step in s that was tried: what cannot be passed lies within it.
     """
     states, variables = block.kernels.states, block.records.matrix.variables
     here = _residual(block, w)
@@ -212,18 +207,11 @@ def worst_variable(block: Block) -> str:
 def step_failure(block: Block, status: int, w: Reals, h: float, least: float, difference: float) -> PsmrError:
     """Return the error for a step that did not end, not even subdivided.
 
-    Parameters
-    ----------
-    block
-        Block in whose solution it failed.
-    status
-        How it ended.
-    w
-        Buffer at the start of the step.
-    h, least
-        Step in s, and the least part of it that was tried.
-    difference
-        Last difference of slow solution and prediction, where the corrections did not agree.
+    `block`: Block in whose solution it failed.
+    `status`: How it ended.
+    `w`: Buffer at the start of the step.
+    `h`, `least`: Step in s, and the least part of it that was tried.
+    `difference`: Last difference of slow solution and prediction, where the corrections did not agree.
     """
     where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose} ({block.size} unknowns)"
     if least < h:
@@ -259,12 +247,8 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
 def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, what: str) -> PsmrError:
     """Return the error for algebraic equations without a solution near the guess.
 
-    Parameters
-    ----------
-    before, after
-        Buffers at the guess and where Newton stopped.
-    what
-        Words for the occasion: the start, the label of a change.
+    `before`, `after`: Buffers at the guess and where Newton stopped.
+    `what`: Words for the occasion: the start, the label of a change.
     """
     name = worst_variable(block)
     reason = f"{name} left the finite numbers"
@@ -296,12 +280,7 @@ def consistent(
 ) -> Reals:
     """Return the y (m,) that solves g(x, y) = 0, from the given guess (the system's own where left out).
 
-    Raises
-    ------
-    SimulationError
-        When no solution is found.
-    SingularError
-        When g_y is singular.
+    Raises SimulationError when no solution is found; SingularError when g_y is singular.
     """
     w = system.buffer(x, y, u, t)
     algebraic_solve(algebraic_block(system, system.parameters, w), w, "consistent values")
@@ -316,14 +295,9 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     aside, whose variables stay); where that fails too, a continuation leads from the last values to the
     solution: F(w) = (1 - s) F(last), with s from 0 to 1. Full steps from where damping ended come next, since
     they may lead to another solution, of low voltages, and values disturbed at random last: after the loss of
-    a machine loads that draw power down to low voltages may have no other one.
-
-    Raises
-    ------
-    SimulationError
-        When none of these finds a solution; `what` is the occasion in the message.
-    SingularError
-        When the matrix is singular; names the variable.
+    a machine loads that draw power down to low voltages may have no other one. Raises SimulationError when
+    none of these finds a solution; `what` is the occasion in the message; SingularError when the matrix is
+    singular; names the variable.
     """
     if block.size == 0:
         return

@@ -79,15 +79,10 @@ def make_lu(
 ) -> tuple[Lu, Search]:
     """Return the arrays of a factorisation of a square CSC pattern, not factorised yet.
 
-    Parameters
-    ----------
-    indptr, indices
-        The pattern of order n.
-    order
-        Order of elimination of the columns; None computes it with `order_and_room`.
-    room
-        Entries that each factor may have; None for what the pattern suggests. Where pivots off the diagonal
-        need more, `first_factors` says so.
+    `indptr`, `indices`: The pattern of order n.
+    `order`: Order of elimination of the columns; None computes it with `order_and_room`.
+    `room`: Entries that each factor may have; None for what the pattern suggests. Where pivots off the
+      diagonal need more, `first_factors` says so.
     """
     n = len(indptr) - 1
     if order is None:
@@ -147,20 +142,13 @@ def factorise(
 ) -> Lu:
     """Factorise a square CSC matrix, choosing the pivots.
 
-    Parameters
-    ----------
-    indptr, indices, values
-        The matrix (n, n) in CSC form; `values` may be longer than `indices`, what is beyond is ignored.
-    order
-        Order of elimination of the columns; None computes it with `ordering`.
-    columns, rows
-        Names of the variables and equations, for the message.
+    `indptr`, `indices`, `values`: The matrix (n, n) in CSC form; `values` may be longer than `indices`, what
+      is beyond is ignored.
+    `order`: Order of elimination of the columns; None computes it with `ordering`.
+    `columns`, `rows`: Names of the variables and equations, for the message.
 
-    Raises
-    ------
-    SingularError
-        Naming the variable that cannot be determined and the equations that were left for it, or an entry
-        that is not finite.
+    Raises SingularError naming the variable that cannot be determined and the equations that were left for
+    it, or an entry that is not finite.
     """
     lu, search = make_lu(indptr, indices, order)
     while (status := first_factors(lu, search, values)) == NO_ROOM:
@@ -216,16 +204,10 @@ _PURPOSE = {
 class Layout:
     """What depends on the kernels of a block alone: all blocks with them share it, and none writes into it.
 
-    Attributes
-    ----------
-    columns, rows
-        Names of variables and equations.
-    state_slots, diagonal
-        See `Matrix`.
-    moving, slots, ends
-        See `Limits`.
-    order, room
-        See `psmr.integrate.solve.block.order_and_room`.
+    `columns`, `rows`: Names of variables and equations.
+    `state_slots`, `diagonal`: See `Matrix`.
+    `moving`, `slots`, `ends`: See `Limits`.
+    `order`, `room`: See `psmr.integrate.solve.block.order_and_room`.
     """
 
     columns: tuple[str, ...]
@@ -243,22 +225,13 @@ class Layout:
 class Block:
     """A block with its names, on the Python side.
 
-    Attributes
-    ----------
-    role
-        What it is solved for: ``"step"``, ``"algebraic"``, ``"predictor"``, ``"fast"``, ``"slow"``.
-    kernels
-        Its kernels and pattern.
-    columns, rows
-        Names of its variables and equations.
-    records
-        What compiled code opens; replaced as a whole when an array changes its size.
-    first
-        Buffer at the first solution of the block's equations without limits; None before it.
-    whole
-        Positions of its rows and variables while every device is in service.
-    address
-        Where compiled code opens it; changes with `records`.
+    `role`: What it is solved for: ``"step"``, ``"algebraic"``, ``"predictor"``, ``"fast"``, ``"slow"``.
+    `kernels`: Its kernels and pattern.
+    `columns`, `rows`: Names of its variables and equations.
+    `records`: What compiled code opens; replaced as a whole when an array changes its size.
+    `first`: Buffer at the first solution of the block's equations without limits; None before it.
+    `whole`: Positions of its rows and variables while every device is in service.
+    `address`: Where compiled code opens it; changes with `records`.
     """
 
     role: str
@@ -391,18 +364,11 @@ def make_block(
 ) -> Block:
     """Return the block of a system with the given rows and variables.
 
-    Parameters
-    ----------
-    system, parameters
-        The whole, and its parameter matrices.
-    role
-        Name for counters and messages.
-    w
-        Buffer at which constant entries are evaluated (they depend on parameters only).
-    rows, variables
-        Positions in the residual and in w, states first and equal on both sides.
-    out
-        Names of devices out of service; see `psmr.dae.compile.restrict.restrict`.
+    `system`, `parameters`: The whole, and its parameter matrices.
+    `role`: Name for counters and messages.
+    `w`: Buffer at which constant entries are evaluated (they depend on parameters only).
+    `rows`, `variables`: Positions in the residual and in w, states first and equal on both sides.
+    `out`: Names of devices out of service; see `psmr.dae.compile.restrict.restrict`.
     """
     kernels = restrict(system, parameters, rows, variables, out)
     layout = kernels.shared_by_all("layout", lambda: _layout(system, kernels))

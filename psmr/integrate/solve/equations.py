@@ -46,12 +46,9 @@ Reals = NDArray[np.float64]
 class Course:
     """What a held input or a parameter is over time: a line from each row to the next one.
 
-    Attributes
-    ----------
-    t
-        (K,) times of the rows in s, ascending.
-    value, rate
-        (K,) value at each row, and its rate in 1/s from there on. Before the first row its line holds.
+    `t`: (K,) times of the rows in s, ascending.
+    `value`, `rate`: (K,) value at each row, and its rate in 1/s from there on. Before the first row its line
+      holds.
     """
 
     t: Reals
@@ -112,15 +109,9 @@ def cubic(c: Reals, x: Reals) -> Reals:
 class Delayed:
     """Held inputs that follow the run's own past: what they read, written anew as the run goes on.
 
-    Parameters
-    ----------
-    at
-        (q,) positions in w of the inputs.
+    `at`: (q,) positions in w of the inputs.
 
-    Attributes
-    ----------
-    rows
-        (q, room, 5) times in s of the rows, ascending, and the coefficients from there on.
+    `rows`: (q, room, 5) times in s of the rows, ascending, and the coefficients from there on.
     """
 
     def __init__(self, at: NDArray[np.uint32]) -> None:
@@ -176,14 +167,9 @@ Place = tuple[int, int, int]
 class Following:
     """All that follows a course in a span of a run, in the form that compiled code reads.
 
-    Parameters
-    ----------
-    inputs
-        Courses of held inputs, by their positions in w.
-    parameters
-        Courses of parameters, by their places.
-    delayed
-        Held inputs that follow the run's own past.
+    `inputs`: Courses of held inputs, by their positions in w.
+    `parameters`: Courses of parameters, by their places.
+    `delayed`: Held inputs that follow the run's own past.
     """
 
     def __init__(

@@ -221,24 +221,15 @@ def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
 class Lu(NamedTuple):
     """Factors of a sparse matrix and all that `refactor` and `solve` need.
 
-    Attributes
-    ----------
-    indptr, indices
-        The pattern (CSC).
-    rows
-        Pivot position of the row of each entry.
-    order, position
-        Column that is eliminated k-th, and the pivot position of each row.
-    Lp, Li, Lx, Up, Ui, Ux
-        Strict triangles by column, in pivot positions; the arrays have room for more.
-    D
-        Inverse pivots.
-    pair
-        Of each column whether it is alone (0), the first of a pair (1) or the second (2).
-    work
-        (2n,) zeros, zero again after every call: two columns, entry by entry beside each other.
-    state
-        [whether pivots have been chosen, column at which that failed].
+    `indptr`, `indices`: The pattern (CSC).
+    `rows`: Pivot position of the row of each entry.
+    `order`, `position`: Column that is eliminated k-th, and the pivot position of each row.
+    `Lp`, `Li`, `Lx`, `Up`, `Ui`, `Ux`: Strict triangles by column, in pivot positions; the arrays have room
+      for more.
+    `D`: Inverse pivots.
+    `pair`: Of each column whether it is alone (0), the first of a pair (1) or the second (2).
+    `work`: (2n,) zeros, zero again after every call: two columns, entry by entry beside each other.
+    `state`: [whether pivots have been chosen, column at which that failed].
     """
 
     indptr: np.ndarray
@@ -261,16 +252,10 @@ class Lu(NamedTuple):
 class Search(NamedTuple):
     """Room of `first_factors` for the search of a column's pattern, and for a transposed triangle.
 
-    Attributes
-    ----------
-    pivot_of
-        Pivot position of each row, -1 for a row that has none yet.
-    mark, stack, head, topological
-        Of the depth-first search.
-    sums
-        See `psmr.integrate.solve.lu.sum_rows`.
-    Tp, Ti, Tx
-        A triangle, transposed.
+    `pivot_of`: Pivot position of each row, -1 for a row that has none yet.
+    `mark`, `stack`, `head`, `topological`: Of the depth-first search.
+    `sums`: See `psmr.integrate.solve.lu.sum_rows`.
+    `Tp`, `Ti`, `Tx`: A triangle, transposed.
     """
 
     pivot_of: np.ndarray

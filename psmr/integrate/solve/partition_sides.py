@@ -63,10 +63,7 @@ class Sides:
 def sides_of(system: DaeNames, split: Partition | None) -> Sides:
     """Return the sides of a partition; without one every variable is slow.
 
-    Raises
-    ------
-    SchemeError
-        For the partition of another system.
+    Raises SchemeError for the partition of another system.
     """
     if split is None:
         every, none = np.arange(system.n + system.m), np.zeros(0, np.intp)
@@ -101,12 +98,8 @@ def sides_in_service(sides: Sides, whole: Block, w: NDArray[np.float64]) -> Side
     """Return the sides without the devices that left `whole`.
 
     The sides keep their other variables. They keep their rows too, unless a side would have more equations
-    than variables: the equations are then paired with the variables once more.
-
-    Raises
-    ------
-    SingularError
-        Where the algebraic equations are singular without these devices.
+    than variables: the equations are then paired with the variables once more. Raises SingularError where the
+    algebraic equations are singular without these devices.
     """
     kernels, n = whole.kernels, whole.kernels.states
     is_fast, is_fast_row = (

@@ -83,12 +83,8 @@ reals, places, integers = map(_row, (REALS, PLACES, INTEGERS))
 def opener(record: Any, views: Sequence[View], first: int) -> Any:
     """Return the compiled function that opens a record of arrays from a row of addresses and lengths.
 
-    Parameters
-    ----------
-    record, views
-        A named tuple, and what each of its arrays is.
-    first
-        Number of the arrays before it in the row, whose address the function takes.
+    `record`, `views`: A named tuple, and what each of its arrays is.
+    `first`: Number of the arrays before it in the row, whose address the function takes.
     """
     arrays = [types.Array(view.kind, 2 if view.columns else 1, "C") for view in views]
     opened = types.NamedTuple(arrays, record)
@@ -137,16 +133,11 @@ STATE, BOUNDED, LOWER_AT, UPPER_AT, LOWER_SLOT, UPPER_SLOT = range(6)
 class Matrix(NamedTuple):
     """Rows and variables of a block, and its Newton matrix.
 
-    Attributes
-    ----------
-    table
-        Addresses of the kernels, see `psmr.dae.compile.kernels`.
-    variables
-        Positions in w; the first ones are states, as many as `Work.known` is long.
-    constant, J, F
-        Constant Jacobian entries, Jacobian (then Newton matrix), raw residual; one entry longer than needed.
-    state_slots, diagonal
-        Places in J of all entries in state rows, and of their diagonal.
+    `table`: Addresses of the kernels, see `psmr.dae.compile.kernels`.
+    `variables`: Positions in w; the first ones are states, as many as `Work.known` is long.
+    `constant`, `J`, `F`: Constant Jacobian entries, Jacobian (then Newton matrix), raw residual; one entry
+      longer than needed.
+    `state_slots`, `diagonal`: Places in J of all entries in state rows, and of their diagonal.
     """
 
     table: np.ndarray
@@ -161,12 +152,8 @@ class Matrix(NamedTuple):
 class Places(NamedTuple):
     """Where the variables of a block are in w; see `psmr.integrate.solve.records.position`.
 
-    Attributes
-    ----------
-    first
-        Position of the first one where the others follow it one by one, `SCATTERED` elsewhere.
-    variables
-        See `Matrix`.
+    `first`: Position of the first one where the others follow it one by one, `SCATTERED` elsewhere.
+    `variables`: See `Matrix`.
     """
 
     first: int
@@ -176,16 +163,13 @@ class Places(NamedTuple):
 class Limits(NamedTuple):
     """Non-windup limits of the states of a block.
 
-    Attributes
-    ----------
-    lower, upper, bounded
-        Limits of all states, and which states have one; of a limit that moves the value last needed.
-    moving
-        (count, 6) the states with a limit that moves, and where it is; see the names above.
-    slots, ends
-        Places in J of the entries of bounded states' rows, one row after the other, and where each ends.
-    held, held_in_matrix
-        For each bounded state -1, 0 or 1: which limit holds it, now and in the factorised matrix.
+    `lower`, `upper`, `bounded`: Limits of all states, and which states have one; of a limit that moves the
+      value last needed.
+    `moving`: (count, 6) the states with a limit that moves, and where it is; see the names above.
+    `slots`, `ends`: Places in J of the entries of bounded states' rows, one row after the other, and where
+      each ends.
+    `held`, `held_in_matrix`: For each bounded state -1, 0 or 1: which limit holds it, now and in the
+      factorised matrix.
     """
 
     lower: np.ndarray
@@ -201,21 +185,16 @@ class Limits(NamedTuple):
 class Ramps(NamedTuple):
     """Held inputs and parameters that change with time, along a cubic from each row of a table to the next.
 
-    Attributes
-    ----------
-    at
-        Positions in w of the held inputs.
-    rows
-        (rows, 5) time in s from which a cubic holds, and its coefficients from there on, constant first. NaN
-        for the second one: from there on what is read is in the step being solved, on the line from the value
-        that is the first coefficient, the third one in s before, to what the fourth is the position of in w.
-    ends, cursor
-        Of each input, then of each parameter, where its rows end, and the row that was last used.
-    until
-        Time in s up to which the line before it is followed, by one number: a stage behind the end of a step
-        that ends at a row does not see the line from there on.
-    places
-        Addresses of the parameters; zero for those the block does not have.
+    `at`: Positions in w of the held inputs.
+    `rows`: (rows, 5) time in s from which a cubic holds, and its coefficients from there on, constant first.
+      NaN for the second one: from there on what is read is in the step being solved, on the line from the
+      value that is the first coefficient, the third one in s before, to what the fourth is the position of in
+      w.
+    `ends`, `cursor`: Of each input, then of each parameter, where its rows end, and the row that was last
+      used.
+    `until`: Time in s up to which the line before it is followed, by one number: a stage behind the end of a
+      step that ends at a row does not see the line from there on.
+    `places`: Addresses of the parameters; zero for those the block does not have.
     """
 
     at: np.ndarray
@@ -229,17 +208,11 @@ class Ramps(NamedTuple):
 class Work(NamedTuple):
     """Work vectors of a solve.
 
-    Attributes
-    ----------
-    known
-        Known part of the state equations.
-    defect, update
-        Newton residual and update.
-    guess, start, full
-        Variables before the solve, and before the last update of a damped one, or before a continuation of
-        earlier results was written; the undamped update.
-    shift
-        Residual at the beginning of a continuation.
+    `known`: Known part of the state equations.
+    `defect`, `update`: Newton residual and update.
+    `guess`, `start`, `full`: Variables before the solve, and before the last update of a damped one, or
+      before a continuation of earlier results was written; the undamped update.
+    `shift`: Residual at the beginning of a continuation.
     """
 
     known: np.ndarray

@@ -35,17 +35,12 @@ HERE, CONTINUED, REPEATED = range(3)
 class StageHistory(NamedTuple):
     """What stages were when they were last solved, in a ring for each.
 
-    Attributes
-    ----------
-    values, times
-        Variables of the stages' blocks, one result after the other, and their times in s; NaN where there is
-        none.
-    rings
-        (slots, 5) for each stage where its values and its times begin, how many results it keeps, the place
-        of the youngest, and how often it had a choice.
-    costs
-        (slots, 2) residuals and updates of a solve from the present point and from a continuation; 0 where it
-        is not known.
+    `values`, `times`: Variables of the stages' blocks, one result after the other, and their times in s; NaN
+      where there is none.
+    `rings`: (slots, 5) for each stage where its values and its times begin, how many results it keeps, the
+      place of the youngest, and how often it had a choice.
+    `costs`: (slots, 2) residuals and updates of a solve from the present point and from a continuation; 0
+      where it is not known.
     """
 
     values: np.ndarray
@@ -217,37 +212,22 @@ ROUND, GROWTHS = range(2)
 class Interpreter(NamedTuple):
     """What the loop needs of a scheme on a system.
 
-    Attributes
-    ----------
-    run
-        Address of the machine code that runs the program; see `psmr.integrate.step.run_program.with_program`.
-    code, numbers
-        The program; see `psmr.integrate.step.program_table`.
-    part_code, part_numbers
-        The program of a part of a step: without history.
-    blocks
-        Addresses of the blocks.
-    points, rates
-        Values of w and of f by place.
-    loops
-        (loops, 2) counters.
-    fast, slow, read
-        Positions in w of fast and slow variables, and of the slow ones that the fast equations read and that
-        are interpolated.
-    response
-        See `psmr.integrate.step.network_response.NetworkResponse`.
-    probe
-        See `psmr.integrate.step.validity.Probe`.
-    stage_history
-        See `psmr.integrate.step.interpreter.StageHistory`.
-    inner_points
-        Points of the trajectory within a step, where they are recorded.
-    divided
-        For each step of the span, whether it was taken in parts.
-    state, measured
-        Whole and real numbers that outlive a step; see the names above.
-    policy, tolerance, drifts_from
-        Newton's; see `psmr.integrate.step.stepper.NewtonSettings`.
+    `run`: Address of the machine code that runs the program; see
+      `psmr.integrate.step.run_program.with_program`.
+    `code`, `numbers`: The program; see `psmr.integrate.step.program_table`.
+    `part_code`, `part_numbers`: The program of a part of a step: without history.
+    `blocks`: Addresses of the blocks.
+    `points`, `rates`: Values of w and of f by place.
+    `loops`: (loops, 2) counters.
+    `fast`, `slow`, `read`: Positions in w of fast and slow variables, and of the slow ones that the fast
+      equations read and that are interpolated.
+    `response`: See `psmr.integrate.step.network_response.NetworkResponse`.
+    `probe`: See `psmr.integrate.step.validity.Probe`.
+    `stage_history`: See `psmr.integrate.step.interpreter.StageHistory`.
+    `inner_points`: Points of the trajectory within a step, where they are recorded.
+    `divided`: For each step of the span, whether it was taken in parts.
+    `state`, `measured`: Whole and real numbers that outlive a step; see the names above.
+    `policy`, `tolerance`, `drifts_from`: Newton's; see `psmr.integrate.step.stepper.NewtonSettings`.
     """
 
     run: int

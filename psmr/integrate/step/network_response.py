@@ -49,14 +49,9 @@ Loaded = tuple[Sequence[Reals], Reals, Reals, Following]
 class NetworkResponse(NamedTuple):
     """The responding variables as the interpreter sees them.
 
-    Attributes
-    ----------
-    at
-        (k,) positions in w.
-    ends, of, gains
-        S by rows: where each begins, positions in w of the fast variables, and entries.
-    level
-        (k,) levels, which the block of the fast equations reads.
+    `at`: (k,) positions in w.
+    `ends`, `of`, `gains`: S by rows: where each begins, positions in w of the fast variables, and entries.
+    `level`: (k,) levels, which the block of the fast equations reads.
     """
 
     at: np.ndarray
@@ -89,16 +84,10 @@ class Level(Component):
 class ResponseBlock(Block):
     """The fast equations, and those of the slow algebraic variables that they read.
 
-    Attributes
-    ----------
-    terms
-        Entries of S with their signs as parameters of `Term`.
-    gains
-        S; None before it is formed.
-    response
-        What the interpreter needs.
-    loaded
-        Parameters, limits and courses that were last loaded; None before.
+    `terms`: Entries of S with their signs as parameters of `Term`.
+    `gains`: S; None before it is formed.
+    `response`: What the interpreter needs.
+    `loaded`: Parameters, limits and courses that were last loaded; None before.
     """
 
     terms: tuple[Reals, Reals] = (np.zeros((0, 1)), np.zeros((0, 1)))
@@ -164,20 +153,12 @@ def response_block(
 ) -> ResponseBlock:
     """Return the block of the fast equations with the network's response.
 
-    Parameters
-    ----------
-    system, parameters
-        The DAE.
-    w
-        Buffer at which constant entries are evaluated.
-    gains
-        S.
-    fast
-        Positions of the fast rows and of their variables.
-    read
-        Positions of the slow algebraic variables that respond.
-    out
-        Names of devices out of service.
+    `system`, `parameters`: The DAE.
+    `w`: Buffer at which constant entries are evaluated.
+    `gains`: S.
+    `fast`: Positions of the fast rows and of their variables.
+    `read`: Positions of the slow algebraic variables that respond.
+    `out`: Names of devices out of service.
     """
     rows, variables = fast
     size, entries = system.n + system.m, gains.tocoo()
@@ -236,20 +217,12 @@ def probe_of(
 ) -> Probe:
     """Return what is needed to try the response later on.
 
-    Parameters
-    ----------
-    response
-        The response.
-    fast, slow
-        Numbers and blocks of the fast equations and of the last slow solve of a macro step.
-    read
-        Positions of the responding variables that the fast equations read.
-    rounds
-        How many solves of the fast block reach over a macro step.
-    most
-        Gain from which on the response is formed anew.
-    size
-        Length of w.
+    `response`: The response.
+    `fast`, `slow`: Numbers and blocks of the fast equations and of the last slow solve of a macro step.
+    `read`: Positions of the responding variables that the fast equations read.
+    `rounds`: How many solves of the fast block reach over a macro step.
+    `most`: Gain from which on the response is formed anew.
+    `size`: Length of w.
     """
     if not response.gains.size:
         return no_probe()
@@ -299,23 +272,13 @@ def response_matrix(
 ) -> sparse.csr_array:
     """Return S, the rows of the variables that are read.
 
-    Parameters
-    ----------
-    own
-        (n, N) derivatives of the slow algebraic equations after w = (x, y).
-    variables
-        (n,) positions of their variables.
-    fast
-        Positions of the fast variables, the columns of the result.
-    read
-        Positions of the responding variables, among `variables`, the rows of the result.
-    earlier
-        An S of these variables; the entries that it has are not left out.
+    `own`: (n, N) derivatives of the slow algebraic equations after w = (x, y).
+    `variables`: (n,) positions of their variables.
+    `fast`: Positions of the fast variables, the columns of the result.
+    `read`: Positions of the responding variables, among `variables`, the rows of the result.
+    `earlier`: An S of these variables; the entries that it has are not left out.
 
-    Raises
-    ------
-    SingularError
-        Where the slow algebraic equations do not determine their variables.
+    Raises SingularError where the slow algebraic equations do not determine their variables.
     """
     own = sparse.csc_array(own)
     forced = own[:, fast]
@@ -354,19 +317,11 @@ def some_of_solution(lu: SuperLU, right: sparse.coo_array, wanted: Places) -> Re
     (Gilbert and Peierls, Sparse partial pivoting in time proportional to arithmetic operations, SIAM J.
     Sci. Stat. Comput. 9(5), 1988).
 
-    Parameters
-    ----------
-    lu
-        Factors of A, (N, N).
-    right
-        B, (N, K).
-    wanted
-        (R,) positions in X.
+    `lu`: Factors of A, (N, N).
+    `right`: B, (N, K).
+    `wanted`: (R,) positions in X.
 
-    Returns
-    -------
-    numpy.ndarray
-        (R, K).
+    Returns (R, K).
     """
     row, asked = lu.perm_r[right.row], lu.perm_c[wanted]
     lower, upper = sparse.csc_array(lu.L), sparse.csr_array(lu.U)

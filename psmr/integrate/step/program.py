@@ -30,10 +30,7 @@ Each = tuple[float, ...]
 class Rate:
     """Let `name` be f at the present point, on the rows of a side.
 
-    Attributes
-    ----------
-    role
-        Block of equations that is evaluated; see `Stage`.
+    `role`: Block of equations that is evaluated; see `Stage`.
     """
 
     name: str
@@ -63,14 +60,9 @@ class Combine:
 
     Nothing is solved, and the variables of the other side stay as they are.
 
-    Attributes
-    ----------
-    rows
-        Which variables.
-    to
-        Name of the result.
-    terms
-        (point, weight) pairs.
+    `rows`: Which variables.
+    `to`: Name of the result.
+    `terms`: (point, weight) pairs.
     """
 
     rows: Side
@@ -84,16 +76,10 @@ class Add:
 
     The present point stays as it is.
 
-    Attributes
-    ----------
-    rows
-        Which variables.
-    to
-        Point that takes them.
-    weights
-        Weight of the present point.
-    anew
-        Whether `to` begins with nothing.
+    `rows`: Which variables.
+    `to`: Point that takes them.
+    `weights`: Weight of the present point.
+    `anew`: Whether `to` begins with nothing.
     """
 
     rows: Side
@@ -109,40 +95,25 @@ class Stage:
     States: x = x(base) + h (sum_j weights[j] rate[j] + gamma f(w)); algebraic rows: 0 = g(w). With gamma = 0
     the states are explicit and the algebraic rows alone are solved.
 
-    Attributes
-    ----------
-    role
-        What it is solved for, the name of the block of equations in counters and messages. Stages of one role
-        share a Newton matrix.
-    rows
-        Which rows, and which variables.
-    to, base
-        Names of the result and of the point that x starts from.
-    rates
-        (name, coefficient) pairs.
-    gamma
-        Coefficient of f at the result.
-    at
-        Time of the result, 0 at the start of the step and 1 at its end.
-    outside
-        (point, weights) pairs: what the variables of the other side are; () leaves them as they are.
-    with_response
-        Whether the algebraic variables of the other side also respond to the variables of this side
-        beside the same combination of points: `psmr.integrate.step.network_response`.
-    guess
-        Point whose values Newton starts from, or several points for an extrapolation from those that are
-        there (of a stage of both sides); None for the continuation of what the stage was when it was last
-        solved (`psmr.integrate.step.interpreter`), and where there is none, for the present point.
-    cubes
-        With several points, the third-order terms of the result and of each of them; see
-        `psmr.integrate.step.instructions.extrapolate`.
-    matrix
-        What modified Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in the
-        ``"first"`` pass of the enclosing `Iterate`.
-    rate
-        Name under which f at the result is kept; None for not at all.
-    shown
-        Whether the result is a point of the trajectory within the step.
+    `role`: What it is solved for, the name of the block of equations in counters and messages. Stages of one
+      role share a Newton matrix.
+    `rows`: Which rows, and which variables.
+    `to`, `base`: Names of the result and of the point that x starts from.
+    `rates`: (name, coefficient) pairs.
+    `gamma`: Coefficient of f at the result.
+    `at`: Time of the result, 0 at the start of the step and 1 at its end.
+    `outside`: (point, weights) pairs: what the variables of the other side are; () leaves them as they are.
+    `with_response`: Whether the algebraic variables of the other side also respond to the variables of this
+      side beside the same combination of points: `psmr.integrate.step.network_response`.
+    `guess`: Point whose values Newton starts from, or several points for an extrapolation from those that are
+      there (of a stage of both sides); None for the continuation of what the stage was when it was last
+      solved (`psmr.integrate.step.interpreter`), and where there is none, for the present point.
+    `cubes`: With several points, the third-order terms of the result and of each of them; see
+      `psmr.integrate.step.instructions.extrapolate`.
+    `matrix`: What modified Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in
+      the ``"first"`` pass of the enclosing `Iterate`.
+    `rate`: Name under which f at the result is kept; None for not at all.
+    `shown`: Whether the result is a point of the trajectory within the step.
     """
 
     role: str
@@ -174,16 +145,10 @@ class Repeat:
 class Iterate:
     """Do the body, then again with the result in place of the prediction until the slow variables agree.
 
-    Attributes
-    ----------
-    body
-        Begins from the point `predicted` and ends with the present point.
-    predicted
-        Point that takes the values of the present one.
-    most
-        Most repetitions; None for as many as it takes.
-    epsilon
-        Largest difference that counts as agreement.
+    `body`: Begins from the point `predicted` and ends with the present point.
+    `predicted`: Point that takes the values of the present one.
+    `most`: Most repetitions; None for as many as it takes.
+    `epsilon`: Largest difference that counts as agreement.
     """
 
     body: tuple[Instruction, ...]
@@ -199,16 +164,11 @@ Instruction = Rate | CopyRate | Restore | Combine | Add | Stage | Repeat | Itera
 class Program:
     """The instructions of one step.
 
-    Attributes
-    ----------
-    instructions
-        In the order in which they are done; the last point is ``"new"``.
-    history, history_of
-        Accepted points before the step that it reads: 0, 1 or 2 (`OLDER`), of the slow side or of all.
-    words
-        Headings for the explanation, by role.
-    carried
-        Names of points within the step that outlive it, under the name ``"older "`` and their own.
+    `instructions`: In the order in which they are done; the last point is ``"new"``.
+    `history`, `history_of`: Accepted points before the step that it reads: 0, 1 or 2 (`OLDER`), of the slow
+      side or of all.
+    `words`: Headings for the explanation, by role.
+    `carried`: Names of points within the step that outlive it, under the name ``"older "`` and their own.
     """
 
     instructions: tuple[Instruction, ...]

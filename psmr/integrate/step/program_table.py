@@ -64,19 +64,12 @@ READ = 3
 class Encoded:
     """A program for the interpreter.
 
-    Attributes
-    ----------
-    code, numbers
-        (instructions, WIDTH) whole numbers, and coefficients; see the names above.
-    points, rates, loops
-        How many points, rates and loop counters it needs.
-    depths
-        (slots,) how many last results are kept in each place for them; see
-        `psmr.integrate.step.interpreter`.
-    outliving
-        (k, 2) places of the points that outlive the step, in it and after it.
-    places
-        Place of each point that is kept, by its name.
+    `code`, `numbers`: (instructions, WIDTH) whole numbers, and coefficients; see the names above.
+    `points`, `rates`, `loops`: How many points, rates and loop counters it needs.
+    `depths`: (slots,) how many last results are kept in each place for them; see
+      `psmr.integrate.step.interpreter`.
+    `outliving`: (k, 2) places of the points that outlive the step, in it and after it.
+    `places`: Place of each point that is kept, by its name.
     """
 
     code: NDArray[np.int64]
@@ -107,12 +100,8 @@ def blocks_of(program: Program) -> list[tuple[str, str]]:
 def encode(program: Program, blocks: tuple[tuple[tuple[str, str], int], ...]) -> Encoded:
     """Return a program for the interpreter; the runs of a sweep share it, and none writes into it.
 
-    Parameters
-    ----------
-    program
-        The program of a step.
-    blocks
-        Each (role, side) of `blocks_of` with the number of its block.
+    `program`: The program of a step.
+    `blocks`: Each (role, side) of `blocks_of` with the number of its block.
     """
     writer = _Writer(program, dict(blocks))
     writer.write(program.instructions, None)

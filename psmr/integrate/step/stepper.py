@@ -49,12 +49,9 @@ NO_POINTS = np.zeros((0, 0))
 class NewtonSettings:
     """Settings of an engine, in addition to the program.
 
-    Attributes
-    ----------
-    newton, tolerance
-        Newton's policy and tolerance.
-    drifts_from
-        Coefficient h gamma of a stage in s from which on the tolerance falls with it; inf for none.
+    `newton`, `tolerance`: Newton's policy and tolerance.
+    `drifts_from`: Coefficient h gamma of a stage in s from which on the tolerance falls with it; inf for
+      none.
     """
 
     newton: str
@@ -65,29 +62,16 @@ class NewtonSettings:
 class Stepper:
     """The program of a scheme on a system: blocks, interpreter, and the network's response where it has one.
 
-    Parameters
-    ----------
-    system
-        The DAE.
-    programs
-        Yields the program of a step.
-    step
-        Usual step in s.
-    choices
-        Newton's.
-    split
-        Partition of the system, for programs with a fast and a slow side.
-    parameters, w
-        Parameter matrices, and the buffer at the start.
-    every
-        Whether the points within a step are recorded.
-    first_step
-        The program of the first step after an event; None: that of any other.
+    `system`: The DAE.
+    `programs`: Yields the program of a step.
+    `step`: Usual step in s.
+    `choices`: Newton's.
+    `split`: Partition of the system, for programs with a fast and a slow side.
+    `parameters`, `w`: Parameter matrices, and the buffer at the start.
+    `every`: Whether the points within a step are recorded.
+    `first_step`: The program of the first step after an event; None: that of any other.
 
-    Attributes
-    ----------
-    restarts
-        Whether that is another one.
+    `restarts`: Whether that is another one.
     """
 
     def __init__(

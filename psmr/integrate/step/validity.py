@@ -38,25 +38,18 @@ AGE, DUE = 9, 10
 class Probe(NamedTuple):
     """What a trial of the response needs.
 
-    Attributes
-    ----------
-    fast, slow
-        Numbers of the block of the fast equations and of that of the last slow solve; -1 without a response.
-    rounds
-        How many solves of the fast block reach over a macro step.
-    most
-        Gain from which on the response is formed anew.
-    rows, signs
-        Places of the responding variables' rows in the fast block, and e with random signs for each.
-    moved, places
-        Positions in w of the variables of the fast block that are fast, and their places in it.
-    own, by
-        Places of the responding variables in the slow block; (dw, u): by how much the moved variables and
-        those of the slow block move.
-    base
-        Residual of the slow block at the first trial.
-    point
-        Room for w.
+    `fast`, `slow`: Numbers of the block of the fast equations and of that of the last slow solve; -1 without
+      a response.
+    `rounds`: How many solves of the fast block reach over a macro step.
+    `most`: Gain from which on the response is formed anew.
+    `rows`, `signs`: Places of the responding variables' rows in the fast block, and e with random signs for
+      each.
+    `moved`, `places`: Positions in w of the variables of the fast block that are fast, and their places in
+      it.
+    `own`, `by`: Places of the responding variables in the slow block; (dw, u): by how much the moved
+      variables and those of the slow block move.
+    `base`: Residual of the slow block at the first trial.
+    `point`: Room for w.
     """
 
     fast: int

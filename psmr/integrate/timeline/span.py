@@ -22,14 +22,9 @@ Reals = NDArray[np.float64]
 class OutOfService:
     """The devices that are out of service from an instant on.
 
-    Attributes
-    ----------
-    gone
-        Those that stay out: tripped, or lost with the part of the network that they were in.
-    dead
-        Buses of the parts that nothing supplies.
-    out
-        All of them, with what returns when its part is supplied again.
+    `gone`: Those that stay out: tripped, or lost with the part of the network that they were in.
+    `dead`: Buses of the parts that nothing supplies.
+    `out`: All of them, with what returns when its part is supplied again.
     """
 
     gone: frozenset[str] = frozenset()
@@ -66,12 +61,8 @@ class AsTripped:
 class Cause:
     """What a change is part of.
 
-    Attributes
-    ----------
-    event
-        Place of the event in the list of the run's events.
-    part
-        Which of its changes, in order of time, it is.
+    `event`: Place of the event in the list of the run's events.
+    `part`: Which of its changes, in order of time, it is.
     """
 
     event: int
@@ -82,43 +73,26 @@ class Cause:
 class Change:
     """New values of parameters and held inputs, and devices that go out of service, from an instant on.
 
-    Attributes
-    ----------
-    t
-        Instant in s.
-    parameters
-        (device, parameter, value) triples.
-    inputs
-        (full name of a held input, value) pairs.
-    label
-        Words for messages and plots.
-    out
-        Names of devices that go out of service until they come back: they inject nothing, and their own
-        variables keep their last values.
-    rates
-        (full name of a held input, rate per second) pairs: the input changes linearly from here on, until a
-        change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
-    protects
-        Whether it is protection that acted.
-    courses
-        (full name of a held input or of one of `Component.courses`, course) pairs: it follows the course from
-        here on, until a change sets it.
-    states
-        (full name of a state, value) pairs: what an opened or closed switch makes of it at once. Those of
-        algebraic variables are where the solution begins.
-    back
-        Names of devices that return to service with the states given here.
-    parts
-        (device, part) pairs of loads and units of which a part trips or returns: what is connected of each
-        then, as far as this event is concerned. The parameters are what that makes of them alone; together
-        with other events they follow from `psmr.study.events.generator`, before an integration.
-    causes
-        The events that make it; none where devices do by themselves.
+    `t`: Instant in s.
+    `parameters`: (device, parameter, value) triples.
+    `inputs`: (full name of a held input, value) pairs.
+    `label`: Words for messages and plots.
+    `out`: Names of devices that go out of service until they come back: they inject nothing, and their own
+      variables keep their last values.
+    `rates`: (full name of a held input, rate per second) pairs: the input changes linearly from here on,
+      until a change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
+    `protects`: Whether it is protection that acted.
+    `courses`: (full name of a held input or of one of `Component.courses`, course) pairs: it follows the
+      course from here on, until a change sets it.
+    `states`: (full name of a state, value) pairs: what an opened or closed switch makes of it at once. Those
+      of algebraic variables are where the solution begins.
+    `back`: Names of devices that return to service with the states given here.
+    `parts`: (device, part) pairs of loads and units of which a part trips or returns: what is connected of
+      each then, as far as this event is concerned. The parameters are what that makes of them alone; together
+      with other events they follow from `psmr.study.events.generator`, before an integration.
+    `causes`: The events that make it; none where devices do by themselves.
 
-    Raises
-    ------
-    EventError
-        For a time or value that is not finite.
+    Raises EventError for a time or value that is not finite.
     """
 
     t: float
@@ -203,24 +177,17 @@ def caused(changes: Iterable[Change], event: int) -> tuple[Change, ...]:
 class Span:
     """What holds from an instant of a run to the next one.
 
-    Attributes
-    ----------
-    t
-        Time in s at which it begins.
-    parameters
-        A (count, parameters) matrix for each group of the system, as it is then. Nothing writes into them.
-    inputs
-        (k,) held inputs then.
-    devices
-        What is out of service.
-    input_courses, parameter_courses
-        What follows a course: held inputs by their place in `inputs`, parameters by their places.
-    changes
-        What began it; none for the start of a run, and where the solution jumped or a past jump is read.
-    first, last
-        Rows of the run: from `first` on, before `last`.
-    delayed
-        What reads signals with a delay, as followers of a run get it; None where nothing does.
+    `t`: Time in s at which it begins.
+    `parameters`: A (count, parameters) matrix for each group of the system, as it is then. Nothing writes
+      into them.
+    `inputs`: (k,) held inputs then.
+    `devices`: What is out of service.
+    `input_courses`, `parameter_courses`: What follows a course: held inputs by their place in `inputs`,
+      parameters by their places.
+    `changes`: What began it; none for the start of a run, and where the solution jumped or a past jump is
+      read.
+    `first`, `last`: Rows of the run: from `first` on, before `last`.
+    `delayed`: What reads signals with a delay, as followers of a run get it; None where nothing does.
     """
 
     t: float
@@ -326,18 +293,11 @@ def going_on(span: Span, t: float) -> Span:
 def span_after(system: System, span: Span, t: float, changes: Sequence[Change], service: Service) -> Span:
     """Return what holds from t in s on, where a span ends and changes are made, in their order.
 
-    Parameters
-    ----------
-    system
-        The system of the run.
-    span
-        What held before.
-    t
-        The instant.
-    changes
-        What is done then; without any what held goes on.
-    service
-        What says which devices are in service.
+    `system`: The system of the run.
+    `span`: What held before.
+    `t`: The instant.
+    `changes`: What is done then; without any what held goes on.
+    `service`: What says which devices are in service.
     """
     span = going_on(span, t)
     if not changes:
