@@ -16,9 +16,9 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.figures.chart import Drawing, unbroken
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
+from psmr.network.topology.connections import at_start
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
-from psmr.study.events.spans import at_start
 from psmr.study.output import placed
 from psmr.study.record.record import FinishedRun
 

@@ -16,8 +16,8 @@ from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND
 from psmr.devices.network import Bus
-from psmr.integrate.timeline.span import Span
-from psmr.network.topology.islands import by_island, islands, leading, sources_of
+from psmr.integrate.timeline.span import Span, first_span
+from psmr.network.topology.islands import DeadParts, by_island, islands, leading, sources_of
 from psmr.network.topology.network import branches, buses, out_of_service
 
 FAULTED = ("fault", "g_fault", "b_fault", *PAIRS, *TO_GROUND)
@@ -133,3 +133,9 @@ def _left_out(system: System, span: Span) -> frozenset[str]:
 
 def _owner(name: str) -> str:
     return name.rpartition(".")[0]
+
+
+def at_start(system: System) -> System:
+    """Return the system without the devices that are out of service when a run begins."""
+    span = first_span(system, DeadParts(system))
+    return system_in(system, span, system.x0, system.y0) if span.out else system

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psmr.base.arrays import Reals
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points
@@ -28,7 +29,6 @@ from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Finding
-from psmr.study.events.spans import driven
 
 SHORTEST = 1.0
 """Length in s of a quarter below which nothing is said."""
@@ -94,7 +94,7 @@ class EndOfRun:
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
         self._islands = connections.turning
-        self._moves, self._quarter = driven(self._system, span), 0.25 * (self._t_end - span.t)
+        self._moves, self._quarter = _driven(self._system, span), 0.25 * (self._t_end - span.t)
         self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
         self._frequencies = Ranges(len(self._islands) + sum(len(i.places) for i in self._islands))
         self._counted, self._ended = connections.counted, False
@@ -185,3 +185,13 @@ class EndOfRun:
                     ),
                 )  # fmt: skip
         return ()
+
+
+def _driven(system: System, span: Span) -> bool:
+    """Return whether a span moves by itself: an input or a load ramps, or something follows a course."""
+    found = span.moves
+    for group, matrix in zip(system.groups, span.parameters, strict=True):
+        component = group.compiled.component
+        names = tuple(parameters_of(component))
+        found = found or bool(matrix[:, [names.index(name) for name in component.ramps]].any())
+    return found

@@ -10,11 +10,11 @@ import numpy as np
 from partitioning import Partition, PartitionError
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
+from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.topology.connections import system_in
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.certificate.certify import HELD, LARGEST, certify, judged_steps, reads_time, within
-from psmr.study.events.spans import altered
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.modes_over_period import certificate_over_period
 from psmr.study.record.record import FinishedRun
@@ -32,7 +32,7 @@ def certificate_after(run: FinishedRun) -> Certificate | None:
 
     None where the run has no system, no event altered it, or nothing of it is left.
     """
-    if run.system is None or not altered(run.system, run.spans[-1], run.spans[0]):
+    if run.system is None or not _altered(run.system, run.spans[-1], run.spans[0]):
         return None
     if unequal_phases(run.system, run.spans[-1].parameters):
         return certificate_over_period(run, run.spans[-1], "the post-disturbance system with unequal phases")
@@ -69,6 +69,15 @@ def certificate_after(run: FinishedRun) -> Certificate | None:
         )
     except InputError as error:  # a limit that moves holds a state there
         return Certificate(str(scheme), "", note=str(error), subject=what)
+
+
+def _altered(system: System, span: Span, start: Span) -> bool:
+    """Return whether the system of a span is another than that of the span that the run started with."""
+    same = all(np.array_equal(a, b) for a, b in zip(start.parameters, span.parameters, strict=True))
+    given = np.ones(system.k, dtype=bool)
+    given[[delay.input - system.n - system.m for delay in system.delays]] = False
+    same = same and np.array_equal(start.inputs[given], span.inputs[given])
+    return not same or span.out != start.out or span.moves
 
 
 def _restricted(scheme: Any, system: System) -> Any:

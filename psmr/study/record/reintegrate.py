@@ -50,9 +50,11 @@ from psmr.network.topology.network import buses
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Detector, Finding
 from psmr.study.estimated_error import GlobalError
-from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.outcome import Outcome
 from psmr.study.record.record import FinishedRun, Sampled
+
+TIME_ROUNDING = 1e-9
+"""Bound of the rounding of the times of points in s, far below any step."""
 
 APART = 0.1
 """Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""

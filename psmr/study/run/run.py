@@ -26,7 +26,6 @@ from psmr.network.signals.signals import unit_of
 from psmr.network.signals.state_space import state_space
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.estimated_error import GlobalError
-from psmr.study.events.spans import TIME_ROUNDING
 from psmr.study.outcome import Judgement, judge_run
 from psmr.study.output import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
@@ -38,7 +37,7 @@ from psmr.study.record.modes_over_period import (
     modes_over_period,
 )
 from psmr.study.record.record import FinishedRun, values_in_pieces, values_of
-from psmr.study.record.reintegrate import estimated_error, judged_error
+from psmr.study.record.reintegrate import TIME_ROUNDING, estimated_error, judged_error
 from psmr.study.run.comparison import Comparison, compare
 from psmr.study.run.data import RunData
 from psmr.study.run.points import (

@@ -54,12 +54,8 @@ OWN = re.compile(
 """Modules of psmr in which the classes stand of which a run consists."""
 
 
-CHECKED = (
-    "psmr.dae.declare.",
-    "psmr.integrate.schemes.",
-    "psmr.papers.",
-    "psmr.study.detectors.detection",
-    "psmr.study.criteria",
+CHECKED = re.compile(
+    r"psmr\.(dae\.declare|integrate\.schemes|papers|study\.(criteria|detectors\.detection))\b"
 )
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
 
@@ -245,7 +241,7 @@ class Decoder:
         if wrong := misfit(made):
             raise Damaged(wrong)
         check = getattr(made, "__post_init__", None)
-        if check is not None and kind.__module__.startswith(CHECKED):
+        if check is not None and CHECKED.match(kind.__module__):
             check()
         return made
 

@@ -23,6 +23,7 @@ from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.integrate.timeline.span import Change, Span
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.signals.signals import units_of
+from psmr.network.topology.connections import at_start
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -33,7 +34,6 @@ from psmr.study.detectors.dead_parts import Interruption, interruptions
 from psmr.study.detectors.detection import Detection, Monitor, detect
 from psmr.study.detectors.detector import Finding, names_of
 from psmr.study.events import Event
-from psmr.study.events.spans import at_start, devices_of
 from psmr.study.outcome import Outcome
 from psmr.study.record.record import Record
 from psmr.study.record.stats import Stats
@@ -189,7 +189,7 @@ def _instants(
 
 def _without_effect(system: System, change: Change, last: Span, now: Span) -> str:
     """Return words on a change of what is dead, or to what is so already; "" of one with an effect."""
-    if bool(devices_of(change)) and devices_of(change) <= last.out & now.out:
+    if bool(_devices_of(change)) and _devices_of(change) <= last.out & now.out:
         return " (without effect: it is dead)"
     others = (change.inputs, change.out, change.rates, change.courses, change.states, change.back)
     if change.parameters and not any(others):
@@ -197,6 +197,13 @@ def _without_effect(system: System, change: Change, last: Span, now: Span) -> st
         if all(last.parameters[group][row, column] == value for (group, row, column), value in places):
             return " (without effect: it is so already)"
     return ""
+
+
+def _devices_of(change: Change) -> frozenset[str]:
+    """Return the devices that a change sets something of, or takes out."""
+    named = (name for name, _ in (*change.inputs, *change.rates, *change.courses, *change.states))
+    values = (device for device, _, _ in change.parameters)
+    return frozenset([*values, *(name.rpartition(".")[0] for name in named), *change.out, *change.back])
 
 
 def _certificate_of_steps(setup: Setup, taken: NDArray[np.float64], events: Iterable[float]) -> Certificate:
