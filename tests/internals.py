@@ -49,22 +49,20 @@ psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.placement: placement
 psmr.devices.protection: NO_VOLTAGE
-psmr.figures.canvas: STYLE forget_figure new_figure save styled
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel Words
-    across band
-psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
+    across band Linear Log SymLog tick_texts
+psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map compass participation_bars
+    shape_drawing shortened>shortened_name
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
-psmr.figures.modes.shape_figures: compass participation_bars shape_drawing shortened>shortened_name
 psmr.figures.run.lines: named_signals panels_with thinned
 psmr.figures.run.oneline: one_line plants stress_layout
 psmr.figures.run.plots: comparison panel_drawing trajectories pareto
 psmr.figures.run.report: Origin run_page
-psmr.figures.scales: Linear Log SymLog tick_texts
-psmr.figures.svg.frame: width_of Plane
-psmr.figures.svg.writer: svg
+psmr.figures.svg: svg
+psmr.figures.svg_frame: width_of Plane
 psmr.figures.sweep.maps: shades
-psmr.figures.with_matplotlib: draw_on to_matplotlib
+psmr.figures.with_matplotlib: STYLE new_figure save styled draw_on to_matplotlib
 psmr.files.case_file: CaseFile write_case
 psmr.files.load_flow_rules: join
 psmr.files.powsybl: from_powsybl

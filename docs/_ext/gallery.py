@@ -33,7 +33,7 @@ def _pictures(script: Path) -> list[str]:
     """Save the figures that a script has left open, and return the names of the files."""
     from matplotlib import pyplot as plt
 
-    from psmr.figures.canvas import save
+    from psmr.figures.with_matplotlib import save
 
     names = []
     for number in plt.get_fignums():

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 import psmr
-from psmr.figures.canvas import STYLE, new_figure, save, styled
 from psmr.figures.chart import COLOURS, FAINT, INK
+from psmr.figures.with_matplotlib import STYLE, new_figure, save, styled
 
 STYLE["svg.fonttype"] = "path"
 

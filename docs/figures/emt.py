@@ -8,8 +8,8 @@ import numpy as np
 import partitioning
 import psmr
 from psmr.base.errors import PsmrError
-from psmr.figures.canvas import forget, new_figure, save, styled
 from psmr.figures.chart import COLOURS
+from psmr.figures.with_matplotlib import forget, new_figure, save, styled
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

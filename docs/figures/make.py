@@ -7,8 +7,8 @@ from pathlib import Path
 
 import partitioning
 import psmr
-from psmr.figures.canvas import STYLE, save
 from psmr.figures.modes.figures import eigenvalue_map
+from psmr.figures.with_matplotlib import STYLE, save
 
 HERE = Path(__file__).parent
 # Shown where the reader's fonts are unknown: letters as outlines.

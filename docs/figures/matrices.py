@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import psmr
-from psmr.figures.canvas import STYLE, save
+from psmr.figures.with_matplotlib import STYLE, save
 
 HERE = Path(__file__).parent
 # Shown where the reader's fonts are unknown: letters as outlines.

@@ -15,8 +15,8 @@ from scipy.interpolate import CubicSpline
 import partitioning
 import psmr
 from psmr.base.errors import PsmrError, PsmrWarning
-from psmr.figures.canvas import STYLE, new_figure, save, styled
 from psmr.figures.chart import COLOURS, FAINT
+from psmr.figures.with_matplotlib import STYLE, new_figure, save, styled
 from psmr.papers.kuznetsov_krasnikov.arc_length import Adaptive, ArcLength
 from psmr.papers.shi_rojas.smes import Smes
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import psmr
-from psmr.figures.canvas import STYLE, save
 from psmr.figures.run.plots import pareto
+from psmr.figures.with_matplotlib import STYLE, save
 from psmr.study.tuning.tune import confirm
 
 HERE = Path(__file__).parent

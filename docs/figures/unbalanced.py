@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import psmr
-from psmr.figures.canvas import STYLE, save
+from psmr.figures.with_matplotlib import STYLE, save
 
 STYLE["svg.fonttype"] = "path"
 

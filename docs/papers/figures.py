@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from psmr.figures.canvas import STYLE
+from psmr.figures.with_matplotlib import STYLE
 from psmr.papers.catalogue import PAPERS, reproduce
 
 

@@ -49,8 +49,8 @@ def response(
     """  # noqa: E501
     hertz = _frequencies(low, high, count)
     system, scheme = _system_and_scheme(case, reading)
-    from psmr.figures.canvas import save
     from psmr.figures.frequency import bode
+    from psmr.figures.with_matplotlib import save
     from psmr.pencil.operator.simulated_response import response_sentences, simulated_response
 
     own = system.state_space(**between)
@@ -99,8 +99,8 @@ def scan(
     """
     hertz = _frequencies(low, high, count)
     system, scheme = _system_and_scheme(case, reading)
-    from psmr.figures.canvas import save
     from psmr.figures.frequency import scan_figure
+    from psmr.figures.with_matplotlib import save
     from psmr.network.impedance import impedance_scan
     from psmr.pencil.operator.simulated_response import response_sentences, simulated_response
 

@@ -108,8 +108,8 @@ def partition(
         return
     found = partition_of(Split(delta=delta, **split), linear)
     if figure:
-        from psmr.figures.canvas import save
         from psmr.figures.run.oneline import one_line
+        from psmr.figures.with_matplotlib import save
 
         save(one_line(system, found), figure)
     give_table(found.table, f"{system.name}: {found}", json, output, figure)

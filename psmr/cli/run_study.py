@@ -112,11 +112,9 @@ def write_outputs(
             )
             write_page(path, words, transaction)
         else:
-            from psmr.figures.canvas import forget_figure, save
+            from psmr.figures.with_matplotlib import save
 
-            figure = run.plot(output.signals, title=page.title)
-            save(figure, path, transaction)
-            forget_figure(figure)
+            save(run.plot(output.signals, title=page.title), path, transaction)
     return tuple(files.values())
 
 

@@ -185,8 +185,8 @@ def plot(
     """
     require_target("-o", output, PICTURES)
     from psmr.cli.run_study import saved_or_run
-    from psmr.figures.canvas import save
     from psmr.figures.run.plots import comparison, trajectories
+    from psmr.figures.with_matplotlib import save
 
     first = saved_or_run(run, **reading)
     table = None
@@ -241,7 +241,7 @@ def compare(
     other = read_trace(trace, **columns)
     found = compare_trace(saved_or_run(run, **reading), other)
     if figure:
-        from psmr.figures.canvas import save
+        from psmr.figures.with_matplotlib import save
 
         save(found.plot(), figure)
     write_csv(output, found.table)

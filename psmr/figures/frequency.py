@@ -18,12 +18,12 @@ from psmr.figures.chart import (
     Dots,
     Drawing,
     Line,
+    Log,
     Mark,
     Panel,
     Words,
     across,
 )
-from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import to_matplotlib
 from psmr.network.impedance import ImpedanceScan
 

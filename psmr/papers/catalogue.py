@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from psmr.base.errors import InputError, nearest
-from psmr.figures.canvas import forget_figure, save, styled
+from psmr.figures.with_matplotlib import save, styled
 from psmr.papers.finding import VERDICTS, Claim, Finding, Numbers, plain, read_claims
 from psmr.study.output import write_text
 
@@ -92,7 +92,6 @@ class Paper:
             with styled():
                 figure = self.figures[title][1](results)
             save(figure, path)
-            forget_figure(figure)
         tables = dict(self.tables(results))
         titles = {title.partition(":")[0]: title for title in (*tables, *files)}
         numbers = self.numbers(results)

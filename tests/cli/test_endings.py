@@ -12,7 +12,7 @@ import pytest
 
 import psmr
 from psmr.errors import InputError, StudyError
-from tests.internals import csv_table, forget_figure, run_study, save
+from tests.internals import csv_table, run_study, save
 
 PSMR = [sys.executable, "-m", "psmr"]
 
@@ -112,7 +112,6 @@ def test_a_picture_of_no_format(fault_run, tmp_path, name):
         InputError, match=r"must end in \.svg, \.png, \.pdf, .* or \.webp, which is what is written there"
     ):
         save(figure, tmp_path / name)
-    forget_figure(figure)
     assert files(tmp_path) == []
 
 

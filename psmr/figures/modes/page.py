@@ -1,4 +1,4 @@
-"""The deformation report as one self-contained HTML page, and its parts for the page of a run."""
+"""The page on modes, and its parts for reports of runs: deformations by the scheme, and by the network."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ import numpy as np
 from markupsafe import Markup
 
 from psmr.base.errors import percent_text
-from psmr.figures.chart import Drawing
-from psmr.figures.modes.figures import USUAL, deformations, height_of, oscillations, whole_spectrum
+from psmr.figures.chart import BLUE, INK, Axis, Dots, Drawing, Log, Mark, Panel
+from psmr.figures.modes.figures import (
+    SMALLEST,
+    USUAL,
+    deformations,
+    height_of,
+    mode_label,
+    oscillations,
+    whole_spectrum,
+)
 from psmr.figures.modes.render import complex_text, render
-from psmr.figures.svg.writer import svg
+from psmr.figures.svg import svg
 from psmr.pencil.deformation.report import Deformation
 from psmr.pencil.modes.spectrum import REPRESENTED
 from psmr.pencil.modes.verdict import DampingLimit, changed_most, sentences_on
+from psmr.study.certificate.network_deformation import NetworkDeformation
 
 HEADS = (
     "mode [1/s]",
@@ -52,6 +61,11 @@ class Picture:
     words: str
 
 
+def picture(drawing: Drawing, words: str, whole: bool = False) -> Picture:
+    """Return a drawing as a figure of a page, of its whole size or cut to what is drawn."""
+    return Picture(svg(drawing, words, whole), words)
+
+
 def page(report: Deformation) -> str:
     """Return the page: scheme, partition, verdict, warnings, figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
@@ -78,14 +92,8 @@ def parts(
 ) -> dict[str, Any]:
     """Return what the template of modes shows: figures, heads and rows of the table, spurious multipliers.
 
-    Parameters
-    ----------
-    report
-        A `psmr.pencil.deformation.report.Deformation`.
-    dominant_states
-        By mode (1/s, rad/s) the state that takes most part in it.
-    limit
-        By how much a damping ratio may change before a mode is red.
+    `dominant_states` has by mode (1/s, rad/s) the state that takes most part in it; beyond `limit` of its
+    damping ratio's change a mode is red.
     """
     panel = deformations(report, limit, most=MOST_DOTS)
     plane = "modes of the system and of the scheme in the complex plane"
@@ -94,7 +102,7 @@ def parts(
         (Drawing((whole_spectrum(report, limit),), 5.0, 4.1), f"All {plane}"),
         (Drawing((panel,), 5.0, height_of(panel)), "Relative deformation of each mode"),
     )
-    figures = [Picture(svg(drawing, words), words) for drawing, words in drawn]
+    figures = [picture(*both) for both in drawn]
     return {
         "figures": figures,
         "heads": HEADS if dominant_states else (*HEADS[:-2], HEADS[-1]),
@@ -131,3 +139,81 @@ def _spurious(report: Deformation) -> list[Row]:
             *(columns[name] for name in ("real_z", "imag_z", "magnitude", "dominant_variable")), strict=True
         )
     ]
+
+
+NETWORK_HEADS = (
+    "mode of this study [1/s]",
+    "f [Hz]",
+    "full dynamics of the network [1/s]",
+    "by the model",
+    "as simulated [1/s]",
+    "by the scheme",
+)
+
+
+def network_parts(found: NetworkDeformation | str) -> dict[str, Any]:
+    """Return what the template of a run's page shows: a note, and without an error figure, heads and rows."""
+    if isinstance(found, str):
+        return {"note": f"Not known: {found}", "rows": ()}
+    words = "Deformation of each mode by the model of the network and by the scheme"
+    panel = two_deformations(found)
+    return {
+        "note": (
+            f"{found}. By the model: |mode of this study - full dynamics| / |full dynamics|; by the scheme:"
+            " |as simulated - mode of this study| / |mode of this study|. A shorter step does not make the"
+            " first smaller, nor a larger region the second."
+        ),
+        "figure": picture(Drawing((panel,), 6.5, height_of(panel)), words),
+        "heads": NETWORK_HEADS,
+        "rows": [_network_row(found, k) for k in _by_size(found)],
+    }
+
+
+def two_deformations(found: NetworkDeformation) -> Panel:
+    """Return two dots for each mode; of more than `MOST_DOTS` those with the largest deformations."""
+    both = 100.0 * np.array([found.by_model, found.by_numerics])
+    size = np.nan_to_num(both, nan=0.0).max(axis=0, initial=0.0)
+    kept = sorted(np.argsort(-size, kind="stable")[:MOST_DOTS].tolist(), key=lambda k: abs(found.modes[k]))
+    both, place = np.maximum(both[:, kept], 100.0 * SMALLEST), np.arange(len(kept))
+    kinds = (("o", BLUE, "by the model of the network"), ("x", INK, "by the scheme"))
+    marks: list[Mark] = []
+    for values, (shape, colour, label) in zip(both, kinds, strict=True):
+        known = np.isfinite(values)
+        if known.any():
+            fill = "none" if shape == "x" else colour
+            edge = colour if shape == "x" else "none"
+            marks.append(Dots(values[known], place[known], shape, 7.0, fill, edge, label=label))
+    low, high = np.nanmin(both, initial=1.0), np.nanmax(both, initial=1.0)
+    left_out = len(found.modes) - len(kept)
+    more = f", the {left_out} smallest left out" if left_out else ""
+    return Panel(
+        marks,
+        Axis("relative deformation [%]", (float(low) / 2.0, float(high) * 2.0), Log()),
+        Axis(
+            "mode of this study [1/s]",
+            (-0.6, len(kept) - 0.4),
+            ticks=[(place, mode_label(found.modes[k])) for place, k in enumerate(kept)],
+            size=8.5,
+            length=0.0,
+        ),
+        title=f"Two deformations of each mode{more}",
+        legend="below" if marks else "",
+    )
+
+
+def _by_size(found: NetworkDeformation) -> list[int]:
+    return sorted(range(len(found.modes)), key=lambda k: abs(found.modes[k]))
+
+
+def _network_row(found: NetworkDeformation, k: int) -> Row:
+    s, full, shown = found.modes[k], found.full[k], found.numerical[k]
+    return Row(
+        (
+            complex_text(s.real, s.imag),
+            f"{abs(s.imag) / (2 * np.pi):.3f}" if s.imag else "",
+            "could not be followed" if full is None else complex_text(full.real, full.imag),
+            percent_text(found.by_model[k]),
+            "" if shown is None else complex_text(shown.real, shown.imag),
+            percent_text(found.by_numerics[k]),
+        )
+    )

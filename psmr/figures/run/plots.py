@@ -1,4 +1,6 @@
-"""Figures of a run: trajectories with the events marked, and two runs over one another.
+"""Figures of a run: trajectories, rotor angles, two runs over one another, a trace, a tuning.
+
+Figures of a run: trajectories with the events marked, and two runs over one another.
 
 The figure of a run and a trace of another program: the most different signals, with what is numerics.
 
@@ -8,7 +10,7 @@ The figure of a tuning: what accuracy costs.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +21,6 @@ from psmr.base.arguments import check_arguments, positive_number
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
 from psmr.base.files import OutputTransaction
-from psmr.figures.canvas import forget_figure, save
 from psmr.figures.chart import (
     BLUE,
     COLOURS,
@@ -32,6 +33,7 @@ from psmr.figures.chart import (
     Dots,
     Drawing,
     Line,
+    Log,
     Mark,
     Panel,
     Point,
@@ -40,10 +42,13 @@ from psmr.figures.chart import (
     unbroken,
 )
 from psmr.figures.run.lines import Size, event_captions, event_letters, event_lines, line_marks, shown_of
-from psmr.figures.scales import Log
-from psmr.figures.with_matplotlib import draw_on, to_matplotlib
+from psmr.figures.with_matplotlib import draw_on, save, to_matplotlib
+from psmr.network.signals.points import Points
 from psmr.network.signals.quantities import QUANTITIES
 from psmr.network.signals.signals import default_panels, quantity, unit_of
+from psmr.network.topology.connections import Connections
+from psmr.network.topology.islands import centre_of_inertia, sources_of
+from psmr.study.detectors.angles import Angles
 from psmr.study.record.record import FinishedRun, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
 from psmr.study.trace.against import AgainstTrace
@@ -197,10 +202,7 @@ def comparison(
         events = event_lines(run, other), event_captions(run, other) if k == 0 else ()
         drawn += over_one_another(run, panel, mine, Curves(other.t, yours), [off], events, x, width)
     full, dashed = labels or (title_of(run), title_of(other))
-    words = wrapped(f"full: {full}\ndashed: {dashed}; difference: dashed less full", width)
-    ratios = [2.2, 1.0] * len(panels)
-    height = 0.75 + 3.4 * len(panels)
-    return to_matplotlib(Drawing(drawn, width, height, words, ratios=ratios, shared=True))
+    return _with_differences(drawn, width, f"full: {full}\ndashed: {dashed}; difference: dashed less full")
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +242,13 @@ def over_one_another(
     return upper, Panel([*lines, *below], Axis("time [s]", x), Axis(words))
 
 
+def _with_differences(panels: Sequence[Panel], width: float, words: str) -> Figure:
+    """Return pairs of panels, each with the differences below, as a figure `width` inches wide."""
+    count = len(panels) // 2
+    title, ratios = wrapped(words, width), [2.2, 1.0] * count
+    return to_matplotlib(Drawing(panels, width, 0.75 + 3.4 * count, title, ratios=ratios, shared=True))
+
+
 def _panel(run: FinishedRun, names: Sequence[str], size: Size, x: Point | None, first: bool) -> Panel:
     """Return signals of one kind; above the `first` panel of a figure the events are captioned."""
     marks, y = line_marks(run, names, values_of(run, names, exact=False), size, x)
@@ -268,7 +277,7 @@ def _unit(run: FinishedRun, names: Sequence[str]) -> str:
     return units.pop() if len(units) == 1 else "several units"
 
 
-def _by_quantity(names: Sequence[str]) -> list[tuple[str, ...]]:
+def _by_quantity(names: Iterable[str]) -> list[tuple[str, ...]]:
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(kind_of(name), []).append(name)
@@ -297,36 +306,26 @@ def against_trace(found: AgainstTrace, *, width: float = 7.2) -> Figure:
     Up to three signals of each of the three kinds that differ most, in parts of the largest range of their
     kind. The numerics, the reference less the run, are dotted beside the difference. `width` is in inches.
     """
-    groups: dict[str, list[str]] = {}
-    for name in found.table["signal"]:
-        groups.setdefault(kind_of(name), []).append(name)
     run, t = smooth(found.run), found.trace.t
     x = float(run.t[0]), float(run.t[-1])
     panels: list[Panel] = []
-    for names in [group[:SIGNALS] for group in groups.values()][:KINDS]:
+    for names in [group[:SIGNALS] for group in _by_quantity(found.table["signal"])][:KINDS]:
         theirs = np.column_stack([found.trace.values[name] for name in names])
         ours, exact = found.computed[names].to_numpy(), found.exact[names].to_numpy()
         differences = [Curves(t, theirs - ours), Curves(t, exact - ours, DOTTED)]
         events = event_lines(run), () if panels else event_captions(run)
         mine = values_of(run, names, exact=False)
         panels += over_one_another(run, names, mine, Curves(t, theirs), differences, events, x, width)
-    text = wrapped(
+    text = (
         f"full: {title_of(found.run)}\ndashed: {Path(found.trace.source).name}; "
-        "difference: trace less run; dotted: what of it is numerics",
-        width,
+        "difference: trace less run; dotted: what of it is numerics"
     )
-    count = len(panels) // 2
-    ratios = [2.2, 1.0] * count
-    return to_matplotlib(Drawing(panels, width, 0.75 + 3.4 * count, text, ratios=ratios, shared=True))
+    return _with_differences(panels, width, text)
 
 
 def save_pareto(tuning: Tuning, path: Path, transaction: OutputTransaction) -> None:
     """Write the figure of a tuning into a file."""
-    figure = pareto(tuning)
-    try:
-        save(figure, path, transaction)
-    finally:
-        forget_figure(figure)
+    save(pareto(tuning), path, transaction)
 
 
 def pareto(tuning: Tuning) -> Figure:
@@ -370,3 +369,47 @@ def _frontier(points: np.ndarray) -> np.ndarray:
     best = np.minimum.accumulate(points[:, 1])
     keep = np.concatenate([[True], best[1:] < best[:-1]])
     return points[keep]
+
+
+# Machines out of step turn without end; past two turns the figure would show nothing else.
+LARGEST_DEG = 2 * 360.0
+
+
+def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | None:
+    """Return the figure, with the devices `first` in any case.
+
+    None for fewer than two machines in step, and for a run that kept chosen signals only.
+    """
+    if run.system is None or run.names_x != run.system.names_x:
+        return None
+    sources = sources_of(run.system)
+    if len(sources) < 2:
+        return None
+    angles_by_network = Angles(run.system, run.criteria.angle_deg)
+    degrees = np.full((len(run.t), len(sources)), np.nan)
+    for span in run.spans:
+        rows, connections = span.rows, Connections(run.system, span)
+        angles_by_network.begin(span, connections)
+        points = Points.of(connections, run.t[rows], run.x[rows], run.y[rows])
+        angles = np.degrees(angles_by_network.angles(points))
+        for places in connections.members:
+            middle = centre_of_inertia(angles[:, places], [sources[k] for k in places])
+            degrees[rows, places] = angles[:, places] - middle[:, None]
+    shown = np.isfinite(degrees).all(axis=0)
+    if not shown.any():
+        return None
+    degrees = degrees[:, shown]
+    names = [source.angle for source, kept in zip(sources, shown, strict=True) if kept]
+    x = float(run.t[0]), float(run.t[-1])
+    y = (-LARGEST_DEG, LARGEST_DEG) if np.abs(degrees).max() > LARGEST_DEG else None
+    named = [n for n in names if n.rpartition(".")[0] in first]
+    marks, y = line_marks(run, names, degrees, PAGE_PANEL, x, y, named)
+    lost = run.outcome.lost
+    if lost is not None:
+        marks.append(across("x", lost.t, RED, 1.0, z=2.0))
+        # Beside the axis there is no room to the left; above, the lines part.
+        early = lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
+        words, at = f"{run.criteria.angle_deg:g}° further apart", (lost.t, 0.07 if early else 0.93)
+        side, shift = ("left", 4) if early else ("right", -4)
+        marks.append(Words(words, at, TOP, (shift, 0), 8.0, FAINT, side, paper=True))  # type: ignore[arg-type]
+    return page_drawing(run, marks, y, "angle to centre of inertia [deg]")

@@ -1,30 +1,151 @@
-"""What a reader gets of a run: a summary for the terminal, one HTML page with its figures inside."""
+"""The report of a run: a page, its text on a terminal, and what a notebook shows.
+
+Trajectories to zoom, to hover over and to choose signals in are drawn by bokeh, whose package brings its own
+JavaScript; that is put into the page, which still needs nothing from elsewhere.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from psmr.base.errors import few
 from psmr.base.files import PAGES, OutputTransaction, require_suffix
+from psmr.base.modules import optional
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.figures.chart import Drawing, unbroken
+from psmr.figures.chart import COLOURS, FAST, Drawing, unbroken
+from psmr.figures.run.lines import most_informative, thinned
+from psmr.figures.run.plots import axis_words, panel_drawing, panels_of, smooth
+from psmr.figures.svg import svg
+from psmr.figures.svg_frame import LIGHT
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
+from psmr.network.signals.signals import unit_of
 from psmr.network.topology.connections import at_start
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
+from psmr.study.events import Fault
 from psmr.study.output import placed
-from psmr.study.record.record import FinishedRun
+from psmr.study.record.record import FinishedRun, values_of
 
 if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import ModeShape
     from psmr.study.certificate.network_deformation import NetworkDeformation
+
+
+JUDGEMENT_COLOURS = {"green": "#23805a", "amber": "#b5761a", "red": "#c23b4e"}
+
+PANELS = 2
+"""Panels that are drawn."""
+
+
+def run_html(run: FinishedRun) -> str:
+    """Return a run as a piece of HTML: sentence, figures, and its facts to fold out."""
+    judgement = run.judgement
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in judgement.reasons)
+    left = "style='text-align:left'"
+    facts = "".join(
+        f"<tr><td {left}>{escape(what)}</td><td {left}>{escape(words)}</td></tr>"
+        for what, words in run.outcome.facts()
+    )
+    drawn = smooth(run)
+    pictures = (
+        svg(panel_drawing(drawn, panel), f"{panel[0]} and others over time")
+        for panel in panels_of(run, None)[:PANELS]
+    )
+    figures = "".join(f"<div style='min-width:0'>{picture}</div>" for picture in pictures)
+    events = "; ".join(f"{label}, {t:g} s" for t, label in run.instants[:6])
+    return (
+        f"<div style='{LIGHT};background:#fff;color:#1c2330'>"
+        f"<p style='border-left:5px solid {JUDGEMENT_COLOURS[judgement.colour]};padding-left:.6em'>"
+        f"<strong>{escape(judgement.headline)}</strong><br>{escape(run.name)}: {escape(str(run.scheme))}"
+        f"<br>{escape(events)}</p><ul>{reasons}</ul>"
+        f"<div style='display:flex;flex-wrap:wrap;gap:1em'>{figures}</div>"
+        f"<details><summary>What happened</summary><table>{facts}</table></details></div>"
+    )
+
+
+MOST = 40
+"""Lines of a panel; with more the legend is longer than the panel. The most informative ones are drawn."""
+
+COLUMNS, LEGEND = 3, 20
+"""Names beside one another below a panel, and pixels of a line of them."""
+
+POINTS = 2000
+"""Points of a line: what a wide screen resolves at full width."""
+
+
+def require_bokeh() -> None:
+    """Raise PsmrError where interactive figures cannot be drawn."""
+    optional("bokeh", "a page with interactive figures", "psmr[report]", "leave out --interactive")
+
+
+def zoomable(run: FinishedRun, signals: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return the parts of a page: scripts for its head, the panels, and their script."""
+    require_bokeh()
+    from bokeh.embed import components
+    from bokeh.layouts import column
+    from bokeh.models import Range1d
+    from bokeh.resources import Resources
+
+    shared = Range1d(float(run.t[0]), float(run.t[-1]), bounds="auto")
+    panels = panels_of(run, None if signals is None else list(signals))
+    figures = [_panel(run, panel, shared) for panel in panels]
+    script, panel_html = components(column(figures, sizing_mode="stretch_width"))
+    library = Resources(mode="inline", components=["bokeh"]).render_js()
+    return {"head": Markup(library), "body": Markup(panel_html), "script": Markup(script)}
+
+
+def _panel(run: FinishedRun, names: Sequence[str], shared: Any) -> Any:
+    from bokeh.models import BoxAnnotation, HoverTool, PlainText, Span
+    from bokeh.plotting import figure
+
+    values = values_of(run, names, exact=False)
+    unit = unit_of(run.signals, run.units, names[0])
+    kind = names[0].rpartition(".")[2]
+    height = 300 + LEGEND * -(-min(len(names), MOST) // COLUMNS)
+    panel = figure(
+        height=height, sizing_mode="stretch_width", x_range=shared, output_backend="canvas",
+        tools="pan,box_zoom,wheel_zoom,reset,save", active_drag="box_zoom",
+        x_axis_label="time [s]", y_axis_label=PlainText(axis_words(run, names)),
+    )  # fmt: skip
+    chosen = list(range(len(names)))
+    if len(names) > MOST:
+        swing = values.max(axis=0) - values.min(axis=0)
+        wide = sorted(chosen, key=lambda k: -float(swing[k]))
+        chosen = list(dict.fromkeys([*most_informative(run, names, values), *wide]))[:MOST]
+        panel.title.text = f"{len(chosen)} of {len(names)} signals"
+    for place, k in enumerate(chosen):
+        t, line = thinned(run.t, values[:, [k]], POINTS)
+        drawn = panel.line(
+            t, line[:, 0], color=COLOURS[place % len(COLOURS)], legend_label=names[k], width=1.5
+        )
+        # In a tip @ and $ begin a field, and one that is "safe" makes markup of the whole: a name is a field.
+        drawn.name = names[k]
+        tips = [("", "$name"), ("t", "@x{0.0000} s"), (kind, f"@y{{0.00000}} {unit}")]
+        panel.add_tools(HoverTool(renderers=[drawn], tooltips=tips, visible=place == 0))
+    for event in run.events:
+        if isinstance(event, Fault):
+            panel.add_layout(
+                BoxAnnotation(left=event.start, right=event.cleared, fill_color=FAST, fill_alpha=0.15)
+            )
+    for instant, _ in run.instants:
+        panel.add_layout(Span(location=instant, dimension="height", line_dash="dashed", line_color="#6b7280"))
+    panel.legend.click_policy = "hide"
+    panel.legend.label_text_font_size = "8pt"
+    panel.legend.ncols = COLUMNS
+    panel.legend.padding = panel.legend.spacing = 2
+    # Beside the panel it would leave no room for it on a telephone.
+    panel.add_layout(panel.legend[0], "below")
+    return panel
+
 
 # Bars beside a compass.
 BARS = 6
@@ -105,8 +226,7 @@ def run_page(
     PsmrError
         For interactive figures without bokeh.
     """
-    from psmr.figures.modes.network import network_parts
-    from psmr.figures.modes.page import Row
+    from psmr.figures.modes.page import Row, network_parts
     from psmr.figures.modes.render import render
     from psmr.figures.run.lines import LETTERED, letters
 
@@ -118,15 +238,10 @@ def run_page(
     shown = run.instants[:LETTERED]
     marks = letters(len(shown))
     trajectories, others = _trajectories(run, signals)
-    explore = None
-    if interactive:
-        from psmr.figures.run.notebook import interactive as draw
-
-        explore = draw(run, signals)
     return render(
         "run.html",
         "psmr.figures.run",
-        explore=explore,
+        explore=zoomable(run, signals) if interactive else None,
         title=title or run.name or "Run",
         subtitle=unbroken(f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s"),
         colour=judgement.colour,
@@ -174,9 +289,8 @@ def _judged(certificate: Certificate | None) -> bool:
 
 def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
     """Return pictures of the signals that are drawn, and those of others that the first lines speak of."""
-    from psmr.figures.run.angles import angle_drawing
     from psmr.figures.run.lines import named_signals, panels_with
-    from psmr.figures.run.plots import panel_drawing, panels_of, smooth
+    from psmr.figures.run.plots import angle_drawing, panel_drawing, panels_of, smooth
 
     named = named_signals(run)
     chosen = panels_of(run, None if signals is None else list(signals))
@@ -258,7 +372,7 @@ def _modes(run: FinishedRun, system: System | None, own: bool) -> dict[str, Any]
 
 def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     """Return pictures of the least damped oscillations: who swings against whom."""
-    from psmr.figures.modes.shape_figures import shape_drawing
+    from psmr.figures.modes.figures import shape_drawing
     from psmr.pencil.modes.shapes import shapes_at
     from psmr.pencil.modes.spectrum import ZERO_MODE
 
@@ -293,7 +407,7 @@ def _partition(run: FinishedRun, system: System | None) -> Any:
 
 def _picture(drawing: Drawing, words: str, whole: bool = False) -> Any:
     from psmr.figures.modes.page import Picture
-    from psmr.figures.svg.writer import svg
+    from psmr.figures.svg import svg
 
     return Picture(svg(drawing, words, whole), words)
 

@@ -15,8 +15,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
-from psmr.figures.chart import FAINT, INK, PANEL, RED, Axis, Cells, Drawing, Line, Mark, Panel, Words
-from psmr.figures.scales import LINEAR, Linear, Log, tick_texts
+from psmr.figures.chart import (
+    FAINT,
+    INK,
+    LINEAR,
+    PANEL,
+    RED,
+    Axis,
+    Cells,
+    Drawing,
+    Line,
+    Linear,
+    Log,
+    Mark,
+    Panel,
+    Words,
+    tick_texts,
+)
 from psmr.study.criteria import Criteria
 
 if TYPE_CHECKING:

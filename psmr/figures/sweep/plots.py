@@ -11,18 +11,19 @@ from psmr.figures.chart import (
     COLOURS,
     FAINT,
     GRID,
+    LINEAR,
     RED,
     Area,
     Axis,
     Dots,
     Drawing,
     Line,
+    Log,
     Mark,
     Panel,
     Words,
     across,
 )
-from psmr.figures.scales import LINEAR, Log
 from psmr.figures.sweep.maps import BLUE_TO_VIOLET, HIGH, LETTER, WIDTH, Layout, parts_of, shades, strip
 from psmr.study.criteria import Criteria
 

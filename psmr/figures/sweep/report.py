@@ -38,20 +38,16 @@ def write_report(swept: Swept, runner: PointRunner) -> tuple[Path, ...]:
 
     The worst runs are carried out once more, each alone, since no sweep keeps every trajectory.
     """
-    from psmr.figures.canvas import forget_figure, save
-    from psmr.figures.modes.page import Picture
-    from psmr.figures.svg.writer import svg
+    from psmr.figures.modes.page import picture
     from psmr.figures.sweep import figures_of
-    from psmr.figures.with_matplotlib import to_matplotlib
+    from psmr.figures.with_matplotlib import save, to_matplotlib
 
     files, pictures = [], []
     units = _units(swept, runner)
     for name, drawing, words in figures_of(swept, units):
         files.append(swept.folder / f"{name}.svg")
-        figure = to_matplotlib(drawing)
-        save(figure, files[-1])
-        forget_figure(figure)
-        pictures.append(Picture(svg(drawing, words), words))
+        save(to_matplotlib(drawing), files[-1])
+        pictures.append(picture(drawing, words))
     if len(swept.table) <= MOST_CSV:
         files.append(swept.folder / "rows.csv")
         write_text(files[-1], swept.ranked().to_csv(index=False))

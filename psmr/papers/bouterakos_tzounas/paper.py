@@ -19,8 +19,8 @@ from psmr.dae.system.assemble import assemble, with_delays
 from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.figures.canvas import new_figure
 from psmr.figures.chart import COLOURS, FAINT, INK
+from psmr.figures.with_matplotlib import new_figure
 from psmr.files.shipped import case
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.one_step import SingleRate

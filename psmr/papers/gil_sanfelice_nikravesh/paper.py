@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from psmr.figures.canvas import new_figure
 from psmr.figures.chart import COLOURS, FAINT, INK
+from psmr.figures.with_matplotlib import new_figure
 from psmr.papers.catalogue import Paper, Results
 from psmr.papers.gil_sanfelice_nikravesh import two_scales
 from psmr.papers.gil_sanfelice_nikravesh.pendulum import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from psmr.figures.canvas import new_figure
 from psmr.figures.chart import COLOURS, FAINT, FAST, INK
+from psmr.figures.with_matplotlib import new_figure
 from psmr.papers.catalogue import Results
 from psmr.papers.huang_tzounas.runs import Setting
 from psmr.papers.huang_tzounas.tables import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum

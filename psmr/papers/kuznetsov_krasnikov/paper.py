@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from psmr.figures.canvas import new_figure
 from psmr.figures.chart import COLOURS, FAINT, INK
+from psmr.figures.with_matplotlib import new_figure
 from psmr.papers.catalogue import Paper, Results
 from psmr.papers.kuznetsov_krasnikov import runs
 from psmr.papers.kuznetsov_krasnikov.runs import EPSILON, EXACT_END, TABLE_1, layer_exact

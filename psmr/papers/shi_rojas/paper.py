@@ -21,8 +21,8 @@ from psmr.dae.declare.component import Component, Parameter, positive
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.figures.canvas import new_figure
 from psmr.figures.chart import COLOURS, FAINT, INK
+from psmr.figures.with_matplotlib import new_figure
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Trajectory
 from psmr.integrate.schemes.one_step import SingleRate

@@ -122,14 +122,14 @@ class ModeShape:
         return f"{self.frequency_hz:.3g} Hz, damping ratio {100 * self.damping_ratio:.3g} %"
 
     def plot(self, ax: Axes | None = None, quantity: str | None = None) -> Figure:
-        """Return the compass of phasors; see `psmr.figures.modes.shape_figures.compass`."""
+        """Return the compass of phasors; see `psmr.figures.modes.figures.compass`."""
         shown = self.quantity if quantity is None else quantity
-        figure: Figure = draw("modes.shape_figures.compass", self.title, shown, self.parts(quantity), ax)
+        figure: Figure = draw("modes.figures.compass", self.title, shown, self.parts(quantity), ax)
         return figure
 
     def plot_participation(self, ax: Axes | None = None, most: int = 8) -> Figure:
-        """Return a bar for each state; see `psmr.figures.modes.shape_figures.participation_bars`."""
-        figure: Figure = draw("modes.shape_figures.participation_bars", self.leading(most), ax)
+        """Return a bar for each state; see `psmr.figures.modes.figures.participation_bars`."""
+        figure: Figure = draw("modes.figures.participation_bars", self.leading(most), ax)
         return figure
 
     def __repr__(self) -> str:

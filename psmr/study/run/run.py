@@ -260,7 +260,7 @@ class Run(RunData):
         function_above("study.run.saved.save_run")(self, path, transaction)
 
     def _repr_html_(self) -> str:
-        text: str = draw("run.notebook.run_html", self)
+        text: str = draw("run.report.run_html", self)
         return text
 
     def values(self, names: str | Iterable[str]) -> NDArray[np.float64]:

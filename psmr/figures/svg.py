@@ -21,7 +21,7 @@ from psmr.figures.chart import (
     Mark,
     Words,
 )
-from psmr.figures.svg.frame import (
+from psmr.figures.svg_frame import (
     Box,
     Plane,
     Sheet,

@@ -1,5 +1,7 @@
 """A panel on a sheet, lengths in points, y down: where its values are, its axes, ticks, title and legend.
 
+A panel on a sheet, lengths in points, y down: where its values are, its axes, ticks, title and legend.
+
 Elements of SVG: colours and strokes, paths from points, outlines of marks and arrows, texts.
 """
 
@@ -27,8 +29,8 @@ from psmr.figures.chart import (
     Mark,
     Panel,
     Point,
+    tick_texts,
 )
-from psmr.figures.scales import tick_texts
 
 THEME = {
     "#1c2330": "ink",
