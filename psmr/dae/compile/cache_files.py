@@ -1,15 +1,10 @@
 """Where machine code is kept: folders that nobody else may write, checked files, and a lock for each.
 
-Where compiled code is kept: folders that nobody else may write.
-
 Machine code that is loaded is run. It is therefore read only from folders and files that belong to this user,
 that neither group nor others may write, and that are no symbolic links. Where the cache folder is not like
 that, or cannot be written, a private one serves for this process and is removed at its end. Who may write a
-folder above can put another one in its place, but no file of this user's with the right checksum into it.
-
-Files of the cache: written whole or not at all, used only where their checksum is right.
-
-The checksum is one of folder and name as well, so that no entry passes for another one.
+folder above can put another one in its place, but no file of this user's with the right checksum into it: the
+checksum is one of folder and name as well, so that no entry passes for another one.
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
-"""The cache of numba's compiled code: folders named after the sources, a file for each signature.
+"""The cache of numba's compiled code: a folder named after the sources, a file for each signature.
 
-What the sources of compiled code say: their statements, without comments, docstrings and layout.
-
-A folder of compiled code is named after them, and so is each entry, so that an edited psmr never meets stale
-code, while words that change compile nothing. Taking sources apart costs a third of a second; what was found
-for the bytes of some files is remembered on disk.
-
-The cache of compiled code, in the form that numba asks for: an entry for each signature of a function.
-
-The folder is named after everything that shapes the machine code: the statements of psmr's sources, the
-versions of Python and numba (`psmr.dae.compile.code_cache`). An edited or upgraded psmr therefore never
-meets stale code (numba alone would miss an edited callee in another file). Entries are checked before they
-are used (`psmr.dae.compile.cache_files`).
+The folder is named after everything that shapes the machine code: the versions of Python and numba, and the
+statements of psmr's sources, without comments, docstrings and layout. An edited or upgraded psmr therefore
+never meets stale code (numba alone would miss an edited callee in another file), while words that change
+compile nothing. Taking sources apart costs a third of a second; what was found for the bytes of some files is
+remembered on disk.
 """
 
 from __future__ import annotations
@@ -174,15 +167,10 @@ def _file_digest(name: str) -> str:
 class CodeCache:
     """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
 
-    Parameters
-    ----------
-    dispatcher
-        What compiles: a dispatcher of numba's, or anything with its ``py_func`` and ``targetoptions``.
+    `dispatcher`: What compiles: a dispatcher of numba's, or anything with its ``py_func`` and
+      ``targetoptions``.
 
-    Attributes
-    ----------
-    notice
-        What is said when the function must be compiled; a general line, once, where it is None.
+    `notice`: What is said when the function must be compiled; a general line, once, where it is None.
     """
 
     def __init__(self, dispatcher: Any) -> None:

@@ -35,26 +35,16 @@ SECONDS_A_COMPONENT = 0.04
 class CompiledComponent:
     """Machine code of a component and the places of its Jacobian entries.
 
-    Attributes
-    ----------
-    component
-        The declaration.
-    residual, jacobian, constant
-        Addresses of the kernels, 0 where there is nothing to evaluate.
-    entries
-        (row, variable) of every Jacobian entry in local numbering: the `varying` ones first, then the
-        constant ones.
-    varying
-        Number of entries that depend on variables.
-    timed
-        Whether an equation reads the time.
-    margins, shares
-        Addresses of the kernels of margins and shares, 0 where nothing switches. The index table of the
-        second has a column more for each margin.
-    switches
-        Number of margins.
-    switched
-        Rows that have a share, in the order of the target table.
+    `component`: The declaration.
+    `residual`, `jacobian`, `constant`: Addresses of the kernels, 0 where there is nothing to evaluate.
+    `entries`: (row, variable) of every Jacobian entry in local numbering: the `varying` ones first, then the
+      constant ones.
+    `varying`: Number of entries that depend on variables.
+    `timed`: Whether an equation reads the time.
+    `margins`, `shares`: Addresses of the kernels of margins and shares, 0 where nothing switches. The index
+      table of the second has a column more for each margin.
+    `switches`: Number of margins.
+    `switched`: Rows that have a share, in the order of the target table.
     """
 
     component: type[Component]
@@ -164,17 +154,8 @@ def compile_components(
 ) -> tuple[CompiledComponent, ...]:
     """Return the kernels of components, from disk where they were compiled before.
 
-    Parameters
-    ----------
-    components
-        The declarations.
-    progress
-        Wraps what has to be compiled while it is gone through, for instance with a bar.
-
-    Raises
-    ------
-    InputError
-        For equations that do not fit their declaration.
+    `progress`: wraps what has to be compiled while it is gone through, for instance with a bar. Raises
+    InputError for equations that do not fit their declaration.
     """
     wanted = tuple(components)
     with _lock:

@@ -1,12 +1,8 @@
 """The decorators that compile a function with numba and keep its machine code on disk.
 
-Functions as parts of others: lowered once, optimised and made machine code with what calls them.
-
 numba makes each function machine code of its own, with an entry for Python, before another function may call
 it, and optimises it once more in each of its callers. A part is only lowered and linked; the function that
 Python enters, or the unit that is called by address, is optimised as a whole.
-
-A unit: a function that is compiled once, on first use, and called by address from every loop.
 """
 
 from __future__ import annotations
@@ -118,12 +114,9 @@ def lean(function: Callable[..., Any]) -> Any:
 class Unit:
     """A function with a fixed signature, compiled when its address is first asked for.
 
-    Parameters
-    ----------
-    function, signature
-        The function, and the numba types of its arguments and result: numbers and addresses.
-    notice
-        What is said when it must be compiled.
+    `function`, `signature`: The function, and the numba types of its arguments and result: numbers and
+      addresses.
+    `notice`: What is said when it must be compiled.
     """
 
     targetoptions: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}

@@ -78,19 +78,9 @@ def dependence(nodes: Sequence[Node]) -> list[int]:
 def derivatives(graph: Graph, expressions: Sequence[Node], columns: int) -> list[dict[int, Node]]:
     """Differentiate expressions with respect to the first variables.
 
-    Parameters
-    ----------
-    graph
-        Whose nodes they are; it grows by the derivatives.
-    expressions
-        What to differentiate.
-    columns
-        Number of variables.
-
-    Returns
-    -------
-    list
-        For each expression its derivatives that are not zero, by column, ascending.
+    `graph`: whose nodes they are; it grows by the derivatives; `expressions`: what to differentiate;
+    `columns`: number of variables. Returns for each expression its derivatives that are not zero, by column,
+    ascending.
     """
     nodes = list(graph.nodes)
     masks = dependence(nodes)
@@ -132,12 +122,8 @@ def rebuilt(
 ) -> list[Node]:
     """Return expressions made anew, folded on the way.
 
-    Parameters
-    ----------
-    graph, expressions
-        What to rebuild.
-    change
-        Returns the new node for a node, from the function that builds its kind and from its new arguments.
+    `graph`, `expressions`: what to rebuild; `change`: returns the new node for a node, from the function that
+    builds its kind and from its new arguments.
     """
     new: dict[int, Node] = {}
     for place in sorted(reachable(expressions)):
@@ -153,12 +139,7 @@ _BUILDERS = {"negative": "negate"}
 def substituted(graph: Graph, expressions: Sequence[Node], values: dict[int, float]) -> list[Node]:
     """Return expressions with numbers in place of some parameters.
 
-    Parameters
-    ----------
-    graph, expressions
-        What to rebuild.
-    values
-        Column of a parameter -> its number.
+    `graph`, `expressions`: what to rebuild; `values`: column of a parameter -> its number.
     """
 
     def change(node: Node, build: Callable[..., Node], args: Sequence[Node]) -> Node:

@@ -1,11 +1,8 @@
 """Kernels as LLVM's text: for each device, ``out[target[i]] += expression``.
 
-Products and sums may be contracted to fused operations; division follows IEEE 754.
-
-The order in which a kernel evaluates its expressions, and what it evaluates only where it is selected.
-
-Selections with one condition are taken together: one branch of the program for all of them. An operation that
-only one side of a selection needs stands on that side.
+Products and sums may be contracted to fused operations; division follows IEEE 754. Selections with one
+condition are taken together: one branch of the program for all of them. An operation that only one side of a
+selection needs stands on that side.
 """
 
 from __future__ import annotations
@@ -24,16 +21,10 @@ from psmr.dae.compile.expression import Graph, Node
 class Selection:
     """Nodes ``where(condition, a, b)`` with one condition, none of which depends on another.
 
-    Attributes
-    ----------
-    condition
-        The node that decides.
-    home
-        The region that they stand in.
-    level
-        How many selections, one after the other, lead to their values.
-    members
-        The nodes.
+    `condition`: The node that decides.
+    `home`: The region that they stand in.
+    `level`: How many selections, one after the other, lead to their values.
+    `members`: The nodes.
     """
 
     condition: Node
@@ -50,12 +41,8 @@ Region = tuple[Selection, bool] | None
 class Schedule:
     """Operations by region, in an order in which each finds what it needs.
 
-    Attributes
-    ----------
-    items
-        Nodes and selections of each region.
-    columns
-        Place of a node -> the outputs that have its value.
+    `items`: Nodes and selections of each region.
+    `columns`: Place of a node -> the outputs that have its value.
     """
 
     items: dict[Region, list[Node | Selection]]
@@ -306,16 +293,9 @@ def kernel(
 ) -> str:
     """Return the text of one kernel ``void name(n, index, target, P, w, out)``.
 
-    Parameters
-    ----------
-    name
-        Its symbol.
-    outputs
-        What to evaluate; output k goes to column ``first + k`` of the target table.
-    variables, parameters, width
-        Number of columns of the index table, the parameter table and the target table.
-    first
-        First column used of the target table.
+    `outputs`: what to evaluate; output k goes to column ``first + k`` of the target table; `variables`,
+    `parameters`, `width`: number of columns of the index table, the parameter table and the target table;
+    `first`: first column used of the target table.
     """
     body = _Body(first)
     body.run(schedule(economical(outputs[0].graph, outputs)), None)

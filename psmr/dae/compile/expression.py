@@ -34,20 +34,12 @@ _NUMERIC: dict[str, Callable[..., float]] = {
 class Node:
     """One operation on earlier nodes of a graph, or a leaf: a variable, a parameter, a constant.
 
-    Attributes
-    ----------
-    graph
-        The graph that it belongs to.
-    place
-        Its number there; the arguments have smaller ones.
-    kind
-        Name of the operation.
-    args
-        Nodes that it is made of.
-    value
-        The number of a constant, the column of a variable or parameter.
-    fixed
-        Whether it depends on no variable.
+    `graph`: The graph that it belongs to.
+    `place`: Its number there; the arguments have smaller ones.
+    `kind`: Name of the operation.
+    `args`: Nodes that it is made of.
+    `value`: The number of a constant, the column of a variable or parameter.
+    `fixed`: Whether it depends on no variable.
     """
 
     __array_ufunc__ = None  # numpy's scalars leave the operation to the node
@@ -143,13 +135,7 @@ class Graph:
         return self._node("parameter", (), column)
 
     def node(self, value: Any) -> Node:
-        """Return a node as it is, a real number as a constant.
-
-        Raises
-        ------
-        InputError
-            For anything else.
-        """
+        """Return a node as it is, a real number as a constant; raises InputError for anything else."""
         if isinstance(value, Node):
             if value.graph is not self:
                 raise InputError("an expression was kept from another evaluation of equations")
@@ -247,13 +233,7 @@ class Graph:
         return self._node("multiply", (a, b))
 
     def divide(self, a: Any, b: Any) -> Node:
-        """Return a / b; zero divided is zero.
-
-        Raises
-        ------
-        InputError
-            Where b is the number zero.
-        """
+        """Return a / b; zero divided is zero; raises InputError where b is the number zero."""
         a, b = self.node(a), self.node(b)
         if b.kind == "constant" and b.value == 0.0:
             raise InputError("an expression is divided by the number 0")

@@ -7,8 +7,6 @@ A row of the table is one component with all its devices::
 
 The residual has one more entry than there are rows and the Jacobian one more than it has non-zeros: the last
 entry takes what a block does not want, so that a device that owns one fast row needs no test in its kernel.
-
-Tables of the margins of all devices of a block, and of the shares of their rows.
 """
 
 from __future__ import annotations
@@ -35,32 +33,20 @@ Reals = NDArray[np.float64]
 class Kernels:
     """What a compiled loop needs of a system, or of the block of it with chosen rows and variables.
 
-    Attributes
-    ----------
-    table
-        (G, 8) addresses and pointers, a row a component; see the module's text.
-    rows, nnz
-        Number of residual rows and of Jacobian entries; buffers are one longer.
-    states
-        The first `states` rows and variables are states and their equations.
-    indptr, indices
-        CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal of the state
-        rows and the columns of the variables that limit them included.
-    row_indices, variables
-        Position of each row in the residual of the whole system, of each column in w.
-    lower, upper
-        (states,) constant non-windup limits, infinite where there are none.
-    lower_at, upper_at
-        (states,) positions in w of the limits that move, -1 for the others.
-    lower_slot, upper_slot
-        (states,) places in the Jacobian of the entries in the columns of those limits; the last entry where
-        a limit is constant or no variable of the block.
-    bounded
-        States that have a limit, in compact numbering.
-    selected, parameters
-        Which devices of each component take part, and their parameter values (loaded by `load`).
-    keep
-        Arrays that the table points to.
+    `table`: (G, 8) addresses and pointers, a row a component; see the module's text.
+    `rows`, `nnz`: Number of residual rows and of Jacobian entries; buffers are one longer.
+    `states`: The first `states` rows and variables are states and their equations.
+    `indptr`, `indices`: CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal
+      of the state rows and the columns of the variables that limit them included.
+    `row_indices`, `variables`: Position of each row in the residual of the whole system, of each column in w.
+    `lower`, `upper`: (states,) constant non-windup limits, infinite where there are none.
+    `lower_at`, `upper_at`: (states,) positions in w of the limits that move, -1 for the others.
+    `lower_slot`, `upper_slot`: (states,) places in the Jacobian of the entries in the columns of those
+      limits; the last entry where a limit is constant or no variable of the block.
+    `bounded`: States that have a limit, in compact numbering.
+    `selected`, `parameters`: Which devices of each component take part, and their parameter values (loaded by
+      `load`).
+    `keep`: Arrays that the table points to.
     """
 
     table: NDArray[np.int64]
@@ -98,12 +84,8 @@ class Kernels:
     def copy(self, parameters: Sequence[Reals], lower: Reals, upper: Reals) -> Kernels:
         """Return kernels of the same block with parameters and limits of their own.
 
-        Parameters
-        ----------
-        parameters
-            Parameter matrices of the system, one a component.
-        lower, upper
-            (states,) constant limits.
+        `parameters`: parameter matrices of the system, one a component; `lower`, `upper`: (states,) constant
+        limits.
         """
         values = tuple(
             np.ascontiguousarray(given[chosen])
@@ -215,19 +197,12 @@ Table = NDArray[np.int64]
 class SwitchTables:
     """Tables that `psmr.dae.compile.kernels.residual` evaluates.
 
-    Attributes
-    ----------
-    margins
-        (G, 8) table of the margins of all devices, `count` numbers.
-    shares
-        (G, 8) table of the shares of the block's rows, ``rows + 1`` numbers. It reads a buffer that ends with
-        the margins that decide.
-    of
-        (G,) rows of the block's table that they are made from.
-    count
-        Number of margins.
-    keep
-        Arrays that the tables point to.
+    `margins`: (G, 8) table of the margins of all devices, `count` numbers.
+    `shares`: (G, 8) table of the shares of the block's rows, ``rows + 1`` numbers. It reads a buffer that
+      ends with the margins that decide.
+    `of`: (G,) rows of the block's table that they are made from.
+    `count`: Number of margins.
+    `keep`: Arrays that the tables point to.
     """
 
     margins: Table

@@ -48,16 +48,9 @@ def say(text: str, once: str | None = None) -> None:
 def announce(what: str, seconds: float, kept: str = "", once: bool = False) -> None:
     """Say that something is compiled now.
 
-    Parameters
-    ----------
-    what
-        In a few words: ``"7 component models"``, ``"the integrator"``.
-    seconds
-        About how long it takes.
-    kept
-        Where the machine code is kept, where that is worth saying.
-    once
-        Say it a single time in a process.
+    `what`: in a few words: ``"7 component models"``, ``"the integrator"``; `seconds`: about how long it
+    takes; `kept`: where the machine code is kept, where that is worth saying; `once`: say it a single time in
+    a process.
     """
     if not unheard():
         where = f", once for this machine (kept in {kept})" if kept else ""
@@ -74,12 +67,8 @@ def announced(what: str, seconds: float, once: bool = False) -> Callable[[F], F]
 
     Stands above those decorators. Functions that it calls are compiled on the way and say nothing.
 
-    Parameters
-    ----------
-    what, seconds
-        As for `announce`; the time for this function with everything that it calls.
-    once
-        For functions that are one thing to the user and have one text: say it a single time in a process.
+    `what`, `seconds`: as for `announce`; the time for this function with everything that it calls; `once`:
+    for functions that are one thing to the user and have one text: say it a single time in a process.
     """
 
     def mark(function: F) -> F:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from psmr.base.errors import InputError
 from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels, Reals
+from psmr.dae.declare.device import Device
 
 # Blocks of a system whose index tables are kept, so that the runs of a sweep share them.
 BLOCKS = 16
@@ -22,9 +23,17 @@ BLOCKS = 16
 _known: WeakKeyDictionary[Any, dict[Any, Kernels]] = WeakKeyDictionary()
 
 
-class Whole(Protocol):
-    """What `restrict` reads of a system; see `psmr.dae.system.system.System` for the meaning of each."""
+class SystemTables(Protocol):
+    """What is read of a system by what it is made from; `psmr.dae.system.system.System` says what each is."""
 
+    @property
+    def devices(self) -> tuple[Device, ...]: ...  # noqa: D102
+    @property
+    def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_u(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def n(self) -> int: ...  # noqa: D102
     @property
@@ -48,7 +57,7 @@ class Whole(Protocol):
 
 
 def restrict(
-    system: Whole,
+    system: SystemTables,
     parameters: Sequence[Reals] | None,
     rows: NDArray[Any],
     variables: NDArray[Any],
@@ -56,20 +65,10 @@ def restrict(
 ) -> Kernels:
     """Return the kernels of the block with the given rows and variables.
 
-    Parameters
-    ----------
-    system
-        The whole.
-    parameters
-        Parameter matrices, one a component; None for the system's own.
-    rows, variables
-        Positions in the residual and in w, of equal length, states first and equal on both sides. Variables
-        may be held inputs (initialisation solves for set-points).
-    out
-        Names of devices out of service.
+    `parameters`: parameter matrices, one a component; None for the system's own; `rows`, `variables`:
+    positions in the residual and in w, of equal length, states first and equal on both sides. Variables may
+    be held inputs (initialisation solves for set-points); `out`: names of devices out of service.
 
-    Notes
-    -----
     Only the devices that add to one of the rows are called. A device out of service is not: its derivatives
     are then zero, and its algebraic variables and equations are not part of the block, so that nothing that
     solves it changes them.
@@ -90,7 +89,7 @@ def restrict(
 
 
 def _restrict(
-    system: Whole,
+    system: SystemTables,
     parameters: Sequence[Reals],
     rows: NDArray[np.intp],
     variables: NDArray[np.intp],
@@ -167,7 +166,7 @@ def _distinct(keys: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _moving_limits(
-    system: Whole, out: Collection[str], states: NDArray[np.intp]
+    system: SystemTables, out: Collection[str], states: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the positions in w of the limits of the given states; devices out of service follow none."""
     lower_at, upper_at = system.lower_at.copy(), system.upper_at.copy()
@@ -213,14 +212,11 @@ def _among(group: Any, names: Collection[str]) -> NDArray[np.bool_]:
 
 
 def _in_service(
-    system: Whole, out: Collection[str], rows: NDArray[np.intp], variables: NDArray[np.intp]
+    system: SystemTables, out: Collection[str], rows: NDArray[np.intp], variables: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the rows and variables without the algebraic ones of devices out of service.
 
-    Raises
-    ------
-    InputError
-        Where the block has more of their variables than of their rows, or fewer.
+    Raises InputError where the block has more of their variables than of their rows, or fewer.
     """
     left_rows, left_variables = [], []
     for group in system.groups:

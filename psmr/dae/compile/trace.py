@@ -1,6 +1,4 @@
-"""The trace of a component: its equations evaluated once on the nodes of a graph, and their Jacobian.
-
-Where the equations of a component switch: what decides on which side, and what a side makes of the rows.
+"""A component's equations evaluated once on the nodes of a graph, their Jacobian, and where they switch.
 
 A comparison a >= b decides by the sign of its margin a - b, ``clip(x, lower, upper)`` by those of x - lower
 and upper - x. With the margins of another point in place of its own, an equation goes on with the sides that
@@ -26,13 +24,9 @@ from psmr.dae.declare.component import Component, local_rows, local_variables, p
 class Switches:
     """The margins of a component, and the shares of its rows.
 
-    Attributes
-    ----------
-    margins
-        What decides, by its sign: not negative or negative.
-    rows, shares
-        Rows of a device's row table that have a corner, and for each its value less the one with the sides
-        that the margins in the columns behind those of the variables decide on.
+    `margins`: What decides, by its sign: not negative or negative.
+    `rows`, `shares`: Rows of a device's row table that have a corner, and for each its value less the one
+      with the sides that the margins in the columns behind those of the variables decide on.
     """
 
     margins: tuple[Node, ...]
@@ -96,16 +90,11 @@ Entry = tuple[int, int, Node]
 class Trace:
     """The equations of a component as nodes.
 
-    Attributes
-    ----------
-    graph
-        Whose nodes they are.
-    expressions
-        Right-hand sides in the order of a device's row table: derivatives, residuals, injections.
-    variables, parameters
-        Number of columns of the index table (the last is the time) and of the parameter table.
-    timed
-        Whether an equation reads the time.
+    `graph`: Whose nodes they are.
+    `expressions`: Right-hand sides in the order of a device's row table: derivatives, residuals, injections.
+    `variables`, `parameters`: Number of columns of the index table (the last is the time) and of the
+      parameter table.
+    `timed`: Whether an equation reads the time.
     """
 
     graph: Graph
@@ -152,11 +141,8 @@ _PARTS = (
 def trace(component: type[Component]) -> Trace:
     """Evaluate the equations of `component` on nodes.
 
-    Raises
-    ------
-    InputError
-        When the function returns another number of equations than the declaration has rows, does with a
-        variable what cannot be traced, or reads the time where every declared rate is zero.
+    Raises InputError when the function returns another number of equations than the declaration has rows,
+    does with a variable what cannot be traced, or reads the time where every declared rate is zero.
     """
     names, constants = local_variables(component), tuple(parameters_of(component))
     graph = Graph()

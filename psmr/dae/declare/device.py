@@ -1,24 +1,16 @@
-"""A device: one named instance of a component, with its numbers and its wiring.
+"""A device, one named instance of a component, and the class that its numbers make of that component.
 
-Forms of a component: variables by parameters, equations without a time constant; origins of classes.
-
-The structure of a component: its variables where whole-number parameters choose them.
-
-A code says which signals a device reads, an order how many states a filter has. `Component.structural` names
-such parameters, `Component.switched` those that leave a part out where they are zero, and `Component.shape`
-returns what the class of a choice has instead. That class is made once for each choice: a device has the
-variables that it needs, and its kernels hold no case distinctions.
-
-The algebraic form of a component: what is left of its equations where a time constant is zero.
+Whole numbers choose variables: a code says which signals a device reads, an order how many states a filter
+has. `Component.structural` names such parameters, `Component.switched` those that leave a part out where they
+are zero, and `Component.shape` returns what the class of a choice has instead.
 
 A first-order block t x' = u - x is written x' = (u - x) / t. Where t is zero x is an algebraic variable, and
 its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit, be it a parameter or a
 variable, is then a plain limiter on it. An integrator x' = k u whose gain or flag is zero keeps the value 0.
-The form is a class of its own, made once for each set of variables that it concerns: nothing divides by zero,
-nothing is approximated by a small time constant, and the kernels hold no case distinctions.
 
-The classes that psmr derives from others (`derived`) stand in no module. A pickle holds in place of each the
-function that made it and its arguments.
+Each such class is made once: nothing divides by zero, nothing is approximated by a small time constant, and
+the kernels hold no case distinctions. It stands in no module; a pickle holds in its place the function that
+made it and its arguments (`derived`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """From devices to a system: number variables and rows, resolve the wiring, group devices by component.
 
-A system in which some inputs are read as they were some time ago: delays of measurements and channels.
-
-Set-points that a start leaves out, solved for so that the devices that read them are at rest.
-
-A case's devices get theirs from its power flow; a device that takes the place of another in a system whose
-start is known gets them from the rest: the variables that the start has stay, those that it leaves out are
-found by Gauss-Newton steps on the equations that read them.
-
-A linearised DAE as a system, so that an integrator can be held against its step operator.
+A case's devices get their set-points from its power flow; a device that takes the place of another in a
+system whose start is known gets them from the rest: the variables that the start has stay, those that it
+leaves out are found by Gauss-Newton steps on the equations that read them.
 """
 
 from __future__ import annotations
@@ -83,11 +77,8 @@ def left_out(devices: Sequence[Device], start: Mapping[str, float]) -> list[str]
 def with_set_points(system: System, start: Mapping[str, float], wanted: Sequence[str]) -> System:
     """Return the system with the `wanted` set-points, and all variables that `start` leaves out, solved for.
 
-    Raises
-    ------
-    InputError
-        Where nothing determines one of them, or no value brings the equations that read them to rest: with
-        the equation of the worst residual.
+    Raises InputError where nothing determines one of them, or no value brings the equations that read them to
+    rest: with the equation of the worst residual.
     """
     names = [n for n in (*system.names_x, *system.names_y) if n not in start]
     unknown = [*names, *wanted]

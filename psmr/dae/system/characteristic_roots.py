@@ -49,14 +49,9 @@ MOST_UNKNOWNS = 3000
 class Roots(NamedTuple):
     """Roots of the characteristic equation, of a conjugate pair both.
 
-    Attributes
-    ----------
-    s
-        (k,) in 1/s.
-    right, left
-        (n + m, k) vectors of length 1 with M(s) v = 0 and u^H M(s) = 0.
-    error
-        (k,) bounds of the rounding error of each s in 1/s.
+    `s`: (k,) in 1/s.
+    `right`, `left`: (n + m, k) vectors of length 1 with M(s) v = 0 and u^H M(s) = 0.
+    `error`: (k,) bounds of the rounding error of each s in 1/s.
     """
 
     s: Complex
@@ -70,12 +65,8 @@ def characteristic_roots(linear: LinearDae) -> Roots:
 
     They are those of |s| tau up to some 48, of the longest delay.
 
-    Raises
-    ------
-    InputError
-        Where the system is too large for dense eigenvalues.
-    SingularError
-        When gy is singular: the DAE is not of index 1 at this point.
+    Raises InputError where the system is too large for dense eigenvalues; SingularError when gy is singular:
+    the DAE is not of index 1 at this point.
     """
     assert linear.delays is not None
     n, size = linear.n, linear.n + linear.m
@@ -140,12 +131,7 @@ def collocated(linear: LinearDae) -> LinearDae:
 def roots_from(linear: LinearDae, guesses: Complex, vectors: Complex) -> Complex:
     """Return the roots that Newton's method reaches from guesses, each once.
 
-    Parameters
-    ----------
-    linear
-        A linear DAE with delays.
-    guesses, vectors
-        (k,) values in 1/s and (n + m, k) vectors.
+    `linear`: a linear DAE with delays; `guesses`, `vectors`: (k,) values in 1/s and (n + m, k) vectors.
     """
     assert linear.delays is not None
     mass = sp.diags_array(np.repeat([1.0, 0.0], [linear.n, linear.m]), format="csc")

@@ -48,14 +48,9 @@ def derivatives(
 ) -> Reals:
     """Return (devices, rows) derivatives of a group's devices with respect to one variable or parameter.
 
-    Parameters
-    ----------
-    system, w
-        The system and the point, a buffer of it.
-    group, devices
-        Number of the group, and which of its devices.
-    variable, parameter
-        Which of the component's local variables or of its parameters.
+    `system`, `w`: the system and the point, a buffer of it; `group`, `devices`: number of the group, and
+    which of its devices; `variable`, `parameter`: which of the component's local variables or of its
+    parameters.
     """
     own, component = system.groups[group], system.groups[group].compiled.component
     v = [w[own.index[devices, k]].astype(complex) for k in range(own.index.shape[1])]

@@ -61,18 +61,14 @@ ITERATIONS = 8
 class Eigen:
     """Eigenvalues and eigenvectors of a state matrix A.
 
-    Attributes
-    ----------
-    values
-        (n,) eigenvalues in 1/s; those that are zero by structure are exactly 0, and come last.
-    left, right
-        (n, n) vectors in columns, left^H A = value left^H. Those of the zeros span the null space and the
-        Jordan chains that end in it; they are real, and left^T right is the unit matrix among them.
-    error
-        (n,) how far rounding may have moved each value in 1/s; see `rounding`. That of a value right of the
-        axis is at least its real part where the solver cannot tell it from one on the axis. 0 for the zeros.
-    norm
-        |A|, the largest singular value, in 1/s.
+    `values`: (n,) eigenvalues in 1/s; those that are zero by structure are exactly 0, and come last.
+    `left`, `right`: (n, n) vectors in columns, left^H A = value left^H. Those of the zeros span the null
+      space and the Jordan chains that end in it; they are real, and left^T right is the unit matrix among
+      them.
+    `error`: (n,) how far rounding may have moved each value in 1/s; see `rounding`. That of a value right of
+      the axis is at least its real part where the solver cannot tell it from one on the axis. 0 for the
+      zeros.
+    `norm`: |A|, the largest singular value, in 1/s.
     """
 
     values: Complexes
@@ -86,18 +82,11 @@ class Eigen:
 class _Core:
     """A state matrix without its zeros: x follows from z (r,) and d (k,), z' = matrix z, and d is dropped.
 
-    Attributes
-    ----------
-    matrix
-        (r, r) what z follows.
-    kept
-        (r,) places of z in x where d is 0.
-    z_of, d_of
-        (r, n) and (k, n): z and d of x.
-    null
-        (n, k) what d = 1 is in x where z is 0: null vectors of A and the rest of their Jordan chains.
-    levels
-        Length of the longest chain.
+    `matrix`: (r, r) what z follows.
+    `kept`: (r,) places of z in x where d is 0.
+    `z_of`, `d_of`: (r, n) and (k, n): z and d of x.
+    `null`: (n, k) what d = 1 is in x where z is 0: null vectors of A and the rest of their Jordan chains.
+    `levels`: Length of the longest chain.
     """
 
     matrix: Reals
@@ -152,18 +141,10 @@ def rounding(
     border's point c as an eigenvalue, which is where the smallest singular value of A - c I is above it
     (Trefethen and Embree, Spectra and Pseudospectra, section 2).
 
-    Parameters
-    ----------
-    matrix, left, right
-        (r, r) matrix, and its left and right eigenvectors of length 1 in columns.
-    backward
-        Norm of the backward error of the eigenvalues.
-    norm
-        Norm of the matrix.
-    beyond
-        (r,) how far each eigenvalue is beyond the border, below 0 on the other side.
-    border
-        (r,) the point of the border next to it.
+    `matrix`, `left`, `right`: (r, r) matrix, and its left and right eigenvectors of length 1 in columns;
+    `backward`: norm of the backward error of the eigenvalues; `norm`: norm of the matrix; `beyond`: (r,) how
+    far each eigenvalue is beyond the border, below 0 on the other side; `border`: (r,) the point of the
+    border next to it.
     """
     cosine = np.abs(np.einsum("ij,ij->j", left.conj(), right))
     first = backward / np.maximum(cosine, np.finfo(float).tiny)

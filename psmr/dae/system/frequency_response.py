@@ -99,10 +99,7 @@ class FrequencyResponse:
 def checked_frequencies(f: ArrayLike | None) -> Reals:
     """Return (K,) frequencies in Hz as an array of floats, the usual ones for None.
 
-    Raises
-    ------
-    InputError
-        For what is no list of finite numbers >= 0.
+    Raises InputError for what is no list of finite numbers >= 0.
     """
     if f is None:
         return np.geomspace(*USUAL)
@@ -121,10 +118,7 @@ def checked_frequencies(f: ArrayLike | None) -> Reals:
 def gains(form: Any, s: NDArray[np.complexfloating]) -> Complexes:
     """Return (K, p, q) gains of a descriptor form at (K,) complex frequencies in 1/s; see `Descriptor`.
 
-    Raises
-    ------
-    InputError
-        Where one is a pole.
+    Raises InputError where one is a pole.
     """
     columns = form.B.toarray().astype(complex)
     direct, with_rate = form.D.toarray(), form.D_rate.toarray()
@@ -142,10 +136,7 @@ def gains(form: Any, s: NDArray[np.complexfloating]) -> Complexes:
 def solved(matrix: sparse.csc_matrix, columns: Complexes, where: str) -> Complexes:
     """Return the solution of a sparse complex system, which must not be singular.
 
-    Raises
-    ------
-    InputError
-        Where it is, with the place in words.
+    Raises InputError where it is, with the place in words.
     """
     try:
         found = splu(matrix).solve(columns)

@@ -1,12 +1,8 @@
 """The linearised DAE  E w' = J w  with J = [[fx, fy], [gx, gy]].
 
-Where signals are read with a delay it is  E w'(t) = J w(t) + sum over k of b_k c_k w(t - tau_k).
-
-An input that is read as it was some time ago, and its Pade approximant as states.
-
-A delay as states: the Pade approximant of e^{-s tau} of some order in numerator and denominator.
-
-Source: Golub and Van Loan, Matrix Computations (1996), section 11.3, for the coefficients.
+Where signals are read with a delay it is  E w'(t) = J w(t) + sum over k of b_k c_k w(t - tau_k). A delay as
+states is the Pade approximant of e^{-s tau} of some order in numerator and denominator: Golub and Van Loan,
+Matrix Computations (1996), section 11.3, for the coefficients.
 """
 
 from __future__ import annotations
@@ -28,14 +24,9 @@ from psmr.base.errors import InputError, SingularError, shown
 class Delay:
     """An input that is read as it was some time ago.
 
-    Attributes
-    ----------
-    input
-        Position in w of the value that is read.
-    source
-        Position in w of the state or algebraic variable that it was.
-    tau
-        How long ago, in s.
+    `input`: Position in w of the value that is read.
+    `source`: Position in w of the state or algebraic variable that it was.
+    `tau`: How long ago, in s.
     """
 
     input: int
@@ -61,10 +52,7 @@ class Pade(NamedTuple):
 def pade(order: object) -> Pade:
     """Return the approximant of an order as matrices of that many states.
 
-    Raises
-    ------
-    InputError
-        For an order that is no whole number from 1 to `MOST`.
+    Raises InputError for an order that is no whole number from 1 to `MOST`.
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= MOST:
         raise InputError(f"order = {shown(order)}: must be a whole number from 1 to {MOST}, of the Pade form")
@@ -96,16 +84,10 @@ def read_only(array: Any) -> Any:
 class Delays:
     """The delayed terms of a linearised DAE; its arrays are read-only.
 
-    Attributes
-    ----------
-    b
-        (n + m, q) derivatives of f and g with respect to what is read with a delay.
-    c
-        (q, n + m) what is read, as a row on w.
-    tau
-        (q,) delays in s.
-    names
-        Names of the q inputs that read.
+    `b`: (n + m, q) derivatives of f and g with respect to what is read with a delay.
+    `c`: (q, n + m) what is read, as a row on w.
+    `tau`: (q,) delays in s.
+    `names`: Names of the q inputs that read.
     """
 
     b: sparse.csc_matrix

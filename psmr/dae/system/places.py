@@ -1,8 +1,6 @@
 """Where a system has its variables, its devices and the parameters that are limits.
 
-The devices of one component in a system.
-
-What follows from the devices of a system alone, and is found once for all systems made from them.
+What follows from the devices of a system alone is found once for all systems made from them.
 """
 
 from __future__ import annotations
@@ -10,10 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices
+from psmr.dae.compile.restrict import SystemTables
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.linear import read_only
@@ -23,16 +22,10 @@ from psmr.dae.system.linear import read_only
 class Group:
     """All devices of one component: where they read, where they write, their numbers.
 
-    Attributes
-    ----------
-    compiled
-        Kernels of the component.
-    names
-        Device names, a row each in what follows.
-    index
-        (count, variables) positions in w of what a device reads.
-    row
-        (count, rows) positions in the residual of what it adds to.
+    `compiled`: Kernels of the component.
+    `names`: Device names, a row each in what follows.
+    `index`: (count, variables) positions in w of what a device reads.
+    `row`: (count, rows) positions in the residual of what it adds to.
     """
 
     compiled: CompiledComponent
@@ -45,15 +38,7 @@ class Group:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
-class Assembled(Protocol):
-    """What is made from devices: a `psmr.dae.system.system.System`."""
-
-    @property
-    def devices(self) -> tuple[Device, ...]:
-        """What it was assembled from."""
-
-
-AnySystem = TypeVar("AnySystem", bound=Assembled)
+AnySystem = TypeVar("AnySystem", bound=SystemTables)
 Found = TypeVar("Found")
 
 # Systems of which it is kept: a sweep changes between a few.
@@ -81,39 +66,26 @@ def cached_by_devices(find: Callable[[AnySystem], Found]) -> Callable[[AnySystem
     return known
 
 
-class Whole(Assembled, Protocol):
-    """What is read of a `psmr.dae.system.system.System`, which has the meaning of each."""
-
-    @property
-    def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def names_u(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def groups(self) -> tuple[Group, ...]: ...  # noqa: D102
-
-
 @cached_by_devices
-def variable_places(system: Whole) -> Mapping[str, int]:
+def variable_places(system: SystemTables) -> Mapping[str, int]:
     """Return the position in w of each variable and held input by its name."""
     return {name: i for i, name in enumerate((*system.names_x, *system.names_y, *system.names_u))}
 
 
 @cached_by_devices
-def device_rows(system: Whole) -> Mapping[str, tuple[int, int]]:
+def device_rows(system: SystemTables) -> Mapping[str, tuple[int, int]]:
     """Return the group of each device by its name, and its row there."""
     return {name: (g, row) for g, group in enumerate(system.groups) for row, name in enumerate(group.names)}
 
 
 @cached_by_devices
-def devices_by_name(system: Whole) -> Mapping[str, Device]:
+def devices_by_name(system: SystemTables) -> Mapping[str, Device]:
     """Return the devices as they were declared."""
     return {device.name: device for device in system.devices}
 
 
 @cached_by_devices
-def limit_columns(system: Whole) -> tuple[tuple[int, int, int, Indices], ...]:
+def limit_columns(system: SystemTables) -> tuple[tuple[int, int, int, Indices], ...]:
     """Return (side, group, column, states) of each parameter that is a limit; side 0 is the lower one."""
     found = []
     for g, group in enumerate(system.groups):

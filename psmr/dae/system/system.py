@@ -2,10 +2,6 @@
 
 All variables stand in one buffer w = (x, y, u, t): states, algebraic variables, held inputs, time. Nothing
 after this point knows that the system is a power system.
-
-Whether a point satisfies the algebraic equations of a system.
-
-Checks that the index tables of a system read from a file fit one another.
 """
 
 from __future__ import annotations
@@ -14,7 +10,7 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,23 +38,7 @@ one per cent moves voltages by ten times as much.
 """
 
 
-class Whole(Protocol):
-    """What is read of a system; see `psmr.dae.system.system.System` for the meaning of each."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def n(self) -> int: ...  # noqa: D102
-    @property
-    def m(self) -> int: ...  # noqa: D102
-    @property
-    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def names_g(self) -> tuple[str, ...]: ...  # noqa: D102
-    def residual(self, w: Reals) -> Reals: ...  # noqa: D102
-
-
-def require_solution(system: Whole, w: Reals, gy: sparse.csc_matrix) -> None:
+def require_solution(system: System, w: Reals, gy: sparse.csc_matrix) -> None:
     """Raise InputError for a buffer w that does not satisfy the algebraic equations."""
     g = system.residual(w)[system.n :]
     if not g.any():

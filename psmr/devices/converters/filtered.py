@@ -67,13 +67,9 @@ HARMONICS = ("v_2", "v_5", "v_7")
 def with_harmonics(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
     """Return the real and the imaginary part of the whole voltage at the bus, pu.
 
-    Parameters
-    ----------
-    m, v, p
-        Functions; `v_re`, `v_im` of the fundamental in pu and the time t in s; the sizes in pu and f_n in Hz.
+    `m`, `v`, `p`: functions; `v_re`, `v_im` of the fundamental in pu and the time t in s; the sizes in pu and
+    f_n in Hz.
 
-    Notes
-    -----
     Source of the sequences: C. L. Fortescue, Method of symmetrical co-ordinates applied to the solution of
     polyphase networks, AIEE Transactions 37, 1918.
     """
@@ -89,20 +85,10 @@ def lcl_filter(
 ) -> Terms:
     """Return the derivatives of i_d, i_q (bridge), v_cd, v_cq (capacitor), i_od, i_oq (grid side), 1/s.
 
-    Parameters
-    ----------
-    v, p
-        The device's variables, those six among them, and its parameters: r_f, x_f and b_f of the filter in
-        pu, f_n in Hz.
-    w
-        Speed of the frame, pu.
-    source, bus
-        Voltages of the bridge and of the bus, (d, q), pu.
-    grid
-        Resistance and reactance from the capacitor to the bus, pu.
+    `v`, `p`: the device's variables, those six among them, and its parameters: r_f, x_f and b_f of the filter
+    in pu, f_n in Hz; `w`: speed of the frame, pu; `source`, `bus`: voltages of the bridge and of the bus, (d,
+    q), pu; `grid`: resistance and reactance from the capacitor to the bus, pu.
 
-    Notes
-    -----
     Kirchhoff's laws of the three elements in a frame that turns with w. Source: the papers of
     `GridFormingConverter` and `FilteredConverter`, which hold them.
     """

@@ -1,4 +1,4 @@
-"""Lines and transformers whose currents are states.
+"""Lines, transformers, series capacitors, reactors and loads whose currents or voltages are states.
 
 The ends of a branch are one of four kinds, by the bus there:
 
@@ -7,15 +7,9 @@ The ends of a branch are one of four kinds, by the bus there:
 - ``JUNCTION``: the branch gives a `JunctionBus` the rate of its current as well;
 - ``DEPENDENT``: the same, and the current of this branch is the one that is no state.
 
-Sources: Krause and others (2002), chapter 3, for the frame; Kundur (1994), chapter 6, for pi sections and
-taps; Mattsson and Soderlind (1993) for the current that is no state.
-
-Series capacitors whose voltage is a state.
-
-Capacitors, reactors and loads of constant impedance at buses whose voltages are states.
-
-Source: P. C. Krause, O. Wasynczuk and S. D. Sudhoff, Analysis of Electric Machinery and Drive Systems (2002),
-chapter 3, resistances, inductances and capacitances in a turning frame.
+Sources: P. C. Krause, O. Wasynczuk and S. D. Sudhoff, Analysis of Electric Machinery and Drive Systems
+(2002), chapter 3, for the frame; Kundur (1994), chapter 6, for pi sections and taps; Mattsson and Soderlind
+(1993) for the current that is no state.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
-"""Buses at which elements with their own dynamics meet.
+"""Buses at which elements with their own dynamics meet, and faults through an inductance there.
 
 In the frame that turns at nominal frequency a capacitance keeps the equation (b / w0) dv/dt = i - j b v, an
 inductance (x / w0) di/dt = v - j x i; at rest both are the phasor equations. Voltages and currents are per
 unit on the system base, b and x at nominal frequency. Source: P. C. Krause, O. Wasynczuk and S. D. Sudhoff,
 Analysis of Electric Machinery and Drive Systems (2002), chapter 3.
-
-Buses of which each phase may have a fault of its own.
-
-Faults through an inductance, whose currents are states.
-
-Source: P. C. Krause, O. Wasynczuk and S. D. Sudhoff, Analysis of Electric Machinery and Drive Systems (2002),
-chapter 3, for the phases in the frame that turns at nominal frequency.
 """
 
 from __future__ import annotations

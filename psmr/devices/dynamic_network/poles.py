@@ -78,14 +78,9 @@ def opening_at_zero(
 ) -> tuple[Action, ...]:
     """Return the actions of a device whose phases open at the zeros of their currents.
 
-    Parameters
-    ----------
-    currents
-        ``currents(m, v, p)`` of the three phases.
-    waiting
-        ``waiting(p)``: whether each phase is still to open.
-    opened
-        ``opened(p, phases)`` returns the parameters with these phases open, by their numbers.
+    `currents`: ``currents(m, v, p)`` of the three phases; `waiting`: ``waiting(p)``: whether each phase is
+    still to open; `opened`: ``opened(p, phases)`` returns the parameters with these phases open, by their
+    numbers.
     """
 
     def condition(m: Any, v: Any, p: Any) -> Any:

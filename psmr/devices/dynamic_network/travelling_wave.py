@@ -81,10 +81,7 @@ def wave_values(name: str, r: float, x: float, b: float, g: float, f_n: float) -
     series admittance; both are found by Newton's method from the line without losses. What of the losses does
     not fit the lumped resistances is the conductance.
 
-    Raises
-    ------
-    InputError
-        For a line without inductance or charging, or one that is none of this kind.
+    Raises InputError for a line without inductance or charging, or one that is none of this kind.
     """
     from scipy.optimize import root  # slow to import, for these lines alone
 

@@ -25,11 +25,9 @@ Source: PSS/E, Model Library, CIM5, CIM6 and CIMW; circuits and constants after 
 STEPS, which differ for type 2, where the circuit decides; P. Kundur, Power System Stability and Control
 (1994), chapter 7, for the equations of the induction machine.
 
-The running branch of an induction motor: slips from 0 to the first maximum of the power that it takes.
-
-What a motor takes at a voltage has no closed form over two cages, so the branch is looked at in `SLIPS`, and
-between two of them by bisection. `taken` is a function of the slip, increasing along the branch: the power in
-pu, or the conductance of the motor's circuit.
+What a motor takes at a voltage has no closed form over two cages: its running branch, the slips from 0 to the
+first maximum of that, is looked at in `SLIPS`, and between two of them by bisection. `taken` is a function of
+the slip, increasing along the branch: the power in pu, or the conductance of the motor's circuit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Synchronous machines as the textbooks have them.
+"""Synchronous machines as the textbooks have them, and a source that keeps its voltage and angle.
 
 Per unit on the machine's own base `s_n`, angles in rad against a frame that turns at nominal frequency, speed
 in per unit, time in s. Source: P. W. Sauer and M. A. Pai, Power System Dynamics and Stability (1998).
-
-A voltage source that keeps its voltage and angle: what is large against everything else.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 What they measure is of the positive sequence: during unbalanced faults a relay of each phase sees more. The
 current is that into the branch. A line whose breakers are open at both ends is out of service; with one open,
 it hangs at the other end. A transformer opens at both ends, and so does a line where `both` says so.
-
-Distance relays.
-
-Out-of-step relays.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Relays: what they measure is part of the equations; when they act, the run changes what they act on.
+"""Relays of loads and plants: what they measure is part of the equations; when they act, the run changes.
 
 A relay picks up when its signal has been beyond the set value for the pick-up time without a break. From then
 on nothing stops it: its breaker opens after the breaker time, and the load or generator that it acts on loses
-a part of its power or goes out of service.
-
-Ride-through of plants: a plant trips where its voltage has been outside a curve for the curve's time.
+a part of its power or goes out of service. A plant also trips where its voltage has been outside a curve for
+the curve's time.
 """
 
 from __future__ import annotations

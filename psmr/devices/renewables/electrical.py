@@ -1,7 +1,4 @@
-"""The electrical controls of the generic renewable models: from references to current commands.
-
-The electrical control of wind plants.
-"""
+"""The electrical controls of the generic renewable models: from references to current commands."""
 
 from __future__ import annotations
 
@@ -176,23 +173,11 @@ def control(
 ) -> tuple[Terms, Terms, Terms]:
     """Return the derivatives and residuals that the electrical controls share.
 
-    Parameters
-    ----------
-    asked, wanted, bias
-        What is asked for, the same within its limits as a reactive power, and what is added to it where it is
-        a voltage.
-    injected
-        Reactive current beside the loops.
-    ceilings
-        Largest active and reactive currents alone.
-    power
-        Power that is asked for.
-    measured
-        Voltage that the voltage loop compares with.
-    least
-        Least active current.
-    held
-        Whether the reactive current is held, and at what.
+    `asked`, `wanted`, `bias`: what is asked for, the same within its limits as a reactive power, and what is
+    added to it where it is a voltage; `injected`: reactive current beside the loops; `ceilings`: largest
+    active and reactive currents alone; `power`: power that is asked for; `measured`: voltage that the voltage
+    loop compares with; `least`: least active current; `held`: whether the reactive current is held, and at
+    what.
     """
     looping = m.ge(p.q_flag, 1)
     error_q = wanted - v.q_e

@@ -1,7 +1,4 @@
-"""What the reactive controls of the first generic models of wind turbines share.
-
-Wind turbines of type 4: WT4G1 and WT4E1.
-"""
+"""Wind turbines of type 4, WT4G1 and WT4E1, and the reactive control that those of type 3 have too."""
 
 from __future__ import annotations
 
@@ -112,16 +109,9 @@ def reactive_orders(
 ) -> Terms:
     """Return the derivatives of the states of `WindVar`, of those that act.
 
-    Parameters
-    ----------
-    power
-        Active and reactive power.
-    held
-        What the voltage control holds, before its filter.
-    by_factor
-        Whether the set-point q_ext is a tangent.
-    part
-        Part of the plant that is on line, by which the voltage's error is divided.
+    `power`: active and reactive power; `held`: what the voltage control holds, before its filter;
+    `by_factor`: whether the set-point q_ext is a tangent; `part`: part of the plant that is on line, by which
+    the voltage's error is divided.
     """
     p_e, q_e = power
     voltage_control: Terms = ()

@@ -185,12 +185,8 @@ def _not_tripped(m: Any, p: Any, theta: Any, hottest: Any) -> Any:
 def actions(voltage: Any, rises: Any) -> tuple[Action, ...]:
     """Return what the motors and their protection do.
 
-    Parameters
-    ----------
-    voltage
-        ``voltage(m, v, p)``, that of the load bus.
-    rises
-        ``rises(m, v, p)``, (voltage less v_m, the rates of the two temperatures).
+    `voltage`: ``voltage(m, v, p)``, that of the load bus; `rises`: ``rises(m, v, p)``, (voltage less v_m, the
+    rates of the two temperatures).
     """
 
     def there(p: Any) -> Any:

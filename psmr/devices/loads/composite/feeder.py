@@ -58,19 +58,8 @@ DECIDED: dict[str, Parameter] = {
 def towards_bus(m: Any, p: Any, base: Any, u: tuple, i: tuple, b_f: Any) -> SimpleNamespace:
     """Return voltages and currents from the load bus back to the bus, in pu on the base `base` in MVA.
 
-    Parameters
-    ----------
-    u
-        (re, im) of the load bus.
-    i
-        (re, im) of the end uses' current.
-    b_f
-        The feeder's susceptance.
-
-    Returns
-    -------
-    SimpleNamespace
-        (re, im) `low` of the low bus, `into` of the current into it, `bus` and `current` at the bus.
+    `u`: (re, im) of the load bus; `i`: (re, im) of the end uses' current; `b_f`: the feeder's susceptance.
+    Returns (re, im) `low` of the low bus, `into` of the current into it, `bus` and `current` at the bus.
     """
     k = base / p.s_mva
     r, x = p.shrink * p.r_fdr * k, p.shrink * p.x_fdr * k

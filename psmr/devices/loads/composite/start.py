@@ -37,21 +37,10 @@ def base_of(mva: float, mw: float) -> float:
 def start(p: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
     """Return the parameters that the start decides, and the variables at rest.
 
-    Parameters
-    ----------
-    p
-        Parameters of the composite load with the power flow's v_0, p_0, q_0 in pu.
-
-    Returns
-    -------
-    tuple
-        Of two dictionaries. The variables are those with the bus at the angle 0.
-
-    Raises
-    ------
-    CaseError
-        Where the load takes no power, the load bus would be below 0.95 pu without a feeder, a motor cannot
-        take its power, or no susceptance of the feeder makes up for the reactive power.
+    `p` has the parameters of the composite load with the power flow's v_0, p_0, q_0 in pu. The variables are
+    those with the bus at the angle 0. Raises CaseError where the load takes no power, the load bus would be
+    below 0.95 pu without a feeder, a motor cannot take its power, or no susceptance of the feeder makes up
+    for the reactive power.
     """
     q = SimpleNamespace(**p)
     if q.p_0 <= 0:
