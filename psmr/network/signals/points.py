@@ -91,7 +91,7 @@ class Points:
         return some
 
     @property
-    def there(self) -> Connections:
+    def connected(self) -> Connections:
         """What is connected there, of a run with its system."""
         assert self.connections is not None
         return self.connections
@@ -99,7 +99,7 @@ class Points:
     @functools.cached_property
     def inputs(self) -> Values:
         """(K, k) held inputs."""
-        return self.there.span.held(self.t) if self.known_inputs is None else self.known_inputs
+        return self.connected.span.held(self.t) if self.known_inputs is None else self.known_inputs
 
     def at(self, places: NDArray[np.intp]) -> Values:
         """Return (K, places) values of states, algebraic variables and held inputs by their places."""
@@ -122,7 +122,7 @@ class Points:
 
     def named(self, name: str) -> Values:
         """Return (K,) values of a variable by its full name."""
-        place, n, m = self.there.system.index(name), self.x.shape[1], self.y.shape[1]
+        place, n, m = self.connected.system.index(name), self.x.shape[1], self.y.shape[1]
         if place < n:
             return self.x[:, place]
         return self.y[:, place - n] if place < n + m else self.inputs[:, place - n - m]
@@ -134,28 +134,28 @@ class Points:
     @functools.cached_property
     def v(self) -> Values:
         """(K, buses) magnitudes of the voltages of all buses in pu."""
-        return self.magnitudes(buses(self.there.system))
+        return self.magnitudes(buses(self.connected.system))
 
     @functools.cached_property
     def speeds(self) -> Values:
         """(K, sources) speeds, in parts of the nominal one."""
         if self.known_speeds is not None:
             return self.known_speeds
-        system = self.there.system
+        system = self.connected.system
         return Speeds(system, sources_of(system)).of(self.t, self.x)
 
     @functools.cached_property
     def frequencies(self) -> Values:
         """(K, islands) frequencies of the turning islands, in parts of the nominal one."""
-        sources = sources_of(self.there.system)
+        sources = sources_of(self.connected.system)
         means = [
             centre_of_inertia(self.speeds[:, island.places], [sources[k] for k in island.places])
-            for island in self.there.turning
+            for island in self.connected.turning
         ]
         return np.column_stack(means) if means else np.empty((len(self.t), 0))
 
     @functools.cached_property
-    def known(self) -> dict[object, Any]:
+    def cache(self) -> dict[object, Any]:
         """What several quantities take of the points, by a key of their own."""
         return {}
 
@@ -169,7 +169,7 @@ class Points:
         They are those of the devices' own equations, with the parameters that hold there; a device out of
         service has none.
         """
-        system, span = self.there.system, self.there.span
+        system, span = self.connected.system, self.connected.span
         groups: dict[int, list[int]] = {}
         for name in dict.fromkeys(devices):
             g, row = device_rows(system)[name]
@@ -192,14 +192,14 @@ class Points:
     @functools.cached_property
     def sequences(self) -> SequenceSolution:
         """The voltages of all sequences in a network of phasors."""
-        system, span = self.there.system, self.there.span
+        system, span = self.connected.system, self.connected.span
         now = replace(system, parameters=tuple(matrix.copy() for matrix in span.parameters))
         re, im = bus_voltages(system, self.x, self.y)
         return SequenceSolution.of(now, re + 1j * im, span.out)
 
     def moving(self) -> Points:
         """Return the points with an imaginary part of how fast their variables move, by `STEP`."""
-        slopes, step = rates(self.there, self.t, self.x, self.y), 1j * STEP
+        slopes, step = rates(self.connected, self.t, self.x, self.y), 1j * STEP
         n = self.x.shape[1]
         return replace(self, x=self.x + step * slopes[:, :n], y=self.y + step * slopes[:, n:])
 
@@ -245,17 +245,18 @@ class Speeds:
 
 def angles_of(points: Points, members: Sequence[Source]) -> Values:
     """Return (K, members) angles in rad; that of an infinite bus is a held input."""
-    system = points.there.system
-    return points.at(np.array([system.index(source.angle) for source in members], dtype=np.intp))
+    system = points.connected.system
+    angles = points.at(np.array([system.index(source.angle) for source in members], dtype=np.intp))
+    return np.ascontiguousarray(angles)
 
 
-def rates(there: Connections, t: Reals, x: Reals, y: Reals) -> Reals:
+def rates(connections: Connections, t: Reals, x: Reals, y: Reals) -> Reals:
     """Return (K, n + m) time derivatives of all variables at points of a span.
 
     Those of devices out of service are 0.
     """
-    system, span = there.system, there.span
-    left = _Left.of(there, x, y)
+    system, span = connections.system, connections.span
+    left = _SystemLeft.of(connections, x, y)
     found = np.zeros((len(t), system.n + system.m))
     for row, time in enumerate(t.tolist()):
         found[row, left.places] = left.slope(span, time, x[row], y[row])
@@ -263,7 +264,7 @@ def rates(there: Connections, t: Reals, x: Reals, y: Reals) -> Reals:
 
 
 @dataclass(frozen=True, eq=False)
-class _Left:
+class _SystemLeft:
     """The system that a span leaves, and where its variables and inputs stand in that of the run.
 
     What reads a variable that stands still has it as an input that the system of the run does not have.
@@ -278,11 +279,11 @@ class _Left:
     moves: bool
 
     @staticmethod
-    def of(there: Connections, x: Reals, y: Reals) -> _Left:
+    def of(connections: Connections, x: Reals, y: Reals) -> _SystemLeft:
         """Return that of a span, found once for it, from its first points."""
-        known = there.__dict__.get("left")
+        known = connections.__dict__.get("left")
         if known is None:
-            system, span = there.system, there.span
+            system, span = connections.system, connections.span
             now = system_in(system, span, x[0], y[0])
             if span.delayed is not None:  # what is read late is among the held inputs, with its rates
                 now = replace(now, delays=())
@@ -291,7 +292,7 @@ class _Left:
             reads_time = any(
                 device.parameters.get(n) for device in now.devices for n in device.component.ramps
             )
-            known = there.__dict__["left"] = _Left(
+            known = connections.__dict__["left"] = _SystemLeft(
                 now,
                 system.n,
                 np.array([system.index(name) for name in names], dtype=np.intp),

@@ -1,7 +1,7 @@
 """The table of quantities: what is computed from the variables of a run, at points of a span.
 
 A quantity is a function of points, of which all are looked at together, and so is its derivative, by complex
-step. `QUANTITIES` has every one, with its unit; `computed_in` says which devices of a system have which.
+step. `QUANTITIES` has every one, with its unit; `computed_signals` says which devices of a system have which.
 
 The frequency of a bus is how fast the phase of its voltage turns, f = f_n + (1/2 pi) d(angle)/dt, with the
 derivatives of all variables from the differentiated equations, g_y y' = -g_x f - g_t: no filter and no
@@ -93,8 +93,8 @@ class Quantity:
     `reads`: positions in w of what it reads of a device; None for what has no derivative.
     `solved`: whether it takes the network solved at each point, of a run that leaves a part of a tolerance
       there.
-    `turns`: whether it is known but for whole turns, which go on without jumps from point to point.
-    `integral`: what it is the rate of in a linear system, in Hz.
+    `wraps`: whether it is known but for whole turns, which go on without jumps from point to point.
+    `rate_of`: what it is the rate of in a linear system, in Hz.
     `by_name`: whether a pattern means it only where it means nothing else.
     `words`: what a figure calls it; its name where left out.
     """
@@ -104,8 +104,8 @@ class Quantity:
     values: Callable[[Points, tuple[str, ...]], Values]
     reads: Callable[[Connections, str], Sequence[int]] | None = None
     solved: bool = True
-    turns: bool = False
-    integral: str = ""
+    wraps: bool = False
+    rate_of: str = ""
     by_name: bool = False
     words: str = ""
 
@@ -128,7 +128,7 @@ def _angle(points: Points, devices: tuple[str, ...]) -> Values:
 
 def _frequency(points: Points, devices: tuple[str, ...]) -> Values:
     """Return frequencies; NaN in a part that nothing supplies: without a voltage there is no frequency."""
-    f_n, dead = nominal_frequency(points.there.system), points.there.span.devices.dead
+    f_n, dead = nominal_frequency(points.connected.system), points.connected.span.devices.dead
     assert f_n is not None
     live = np.array([bus not in dead for bus in devices], dtype=bool)
     found = np.full((len(points.t), len(devices)), np.nan)
@@ -138,16 +138,16 @@ def _frequency(points: Points, devices: tuple[str, ...]) -> Values:
     return found
 
 
-def _of_voltage(there: Connections, device: str) -> list[int]:
-    return [there.system.index(f"{device}.v_{part}") for part in ("re", "im")]
+def _voltage_places(connections: Connections, device: str) -> list[int]:
+    return [connections.system.index(f"{device}.v_{part}") for part in ("re", "im")]
 
 
 def _currents(points: Points, devices: tuple[str, ...], end: str) -> tuple[Values, Values]:
     """Return (K, devices) real and imaginary parts of the currents of terminals in pu, with their signs."""
-    known = points.known.get((devices, end))
+    known = points.cache.get((devices, end))
     if known is not None:
         return known
-    place, injected = _terminals_by_place(points.there.system), points.injected(devices)
+    place, injected = _terminals_by_place(points.connected.system), points.injected(devices)
     there = [place[device, end] for device in devices]
     signs = np.array([terminal.sign for terminal in there])
     re, im = (
@@ -160,23 +160,23 @@ def _currents(points: Points, devices: tuple[str, ...], end: str) -> tuple[Value
             whole, re_c, im_c = (points.named(f"{terminal.bus}.{name}") for name in ("b", "i_re", "i_im"))
             share = injected[terminal.device, f"b{terminal.port}"] / whole
             re[:, k], im[:, k] = re[:, k] - share * re_c, im[:, k] - share * im_c
-    points.known[devices, end] = found = signs * re, signs * im
+    points.cache[devices, end] = found = signs * re, signs * im
     return found
 
 
-def _at_terminal(kind: str, end: str) -> Quantity:
+def _terminal_quantity(kind: str, end: str) -> Quantity:
     """Return the active or reactive power or the current where devices meet the network."""
 
     def values(points: Points, devices: tuple[str, ...]) -> Values:
-        base, place = power_base(points.there.system), _terminals_by_place(points.there.system)
+        base, place = power_base(points.connected.system), _terminals_by_place(points.connected.system)
         re, im = _currents(points, devices, end)
         if kind == "i":
             return size(re, im)
         v_re, v_im = _voltage(points, tuple(place[device, end].bus for device in devices))
         return np.asarray((v_re * re + v_im * im if kind == "p" else v_im * re - v_re * im) * base)
 
-    def reads(there: Connections, device: str) -> list[int]:
-        system, terminal = there.system, _terminals_by_place(there.system)[device, end]
+    def reads(connections: Connections, device: str) -> list[int]:
+        system, terminal = connections.system, _terminals_by_place(connections.system)[device, end]
         g, row = device_rows(system)[device]
         bus = [f"{terminal.bus}.{name}" for name in ("v_re", "v_im", "b", "i_re", "i_im")]
         known = variable_places(system)
@@ -190,10 +190,10 @@ def _at_terminal(kind: str, end: str) -> Quantity:
     return Quantity(kind + end, unit, values, reads, words="" if end else words)
 
 
-def _leading_sources(there: Connections, bus: str) -> list[int]:
+def _leading_sources(connections: Connections, bus: str) -> list[int]:
     """Return the sources whose centre that of the island of a bus is, of the largest one for ``""``."""
-    sources = sources_of(there.system)
-    return leading(island_of(bus, there.islands, there.out, sources), sources)
+    sources = sources_of(connections.system)
+    return leading(island_of(bus, connections.islands, connections.out, sources), sources)
 
 
 def _centre_of(values: Callable[[Points, list[int], list[Source]], Values]) -> Callable[..., Values]:
@@ -203,9 +203,9 @@ def _centre_of(values: Callable[[Points, list[int], list[Source]], Values]) -> C
     """
 
     def means(points: Points, devices: tuple[str, ...]) -> Values:
-        sources, found = sources_of(points.there.system), []
+        sources, found = sources_of(points.connected.system), []
         for bus in devices:
-            own = _leading_sources(points.there, bus)
+            own = _leading_sources(points.connected, bus)
             members = [sources[k] for k in own]
             found.append(values(points, own, members) if own else np.full(len(points.t), np.nan))
         return np.column_stack(found)
@@ -214,7 +214,7 @@ def _centre_of(values: Callable[[Points, list[int], list[Source]], Values]) -> C
 
 
 def _centre_frequency(points: Points, own: list[int], members: list[Source]) -> Values:
-    f_n = nominal_frequency(points.there.system)
+    f_n = nominal_frequency(points.connected.system)
     assert f_n is not None
     return np.asarray(f_n * centre_of_inertia(points.speeds[:, own], members))
 
@@ -223,12 +223,12 @@ def _centre_angle(points: Points, own: list[int], members: list[Source]) -> Valu
     return centre_of_inertia(angles_of(points, members), members)
 
 
-def _angles_of_centre(there: Connections, bus: str) -> list[int]:
-    sources = sources_of(there.system)
-    return [there.system.index(sources[k].angle) for k in _leading_sources(there, bus)]
+def _centre_places(connections: Connections, bus: str) -> list[int]:
+    sources = sources_of(connections.system)
+    return [connections.system.index(sources[k].angle) for k in _leading_sources(connections, bus)]
 
 
-def _of_phase(letter: str, part: str) -> Quantity:
+def _phase_quantity(letter: str, part: str) -> Quantity:
     """Return a voltage or current (``"v"``, ``"i"``) of a phase or sequence.
 
     Its magnitude; with dynamics of their own buses and branches have the value at each instant, in pu of peak
@@ -237,9 +237,9 @@ def _of_phase(letter: str, part: str) -> Quantity:
     """
 
     def values(points: Points, devices: tuple[str, ...]) -> Values:
-        dynamic = dynamic_elements(points.there.system)
+        dynamic = dynamic_elements(points.connected.system)
         return np.column_stack(
-            [_instant(points, d, part) if d in dynamic else _phasor(points, d, part) for d in devices]
+            [_instantaneous(points, d, part) if d in dynamic else _phasor(points, d, part) for d in devices]
         )
 
     return Quantity(f"{letter}_{part}", "pu", values, by_name=True)
@@ -247,7 +247,7 @@ def _of_phase(letter: str, part: str) -> Quantity:
 
 def _phasor(points: Points, device: str, part: str) -> Values:
     """Return (K,) magnitudes of a sequence or phase of a bus or branch in a network of phasors."""
-    places = buses(points.there.system)
+    places = buses(points.connected.system)
     if device in places:
         parts = points.sequences.v[:, :, places.index(device)]
     else:
@@ -258,12 +258,12 @@ def _phasor(points: Points, device: str, part: str) -> Values:
     return np.abs(TO_PHASES[PHASES.index(part)] @ parts)
 
 
-def _instant(points: Points, device: str, part: str) -> Values:
+def _instantaneous(points: Points, device: str, part: str) -> Values:
     """Return (K,) instantaneous values of a phase or sequence of a bus or branch with its own dynamics.
 
     Raises InputError for a negative sequence, which an instant does not have.
     """
-    system = points.there.system
+    system = points.connected.system
     if part == "2":
         kind = "v" if device in buses(system) else "i"
         raise InputError(
@@ -289,7 +289,7 @@ def _instant(points: Points, device: str, part: str) -> Values:
 
 def _zero_current(points: Points, branch: str) -> Values:
     """Return (K,) zero-sequence currents into a branch at its from bus."""
-    system = points.there.system
+    system = points.connected.system
     elements = zero_elements(system).get(branch, ())
     flowing, found = points.injected(d.name for d in elements), np.zeros(len(points.t))
     node = zero_name(next(b.ends[0] for b in branches(system) if b.name == branch))
@@ -307,23 +307,25 @@ ENDS, KINDS = ("", "_from", "_to"), ("p", "q", "i")
 QUANTITIES: Mapping[str, Quantity] = {
     quantity.name: quantity
     for quantity in (
-        Quantity("v", "pu", Points.magnitudes, _of_voltage, solved=False, words="bus voltage"),
-        Quantity("angle", "rad", _angle, _of_voltage, solved=False, turns=True, words="bus voltage angle"),
-        Quantity("frequency", "Hz", _frequency, integral="angle", words="bus frequency"),
-        Quantity("coi_angle", "rad", _centre_of(_centre_angle), _angles_of_centre),
-        Quantity("coi_frequency", "Hz", _centre_of(_centre_frequency), integral="coi_angle"),
-        *(_at_terminal(kind, end) for end in ENDS for kind in KINDS),
-        *(_of_phase(letter, part) for letter in "vi" for part in (*PHASES, *SEQUENCES)),
+        Quantity("v", "pu", Points.magnitudes, _voltage_places, solved=False, words="bus voltage"),
+        Quantity(
+            "angle", "rad", _angle, _voltage_places, solved=False, wraps=True, words="bus voltage angle"
+        ),
+        Quantity("frequency", "Hz", _frequency, rate_of="angle", words="bus frequency"),
+        Quantity("coi_angle", "rad", _centre_of(_centre_angle), _centre_places),
+        Quantity("coi_frequency", "Hz", _centre_of(_centre_frequency), rate_of="coi_angle"),
+        *(_terminal_quantity(kind, end) for end in ENDS for kind in KINDS),
+        *(_phase_quantity(letter, part) for letter in "vi" for part in (*PHASES, *SEQUENCES)),
     )
 }
 """All of them, by name."""
 
-OF_VOLTAGE = ("v", "angle")
+VOLTAGE_QUANTITIES = ("v", "angle")
 """What every device has that has a voltage, ``v_re`` and ``v_im``."""
 
 
-def computed_in(system: System) -> Iterator[tuple[str, str, str]]:
-    """Yield (signal, quantity, device) of what a system's runs can be asked for beside `OF_VOLTAGE`.
+def computed_signals(system: System) -> Iterator[tuple[str, str, str]]:
+    """Yield (signal, quantity, device) of what a system's runs can be asked for beside `VOLTAGE_QUANTITIES`.
 
     A bus of no name is that of the largest island.
     """

@@ -23,11 +23,11 @@ from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points, Speeds, Variables
 from psmr.network.signals.quantities import (
     CENTRE,
-    OF_VOLTAGE,
     QUANTITIES,
+    VOLTAGE_QUANTITIES,
     Quantity,
     Terminal,
-    computed_in,
+    computed_signals,
     terminals,
 )
 from psmr.network.topology.connections import Connections
@@ -166,7 +166,7 @@ class Signals:
     def of(cls, system: System) -> Signals:
         """Return the signals of a system's runs."""
         own = {*system.names_x, *system.names_y}
-        computed = ((name, (QUANTITIES[of], device)) for name, of, device in computed_in(system))
+        computed = ((name, (QUANTITIES[of], device)) for name, of, device in computed_signals(system))
         alone = tuple((name, found[0]) for name, found in aliases(system).items() if len(found) == 1)
         found = {name: quantity for name, quantity in computed if name not in own}
         return cls(system.names_x, system.names_y, found, terminals(system), aliases=alone)
@@ -186,7 +186,7 @@ class Signals:
         """The quantity and the device of magnitudes and angles of voltages, by name."""
         named = [name.removesuffix(".v_re") for name in self.places if name.endswith(".v_re")]
         named = [place for place in named if f"{place}.v_im" in self.places]
-        found = {f"{place}.{of}": (QUANTITIES[of], place) for place in named for of in OF_VOLTAGE}
+        found = {f"{place}.{of}": (QUANTITIES[of], place) for place in named for of in VOLTAGE_QUANTITIES}
         return {name: quantity for name, quantity in found.items() if name not in self.places}
 
     def quantity(self, name: str) -> tuple[Quantity, str] | None:
@@ -197,7 +197,9 @@ class Signals:
     def names(self) -> tuple[str, ...]:
         """Signals of a table where none are chosen: recorded variables, bus voltages, all `kept`."""
         kept, centre = self.kept or (), f"{CENTRE}."
-        voltages = [name for name in kept if quantity(name) in OF_VOLTAGE and not name.startswith(centre)]
+        voltages = [
+            name for name in kept if quantity(name) in VOLTAGE_QUANTITIES and not name.startswith(centre)
+        ]
         return tuple(dict.fromkeys((*self.places, *self.of_voltage, *voltages, *kept)))
 
     @functools.cached_property
@@ -248,7 +250,7 @@ class Signals:
             if not found and (other := self.by_alias(pattern)) in known:
                 found = [other]
             if pattern not in found:
-                found = [name for name in found if not self.is_by_name(name)] or found
+                found = [name for name in found if not self.only_by_name(name)] or found
             if not found and is_sum(pattern):
                 _, missing = terms_of(pattern, known)
                 if missing:
@@ -276,7 +278,7 @@ class Signals:
         sums = {name: terms_of(name, known)[0] for name in written if name not in known}
         return Expansion.of(wanted, sums)
 
-    def is_by_name(self, name: str) -> bool:
+    def only_by_name(self, name: str) -> bool:
         """Return whether a pattern means a signal only where it means nothing else."""
         return name in self.of_devices and self.of_devices[name][0].by_name
 
@@ -342,7 +344,7 @@ class SignalValues:
     `signals`, `names`: what can be asked for, and what is; no sums.
     `system`: the system of the run at its start; None where only variables and voltages are asked for.
 
-    `turning`: columns of what is known but for whole turns; see `Turning`.
+    `wrapped`: columns of what is known but for whole turns; see `Unwrap`.
     `solved`: whether something takes the network solved at each point.
     `by_span`: whether something depends on what holds in a span.
     """
@@ -364,7 +366,7 @@ class SignalValues:
             for quantity, own in asked.items()
         ]
         none = np.zeros(0, dtype=np.intp)
-        self.turning = np.concatenate([none, *(columns for q, _, columns in self._asked if q.turns)])
+        self.wrapped = np.concatenate([none, *(columns for q, _, columns in self._asked if q.wraps)])
         self.solved = self.by_span = any(quantity.solved for quantity in asked)
         self._system = system
         self._connections: Connections | None = None
@@ -375,9 +377,9 @@ class SignalValues:
         self._connections = None if self._system is None else Connections(self._system, span)
 
     def angles(self, t: Reals, x: Reals, y: Reals) -> Reals:
-        """Return (K, turning) values of what is known but for whole turns, at points as `at` takes them."""
+        """Return (K, wrapped) values of what is known but for whole turns, at points as `at` takes them."""
         points = Points(t, x, y, self._signals.variables, self._connections)
-        found = [quantity.values(points, devices) for quantity, devices, _ in self._asked if quantity.turns]
+        found = [quantity.values(points, devices) for quantity, devices, _ in self._asked if quantity.wraps]
         return np.hstack([np.empty((len(t), 0)), *found])
 
     def at(
@@ -389,11 +391,11 @@ class SignalValues:
         inputs: Reals | None = None,
         angles: Reals | None = None,
     ) -> Reals:
-        """Return (K, names) values at the next points of a span; `turning` ones within half a turn.
+        """Return (K, names) values at the next points of a span; `wrapped` ones within half a turn.
 
         `t`, `x`, `y`: (K,) times in s, (K, n) states and (K, m) algebraic variables; `solved`: (K, m)
         algebraic variables of what takes the network solved at each point; y where left out; `inputs`: (K, k)
-        held inputs; where left out as the span has them; `angles`: (K, turning) values that are known
+        held inputs; where left out as the span has them; `angles`: (K, wrapped) values that are known
         already.
         """
         found = np.empty((len(t), self._count))
@@ -407,14 +409,14 @@ class SignalValues:
             y = y if solved is None else solved
             exact = Points(t, x, y, self._signals.variables, self._connections, inputs, speeds)
         if angles is not None:
-            found[:, self.turning] = angles
+            found[:, self.wrapped] = angles
         for quantity, devices, columns in self._asked:
-            if angles is None or not quantity.turns:
+            if angles is None or not quantity.wraps:
                 found[:, columns] = quantity.values(exact if quantity.solved else plain, devices)
         return found
 
 
-class Turning:
+class Unwrap:
     """Makes angles go on without jumps from point to point, also from before to after a NaN."""
 
     def __init__(self) -> None:

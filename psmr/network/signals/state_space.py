@@ -196,7 +196,7 @@ def output_rows(
     Raises InputError for the magnitude of a current that is zero, which has no derivative, and for phases and
     sequences, which are the positive sequence where a system is balanced.
     """
-    there = Connections(system, first_span(system, AsTripped(), w))
+    connections = Connections(system, first_span(system, AsTripped(), w))
     found = sparse.lil_array((len(names), len(w) + len(parameters)))
     for row, name in enumerate(names):
         quantity, device = signals.quantity(name) or (None, name.rpartition(".")[0])
@@ -206,38 +206,38 @@ def output_rows(
         if quantity.by_name:
             balanced = {"v": "v", "i": "i_from"}[quantity.name[0]]
             raise InputError(f"{name} is a quantity of one phase or sequence; take {device}.{balanced}")
-        quantity = QUANTITIES[quantity.integral or quantity.name]
+        quantity = QUANTITIES[quantity.rate_of or quantity.name]
         assert quantity.reads is not None
-        reads = quantity.reads(there, device)
+        reads = quantity.reads(connections, device)
         if not reads:
             raise InputError(
                 f"{name}: there is no machine or forming converter in service in the island of {device}"
             )
-        value = quantity.values(_moved(there, w, []), (device,))[0, 0].real
+        value = quantity.values(_moved(connections, w, []), (device,))[0, 0].real
         if value == 0.0 and quantity.name.startswith("i"):
             end = quantity.name.removeprefix("i")
             raise InputError(
                 f"{name} is zero at this point, where its magnitude has no derivative; take"
                 f" {device}.p{end} or q{end}"
             )
-        found[row, reads] = quantity.values(_moved(there, w, reads), (device,))[:, 0].imag / STEP
+        found[row, reads] = quantity.values(_moved(connections, w, reads), (device,))[:, 0].imag / STEP
         for k, (group, own, column) in enumerate(parameters):
             if system.groups[group].names[own] == device:
                 moved = [matrix.astype(complex) for matrix in system.parameters]
                 moved[group][own, column] += 1j * STEP
-                span = replace(there.span, parameters=tuple(moved))
+                span = replace(connections.span, parameters=tuple(moved))
                 points = _moved(Connections(system, span), w, [])
                 found[row, len(w) + k] = quantity.values(points, (device,))[0, 0].imag / STEP
     return sparse.csr_array(found)
 
 
-def _moved(there: Connections, w: Reals, places: Sequence[int]) -> Points:
+def _moved(connections: Connections, w: Reals, places: Sequence[int]) -> Points:
     """Return the point w once for each of some places in it, moved there by a complex step; w for none."""
-    n, size = there.system.n, there.system.n + there.system.m
+    n, size = connections.system.n, connections.system.n + connections.system.m
     points = np.tile(w.astype(complex), (max(1, len(places)), 1))
     points[np.arange(len(places)), list(places)] += 1j * STEP
     times = np.full(len(points), w[-1])
-    return Points.of(there, times, points[:, :n], points[:, n:size], points[:, size:-1])
+    return Points.of(connections, times, points[:, :n], points[:, n:size], points[:, size:-1])
 
 
 def rate_rows(
@@ -279,7 +279,7 @@ def state_space(
     linear = system.linearise() if linear is None else linear
     signals = Signals.of(system)
     named = {outputs} if isinstance(outputs, str) else set(outputs)
-    chosen = tuple(n for n in signals.select(outputs) if n in named or not signals.is_by_name(n))
+    chosen = tuple(n for n in signals.select(outputs) if n in named or not signals.only_by_name(n))
     expansion = signals.expansion(chosen)
     names = expansion.names
     given = chosen_inputs(system, w, inputs)
@@ -297,7 +297,7 @@ def state_space(
     late = sparse.csr_array(rows[:, [delay.input for delay in system.delays]])
 
     known = ((k, signals.quantity(name)) for k, name in enumerate(names))
-    turning = [k for k, quantity in known if quantity is not None and quantity[0].integral]
+    turning = [k for k, quantity in known if quantity is not None and quantity[0].rate_of]
     if turning:
         if system.delays:
             raise InputError(

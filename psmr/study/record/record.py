@@ -18,7 +18,7 @@ from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Change, Span
-from psmr.network.signals.signals import Signals, SignalValues, Turning
+from psmr.network.signals.signals import Signals, SignalValues, Unwrap
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Stop
@@ -263,7 +263,7 @@ def _pieces(
     stored = {k: kept[name] for k, name in enumerate(wanted) if name in kept}
     asked = np.array([k for k in range(len(wanted)) if k not in stored], dtype=np.intp)
     values = SignalValues(run.signals, [wanted[k] for k in asked], run.system)
-    angles, turning, count = asked[values.turning], Turning(), len(run.t)
+    angles, unwrap, count = asked[values.wrapped], Unwrap(), len(run.t)
     every = exact and run.scheme.error_control is not None and any(name not in states for name in wanted)
     length = count if values.by_span else length
     columns = asked if stored else slice(None)  # a slice is not copied through an index
@@ -281,5 +281,5 @@ def _pieces(
                 found[part, columns] = values.at(run.t[part], run.x[part], y[part], solved[part])
         else:
             found[:, columns] = values.at(run.t[rows], run.x[rows], y)
-        found[:, angles] = turning(found[:, angles])
+        found[:, angles] = unwrap(found[:, angles])
         yield rows, expansion.combined(found)

@@ -13,7 +13,7 @@ from psmr.integrate.run.recorder import Table
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases
-from psmr.network.signals.signals import Signals, SignalValues, Turning
+from psmr.network.signals.signals import Signals, SignalValues, Unwrap
 from psmr.network.topology.network import nominal_frequency
 from psmr.pencil.operator.periodic import DENSE
 from psmr.study.outcome import Outcome
@@ -65,7 +65,7 @@ class SignalRecorder:
         self._written = [place[name] for name in self.names]
         self._expansion = self._signals.expansion(place)
         self._values = SignalValues(self._signals, self._expansion.names, system)
-        self._turning = Turning()
+        self._unwrap = Unwrap()
         states = set(system.names_x)
         self._every = scheme.error_control is not None and any(name not in states for name in place)
         self._solves = self._every or (leaves_newton_tolerance(scheme) and self._values.solved)
@@ -106,7 +106,7 @@ class SignalRecorder:
             self._taken.append(t, points[:, :0])
         if self._unequal:
             self._keep_periods(t, points)
-        angles = self._turning(self._values.angles(t, points[:, :n], points[:, n:]))
+        angles = self._unwrap(self._values.angles(t, points[:, :n], points[:, n:]))
         kept = (self._count + np.arange(len(t))) % self.record.every == 0
         self._count += len(t)
         self._pending = None

@@ -132,7 +132,7 @@ class Waiting:
         values = SignalValues(self.waits.signals, [self.waits.signal], system)
         values.begin(span)
         found = values.at(rows[:, -1], rows[:, :n], rows[:, n : n + m], inputs=rows[:, n + m : -1])[:, 0]
-        return np.where(np.isnan(found), 0.0, found) if values.turning.size else found
+        return np.where(np.isnan(found), 0.0, found) if values.wrapped.size else found
 
 
 @dataclass(frozen=True, eq=False)

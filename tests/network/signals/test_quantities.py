@@ -34,7 +34,7 @@ def test_the_frequency_is_the_rate_of_the_angle_to_rounding(run):
     buses = tuple(f"bus{k}" for k in range(1, 10))
     for span in run.spans:
         points = points_of(run, span)
-        slopes, n = variable_rates(points.there, points.t, points.x, points.y), run.system.n
+        slopes, n = variable_rates(points.connected, points.t, points.x, points.y), run.system.n
         for bus, values in zip(buses, QUANTITIES["frequency"].values(points, buses).T, strict=True):
             re, im = (run.system.index(f"{bus}.v_{part}") - n for part in ("re", "im"))
             a, b = points.y[:, re], points.y[:, im]
@@ -48,9 +48,9 @@ def test_rates_are_those_of_differences(run, name):
     points = points_of(run, run.spans[-1])[:5]
     device = {"coi_angle": "bus5", "v": "bus5", "angle": "bus5"}.get(name, "G2")
     quantity, n, step = QUANTITIES[name], run.system.n, 1e-5
-    slopes = variable_rates(points.there, points.t, points.x, points.y)
+    slopes = variable_rates(points.connected, points.t, points.x, points.y)
     ends = [
-        Points.of(points.there, points.t, points.x + s * slopes[:, :n], points.y + s * slopes[:, n:])
+        Points.of(points.connected, points.t, points.x + s * slopes[:, :n], points.y + s * slopes[:, n:])
         for s in (step, -step)
     ]
     ahead, behind = (quantity.values(end, (device,)) for end in ends)
