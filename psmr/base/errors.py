@@ -10,7 +10,8 @@ import difflib
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import Field, fields
 from html import escape
 from typing import Any, ParamSpec, TypeVar
@@ -259,3 +260,12 @@ def placed(error: InputError, kind: type[InputError], place: str) -> InputError:
     mistakes = Mistakes(kind)
     mistakes.found = [f"{place}: {words}" if place else words for words in error.mistakes or (str(error),)]
     return mistakes.made()
+
+
+@contextmanager
+def placing(kind: type[InputError], place: str = "") -> Iterator[None]:
+    """Make of an InputError one of a kind, with a place before every mistake."""
+    try:
+        yield
+    except InputError as error:
+        raise placed(error, kind, place) from error

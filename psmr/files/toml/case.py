@@ -226,21 +226,14 @@ def case_of(
     head["modules"] = tuple(dict.fromkeys((*named.modules, *own.modules)))
     document = replace(document, own={**named.kinds, **own.kinds})
     mistakes = Mistakes()
-    rows: dict[str, Any] = {part: _rows(document, name, mistakes) for name, (part, _) in ROWS.items()}
+    rows: dict[str, Any] = {part: document.each(name, _row, mistakes) for name, (part, _) in ROWS.items()}
     dynamic = mistakes.attempt(read_region, document)
     mistakes.finish()
     return Case(**head, **rows, dynamic=dynamic, source=source)
 
 
-def _rows(document: Document, name: str, mistakes: Mistakes) -> tuple[Any, ...]:
-    """Return the rows of a table, and keep what is wrong with the others."""
-    tables = enumerate(mistakes.attempt(document.rows, name) or ())
-    found = [mistakes.attempt(_row, document, (name, i), given) for i, given in tables]
-    return tuple(row for row in found if row is not None)
-
-
-def _row(document: Document, table: tuple[str, int], given: Mapping[str, Any]) -> Any:
-    name = table[0]
+def _row(document: Document, table: TablePath, given: Mapping[str, Any]) -> Any:
+    name = str(table[0])
     values = document.values(table, given, TABLES[name])
     if name in _FINISH:
         values = _FINISH[name](document, table, values)

@@ -184,6 +184,14 @@ class Document:
             self.fail(f"{given} must be a list of tables; write [[{name}]] for each", (), name)
         return found
 
+    def each(
+        self, name: str, make: Callable[[Document, TablePath, Mapping[str, Any]], Any], mistakes: Mistakes
+    ) -> tuple[Any, ...]:
+        """Return what the tables [[name]] stand for, in order, and keep what is wrong with the others."""
+        tables = enumerate(mistakes.attempt(self.rows, name) or ())
+        found = [mistakes.attempt(make, self, (name, i), given) for i, given in tables]
+        return tuple(row for row in found if row is not None)
+
     def choice(self, table: TablePath, given: Mapping[str, Any], known: Collection[str]) -> str:
         """Return the type that a table says it is of."""
         types = {key: value for key, value in given.items() if key == "type"}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
+from psmr.base.errors import Mistakes, SchemeError, StudyError, nearest, placing, shown
 from psmr.base.modules import load_modules
 from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.case import read_region
 from psmr.files.toml.document import Document, Field, read_document, specification
+from psmr.files.toml.lines import Path as TablePath
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
@@ -36,8 +37,6 @@ from psmr.study.file.study import (
     Study,
 )
 from psmr.study.record.record import Record
-
-Row = TypeVar("Row")
 
 # The type of a scheme that is not named.
 USUAL = "variable"
@@ -81,8 +80,7 @@ def study_of(
         # Of a file of another kind the rest would say nothing.
         _head(document, format, version, beside)
     head = mistakes.attempt(_head, document, format, version, beside)
-    events = _rows(document, "event", EVENTS, mistakes)
-    monitors = _rows(document, "monitor", MONITORS, mistakes)
+    events, monitors = (document.each(name, _row, mistakes) for name in ("event", "monitor"))
     simulation = mistakes.attempt(_simulation, document)
     if simulation is not None and simulation.get("t_end") is None:
         for table in ("event", "monitor"):
@@ -151,23 +149,17 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
         head["path"] = shipped_cases().get(document.content["case"], head["path"])
     for key, name in (("case", "path"), ("dynamics", "dynamics"), ("sequence", "sequence")):
         if name in head and not os.path.isfile(head[name]):
+            words = f"{key} = {shown(document.content[key])}: "
             if os.path.isdir(head[name]):
-                words = f"{key} = {shown(document.content[key])}: is a folder; name the file in it"
-                document.fail(words, (), key)
+                document.fail(f"{words}is a folder; name the file in it", (), key)
             folder = head[name].parent
             there = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
             there += shipped_cases() if key == "case" else ()
-            document.fail(
-                f"{key} = {shown(document.content[key])}: there is no such file beside the study"
-                f"{nearest(head[name].name, there)}",
-                (),
-                key,
-            )
+            hint = nearest(head[name].name, there)
+            document.fail(f"{words}there is no such file beside the study{hint}", (), key)
     if "loads" in head:
-        try:
+        with placing(StudyError, document.where((), "loads")):
             head["loads"] = str(load_shares(head["loads"]))
-        except InputError as error:
-            raise StudyError(f"{document.where((), 'loads')}: {error}") from error
     return head
 
 
@@ -175,22 +167,19 @@ def _own_schemes(
     names: tuple[str, ...], folders: tuple[Path, ...], where: str, allowed: bool
 ) -> dict[str, type[Scheme]]:
     """Return the schemes in modules of the user's own."""
-    try:
+    with placing(StudyError):
         return own_schemes(load_modules(names, folders, where, allowed))
-    except InputError as error:
-        raise StudyError(str(error)) from error
 
 
 def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
     place = ("scheme",)
     given = document.table("scheme") or {}
     if given.get("type") == "self-adjusting":
-        document.fail(
+        words = (
             'type = "self-adjusting": this scheme was removed, it took the steps of psmr.VariableStep; write '
-            'type = "variable", which has the same fields',
-            place,
-            "type",
+            'type = "variable", which has the same fields'
         )
+        document.fail(words, place, "type")
     # With nothing said but a tolerance the steps follow the error.
     usual = "type" not in given and given.keys() <= scheme_fields(USUAL).keys()
     kind = USUAL if usual else document.choice(place, given, (*HOMES, *own))
@@ -213,72 +202,45 @@ def _delays(document: Document) -> tuple[tuple[str, float], ...]:
     given = document.table("delays") or {}
     for name, tau in given.items():
         if isinstance(tau, Mapping):
-            document.fail(
-                f'{name} is a table: put the name in quotes, "{name}.{next(iter(tau), "v")}" = 0.03',
-                ("delays",),
-                name,
-            )
-    spec = {name: Field((float,)) for name in given}
-    found = document.values(("delays",), given, spec)
+            words = f'{name} is a table: put the name in quotes, "{name}.{next(iter(tau), "v")}" = 0.03'
+            document.fail(words, ("delays",), name)
+    found = document.values(("delays",), given, dict.fromkeys(given, Field((float,))))
     for name, tau in found.items():
         if not (math.isfinite(tau) and tau >= 0.0):
-            document.fail(
-                f"{name} = {tau}: must be a finite time in s of at least 0, by which the signal is late",
-                ("delays",),
-                name,
-            )
+            words = f"{name} = {tau}: must be a finite time in s of at least 0, by which the signal is late"
+            document.fail(words, ("delays",), name)
     return tuple((name, float(tau)) for name, tau in found.items())
 
 
 def _criteria(document: Document) -> Criteria:
     place = ("criteria",)
-    given = document.table("criteria") or {}
-    values = document.values(place, given, CRITERIA)
-    try:
+    values = document.values(place, document.table("criteria") or {}, CRITERIA)
+    with placing(StudyError, document.where(place)):
         return Criteria(**values)
-    except InputError as error:
-        raise placed(error, StudyError, document.where(place)) from error
 
 
-def _rows(
-    document: Document, name: str, known: Mapping[str, Callable[..., Row]], mistakes: Mistakes
-) -> tuple[Row, ...]:
-    """Return what the tables [[name]] stand for, in the order of the file; keep what is wrong with some."""
-    tables = enumerate(mistakes.attempt(document.rows, name) or ())
-    found = [mistakes.attempt(_row, document, (name, i), given, known) for i, given in tables]
-    return tuple(row for row in found if row is not None)
-
-
-def _row(
-    document: Document,
-    place: tuple[str, int],
-    given: Mapping[str, Any],
-    known: Mapping[str, Callable[..., Row]],
-) -> Row:
+def _row(document: Document, place: TablePath, given: Mapping[str, Any]) -> Any:
+    """Return the event or monitor that a table stands for."""
+    known = EVENTS if place[0] == "event" else MONITORS
     make = known[document.choice(place, given, known)]
     fields = specification(make)
     if place[0] == "event":
         fields["when"] = Field((str,))
-        if "when" in given:
-            given = {"start": 0.0, **given} if "start" in fields else given
+        if "when" in given and "start" in fields:
+            given = {"start": 0.0, **given}
     values = document.values(place, _beside_type(given), fields)
     condition = values.pop("when", None)
-    try:
+    with placing(StudyError, document.where(place)):
         row = make(**values)
-        return row if condition is None else When(condition, row)  # type: ignore[return-value, arg-type]
-    except InputError as error:
-        raise placed(error, StudyError, document.where(place)) from error
+        return row if condition is None else When(condition, row)
 
 
 def _record(document: Document, simulation: dict[str, Any]) -> Record | None:
     """Take what the table [simulation] says of what is kept out of its values."""
-    given = {
-        field.fills: simulation.pop(field.fills) for field in RECORD.values() if field.fills in simulation
-    }
-    try:
+    names = [field.fills for field in RECORD.values() if field.fills in simulation]
+    given = {name: simulation.pop(name) for name in names}
+    with placing(StudyError, document.where(("simulation",))):
         return Record(**given) if given else None
-    except InputError as error:
-        raise StudyError(f"{document.where(('simulation',))}: {error}") from error
 
 
 def _beside_type(given: Mapping[str, Any]) -> dict[str, Any]:

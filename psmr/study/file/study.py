@@ -40,13 +40,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, NoReturn, TypeVar
 
 import psmr.study.events
 from psmr.base.declared import Option
-from psmr.base.errors import EventError, InputError, Mistakes, PsmrWarning, StudyError, placed
+from psmr.base.errors import EventError, Mistakes, PsmrWarning, StudyError, placing
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
 from psmr.files.toml.document import Field, Spec, specification
@@ -54,7 +54,6 @@ from psmr.network.case.case import Case
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.signals.signals import Signals
-from psmr.network.start.limits import CHOICES
 from psmr.network.topology.network import find_branch, find_bus
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
@@ -259,19 +258,14 @@ def check_signals(
     mistakes.finish()
 
 
-def refuse_events(study: Study, system: System) -> None:
-    """Raise StudyError for every event that names what is not there; called where events were refused."""
-    mistakes = Mistakes(StudyError)
-    _check_events(study, system, mistakes)
-    mistakes.finish()
-
-
 def refuse_event(study: Study, system: System, error: EventError) -> NoReturn:
     """Raise the error of an event that a run refuses, with file and line where it has them.
 
     Where events name what is not there, all of them are listed instead.
     """
-    refuse_events(study, system)
+    mistakes = Mistakes(StudyError)
+    _check_events(study, system, mistakes)
+    mistakes.finish()
     for event, where in zip(study.events, study.places.events, strict=False):
         if event is error.event:
             raise StudyError(f"{where}: {error}") from error
@@ -285,17 +279,13 @@ def _check_events(study: Study, system: System, mistakes: Mistakes) -> None:
 
 
 def _select(known: Signals, name: str, place: str) -> None:
-    try:
+    with placing(StudyError, place):
         known.select([name])
-    except InputError as error:
-        raise placed(error, StudyError, place) from error
 
 
 def _changes(event: Event, system: System, place: str) -> None:
-    try:
+    with placing(StudyError, place):
         event.changes(system)
-    except InputError as error:
-        raise placed(error, StudyError, place) from error
 
 
 HEAD: Spec = {
@@ -303,8 +293,6 @@ HEAD: Spec = {
     **specification(
         CaseFile, without=("format", "folder", "dynamic", "delays", "allow_code"), called={"path": "case"}
     ),
-    # Its choices come with the engine, which reading a case does not need.
-    "start_at_limits": Field((str,), among=CHOICES),
 }
 
 RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
@@ -314,19 +302,13 @@ CRITERIA: Spec = specification(Criteria)
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 
 
-def _events() -> Iterator[type[Event]]:
-    """Yield the events that the modules of `psmr.study.events` declare, by the name of the module."""
-    for entry in pkgutil.iter_modules(psmr.study.events.__path__, "psmr.study.events."):
-        for kind in vars(importlib.import_module(entry.name)).values():
-            if (
-                isinstance(kind, type)
-                and kind.__module__ == entry.name
-                and isinstance(vars(kind).get("kind"), str)
-            ):
-                yield kind
-
-
-EVENTS: Mapping[str, Callable[..., Event]] = {event.kind: event for event in _events()}
+EVENTS: Mapping[str, Callable[..., Event]] = {
+    kind.kind: kind
+    for entry in pkgutil.iter_modules(psmr.study.events.__path__, "psmr.study.events.")
+    for kind in vars(importlib.import_module(entry.name)).values()
+    if isinstance(kind, type) and kind.__module__ == entry.name and isinstance(vars(kind).get("kind"), str)
+}
+"""What the modules of `psmr.study.events` declare."""
 
 MONITORS: Mapping[str, Callable[..., Monitor]] = {
     "angle-spread": AngleSpread,
