@@ -22,6 +22,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",  # the pages show their formulas without a network
     "equations",
+    "reference",
     "gallery",
     "tutorials",
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from psmr.base.declared import Kind, declared
+from psmr.base.declared import Kind, declared, option_of
 from psmr.base.errors import CaseError, InputError, Mistakes, in_line, nearest, shown, steers
 from psmr.dae.declare.component import Component
 from psmr.files.text import parsed_toml, read_utf8
@@ -40,13 +40,14 @@ WORDS: Mapping[Any, str] = {
 class Field:
     """What a field of a file may hold: types of `WORDS`, whether it is needed, the only texts it may be.
 
-    `fills` is the field of the record, where the file calls it otherwise.
+    `fills` is the field of the record, where the file calls it otherwise, `help` what the record says of it.
     """
 
     kinds: tuple[Any, ...]
     needed: bool = False
     among: tuple[str, ...] = ()
     fills: str = ""
+    help: str = ""
 
     def right(self, finite: bool) -> str:
         """Return what would be right; `finite` where numbers must be."""
@@ -89,7 +90,7 @@ def _arguments(maker: Callable[..., Any], without: Collection[str]) -> dict[str,
         if not held:
             raise TypeError(f"{maker.__qualname__}: {each.name}: {each.annotation}: no file can hold this")
         among = kinds["Literal"].choices if "Literal" in kinds else ()
-        found[each.name] = Field(held, each.needed, among)
+        found[each.name] = Field(held, each.needed, among, help=option_of(each.notes).help or "")
     return found
 
 
