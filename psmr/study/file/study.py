@@ -258,14 +258,19 @@ def check_signals(
     mistakes.finish()
 
 
+def refuse_events(study: Study, system: System) -> None:
+    """Raise StudyError for every event that names what is not there."""
+    mistakes = Mistakes(StudyError)
+    _check_events(study, system, mistakes)
+    mistakes.finish()
+
+
 def refuse_event(study: Study, system: System, error: EventError) -> NoReturn:
     """Raise the error of an event that a run refuses, with file and line where it has them.
 
     Where events name what is not there, all of them are listed instead.
     """
-    mistakes = Mistakes(StudyError)
-    _check_events(study, system, mistakes)
-    mistakes.finish()
+    refuse_events(study, system)
     for event, where in zip(study.events, study.places.events, strict=False):
         if event is error.event:
             raise StudyError(f"{where}: {error}") from error
