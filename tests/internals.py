@@ -94,7 +94,7 @@ psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block factorise make_lu ordering
 psmr.integrate.solve.equations: evaluate move_limits project Course NOTHING
 psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
-psmr.integrate.solve.newton: PLAIN VERY_DISHONEST renew
+psmr.integrate.solve.newton: PLAIN VERY_DISHONEST factorise_at
 psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
     matrix_of newton_state_of places_of work_of VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.solve.status: DONE

@@ -142,7 +142,7 @@ def solvable_at_first() -> NDArray[np.float64]:
 @lean
 def effort_for(memory):  # type: ignore[no-untyped-def]
     """Return how much a solve of the present step is given."""
-    return PLAIN if memory[UNSOLVED] < TUNED.patient else ALL
+    return PLAIN if memory[UNSOLVED] < TUNED.shorter_steps_first else ALL
 
 
 @lean

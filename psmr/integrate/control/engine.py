@@ -298,9 +298,11 @@ class FixedSteps:
         """See `Stepper`."""
         return self.stepper.read_slowly(inputs, parameters)
 
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
         """See `Engine`."""
-        self.stepper.take_out(system, parameters, w, out)
+        self.stepper.take_out_of_service(system, parameters, w, out)
 
     def counted(self) -> dict[str, Any]:
         """See `Engine`."""
@@ -379,9 +381,11 @@ class ControlledSteps:
         """See `Engine`."""
         self.stepper.forget(autonomous)
 
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
         """See `Engine`."""
-        self.stepper.take_out(system, parameters, w, out)
+        self.stepper.take_out_of_service(system, parameters, w, out)
         self.control = self.control._replace(corners=self._corners(system, w))
 
     def counted(self) -> dict[str, Any]:

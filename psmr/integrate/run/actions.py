@@ -232,7 +232,7 @@ class Actions:
 
     `system`: The DAE.
     `lost_with`: Returns the names of the devices that go out of service with one that trips.
-    `following`: Returns the parameters, (device, parameter, value), that follow from the others of a system
+    `respond`: Returns the parameters, (device, parameter, value), that follow from the others of a system
       without the devices that are out, where they do not yet; None where none do.
     `events`: Events that happen when a condition has held for a time.
     `ahead`: Changes at their times that depend on the point that they find.
@@ -247,12 +247,12 @@ class Actions:
         self,
         system: System,
         lost_with: Callable[[str], tuple[str, ...]],
-        following: Callable[[System, Collection[str]], Values] | None = None,
+        respond: Callable[[System, Collection[str]], Values] | None = None,
         events: Sequence[ConditionalEvent] = (),
         ahead: Iterable[Change] = (),
         found: Found = as_given,
     ) -> None:
-        self.system, self.lost_with, self.following = system, lost_with, following
+        self.system, self.lost_with, self.respond = system, lost_with, respond
         self.acted: list[Change] = []
         self.span: Span
         self.devices = [
@@ -273,7 +273,7 @@ class Actions:
         self.out = frozenset[str]()
 
     def __bool__(self) -> bool:
-        return bool(self.watched or self.ahead) or self.following is not None
+        return bool(self.watched or self.ahead) or self.respond is not None
 
     def start(self, small: float, delayed: Delayed | None) -> None:
         """Take a time in s below which instants are one, and what is read with a delay."""
@@ -302,9 +302,9 @@ class Actions:
 
     def dependent(self, span: Span) -> Values:
         """Return the parameters that follow from the others of a span, where they do not yet."""
-        if self.following is None:
+        if self.respond is None:
             return ()
-        return self.following(replace(self.system, parameters=span.parameters), span.out)
+        return self.respond(replace(self.system, parameters=span.parameters), span.out)
 
     def look(self, t: Reals, points: Reals) -> int | None:
         """Return how many of (K,) times and (K, n + m) points come before an action, None for all.

@@ -133,8 +133,8 @@ def _prepared(
     began, compiling = time.perf_counter(), seconds_compiling()
     span = first_span(system, service, w)
     if span.out:
-        engine.take_out(system, parameters, w, span.out)
-        algebraic.take_out(system, parameters, w, span.out)
+        engine.take_out_of_service(system, parameters, w, span.out)
+        algebraic.take_out_of_service(system, parameters, w, span.out)
     history = None
     if system.delays:
         history = History(
@@ -149,9 +149,9 @@ def _prepared(
             unsolved=past.own_step,
             least_jump=10.0 * scheme.tolerance,
         )
-        following = span.following(system.n + system.m, history.delayed)
+        courses = span.courses(system.n + system.m, history.delayed)
         for block in (*engine.blocks.values(), algebraic):
-            block.follow(following)
+            block.take_courses(courses)
     engine.forget(autonomous(system, parameters) and history is None)
     if acting is not None:
         acting.start(same, history.delayed if history else None)

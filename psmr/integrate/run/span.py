@@ -21,7 +21,7 @@ from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.schemes.scheme import Engine, advance
 from psmr.integrate.solve.algebraic_solve import algebraic_solve, other_solutions
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.equations import Following
+from psmr.integrate.solve.equations import Courses
 from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
 from psmr.integrate.timeline.past import History
@@ -39,7 +39,7 @@ CLOSE = 1e-9
 def put_at_rest(
     system: System,
     parameters: Sequence[Reals],
-    following: Following,
+    courses: Courses,
     w: Reals,
     devices: Collection[str],
     out: Collection[str],
@@ -54,7 +54,7 @@ def put_at_rest(
         return
     rows = np.concatenate([places, np.arange(system.n, system.n + system.m)])
     block = make_block(system, "event", parameters, w, rows, rows, out)
-    block.load(parameters, *system.constant_limits(parameters), following, w)
+    block.load(parameters, *system.constant_limits(parameters), courses, w)
     found = w.copy()
     block.records.work.known[:] = found[places]
     if block.solve(found, LONG, HONEST, CLOSE, DAMPED) == DONE:
@@ -177,18 +177,18 @@ def begin_span(
     moved = np.flatnonzero((lower != limits_before[0]) | (upper != limits_before[1]))
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
     put_inputs(system, span, history, w)
-    following = span.following(system.n + system.m, history.delayed if history else None)
+    courses = span.courses(system.n + system.m, history.delayed if history else None)
     returning: Collection[str] = ()
     if span.devices != before.devices:
         begun = frozenset(name for change in span.changes for name in change.back)
         returning = frozenset(service.put(w, before.devices, span.devices)) - begun
-        engine.take_out(system, parameters, w, out)
-        algebraic.take_out(system, parameters, w, out)
+        engine.take_out_of_service(system, parameters, w, out)
+        algebraic.take_out_of_service(system, parameters, w, out)
     for block in (*engine.blocks.values(), algebraic):
-        block.load(parameters, lower, upper, following, w)
+        block.load(parameters, lower, upper, courses, w)
     engine.forget(autonomous(system, parameters) and not span.moves and history is None)
     solve_within_limits(system, algebraic, w, what, (lower, upper), out)
-    put_at_rest(system, parameters, following, w, returning, out)
+    put_at_rest(system, parameters, courses, w, returning, out)
 
 
 def put_inputs(system: System, span: Span, history: History | None, w: Reals) -> None:
@@ -318,9 +318,9 @@ def _extend(
 ) -> None:
     """Let all blocks read the past as far as it goes."""
     if not history.extend(float(w[-1]), end):
-        following = span.following(size, history.delayed)
+        courses = span.courses(size, history.delayed)
         for block in (*engine.blocks.values(), algebraic):
-            block.follow(following)
+            block.take_courses(courses)
 
 
 def _next_room(room: int, steps: int, elapsed: float, size: int) -> int:

@@ -358,7 +358,9 @@ class Engine(Protocol):
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
         """Return whether slow equations read a held input (positions in w) or a parameter of these."""
 
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
 
     def counted(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import NOTHING, Following, evaluate
+from psmr.integrate.solve.equations import NOTHING, Courses, evaluate
 from psmr.integrate.solve.lu import FAILED_AT, Lu, Search, first_factors
 from psmr.integrate.solve.newton import solve, solve_block
 from psmr.integrate.solve.records import (
@@ -281,7 +281,7 @@ class Block:
         parameters: Sequence[Reals],
         lower: Reals,
         upper: Reals,
-        following: Following,
+        courses: Courses,
         w: Reals,
         before: int = 0,
     ) -> None:
@@ -293,16 +293,16 @@ class Block:
         states = self.kernels.row_indices[: self.kernels.states]
         self.records.limits.lower[:] = lower[states]
         self.records.limits.upper[:] = upper[states]
-        self.follow(following, before)
+        self.take_courses(courses, before)
         self.kernels.write_constant(w, self.records.matrix.constant)
         self.forget()
 
-    def follow(self, following: Following, before: int = 0) -> None:
+    def take_courses(self, courses: Courses, before: int = 0) -> None:
         """Take what follows a course; see `load`."""
-        if following or len(self.records.ramps.ends):
-            self._keep(self.records._replace(ramps=following.in_block(self.kernels, before)))
+        if courses or len(self.records.ramps.ends):
+            self._keep(self.records._replace(ramps=courses.in_block(self.kernels, before)))
 
-    def take_out(
+    def take_out_of_service(
         self,
         system: System,
         parameters: Sequence[Reals],

@@ -146,7 +146,7 @@ class Delayed:
             rows[:, at] = found
 
     def attach(self, rows: Reals, cursor: NDArray[np.int64]) -> None:
-        """Write from now on into the rows of a `Following`, the first of which are those of these inputs."""
+        """Write from now on into the rows of a `Courses`, the first of which are those of these inputs."""
         self.rows = rows[: len(self.at) * self.rows.shape[1]].reshape(self.rows.shape)
         self._cursor, self._first = cursor, cursor.copy()
 
@@ -164,7 +164,7 @@ Place = tuple[int, int, int]
 """Parameter matrix, device and column of a parameter."""
 
 
-class Following:
+class Courses:
     """All that follows a course in a span of a run, in the form that compiled code reads.
 
     `inputs`: Courses of held inputs, by their positions in w.
@@ -208,7 +208,7 @@ class Following:
         return Ramps(self.at, self.rows, self.ends, self.cursor, self.until, places)
 
 
-NOTHING = Following()
+NOTHING = Courses()
 """Nothing follows a course."""
 
 

@@ -93,7 +93,7 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 
 
 @lean
-def renew(block, w, a):  # type: ignore[no-untyped-def]
+def factorise_at(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
     matrix, lu, search, state = matrix_of(block), lu_of(block), search_of(block), newton_state_of(block)
     J = matrix.J
@@ -115,7 +115,7 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
 
 
 @lean
-def improve(block, w):  # type: ignore[no-untyped-def]
+def add_update(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
     work, places, state = work_of(block), places_of(block), newton_state_of(block)
     update, largest = work.update, 0
@@ -156,7 +156,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     before = largest_size(defect)
     for step in range(1, TUNED.most_iterations + 1):
         if due or changed or policy == HONEST:
-            status = renew(block, w, a)
+            status = factorise_at(block, w, a)
             if status != DONE:
                 return status
             scalars[UNSEEN] = 0.0
@@ -166,9 +166,9 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
             fresh = True
-        if before >= TUNED.wild:  # NaN goes on to the update, which says of what
+        if before >= TUNED.divergence_limit:  # NaN goes on to the update, which says of what
             return NOT_FINITE
-        norm = improve(block, w)
+        norm = add_update(block, w)
         count[ITERATIONS] += 1
         if not np.isfinite(norm):
             return NOT_FINITE
@@ -177,15 +177,15 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             if theta < 1.0:
                 scalars[CONTRACTION] = theta / (1.0 - theta)
                 if scalars[CONTRACTION] * norm < tolerance:
-                    if policy == VERY_DISHONEST and step > TUNED.few:
+                    if policy == VERY_DISHONEST and step > TUNED.kept_matrix_iterations:
                         scalars[SCALE] = OUTWORN
                     return _done(block, w)
-            due = theta > TUNED.slow
+            due = theta > TUNED.contraction_limit
         elif fresh and norm < tolerance:
             return _done(block, w)
         last = norm
         blind = policy == VERY_DISHONEST and step == 1 and scalars[UNSEEN] > 0.0
-        if blind and TUNED.care * max(scalars[FALL], TUNED.least_fall) * norm < tolerance:
+        if blind and TUNED.unchecked_margin * max(scalars[FALL], TUNED.least_fall) * norm < tolerance:
             scalars[UNSEEN] -= 1.0
             return _done(block, w)
         evaluate(block, w)
@@ -194,9 +194,12 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         # A residual that hardly falls says that a kept matrix has outlived its equations.
         after = largest_size(defect)
         falls = after <= 0.5 * before or before < tolerance
-        sure = scalars[CONTRACTION] ** TUNED.trust * norm < tolerance and after * norm < tolerance * before
+        sure = (
+            scalars[CONTRACTION] ** TUNED.earlier_rate_power * norm < tolerance
+            and after * norm < tolerance * before
+        )
         if falls and (sure or norm < tolerance) and not changed:
-            scalars[FALL], scalars[UNSEEN] = after / before if before > 0.0 else 1.0, TUNED.blind
+            scalars[FALL], scalars[UNSEEN] = after / before if before > 0.0 else 1.0, TUNED.unchecked_solves
             return _done(block, w)
         before = after
     return NOT_CONVERGED
@@ -230,12 +233,12 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     for _ in range(TUNED.most_iterations):
         scalars[VALID] = 0.0
         _shifted_defect(block, w, a)
-        status = renew(block, w, a)
+        status = factorise_at(block, w, a)
         if status != DONE:
             return status
         for i in range(variables.size):
             start[i] = w[variables[i]]
-        norm = improve(block, w)
+        norm = add_update(block, w)
         count[ITERATIONS] += 1
         if not np.isfinite(norm):
             return NOT_FINITE
@@ -247,7 +250,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
                 w[variables[i]] = start[i] - damping * full[i]
             scalars[VALID] = 0.0
             _shifted_defect(block, w, a)
-            after = improve(block, w)
+            after = add_update(block, w)
             if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
                 break
             if after < best:

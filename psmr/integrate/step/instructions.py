@@ -315,7 +315,7 @@ def stage(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def mix(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
+def combine(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
     """Write the combination of points into a set of variables."""
     time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
@@ -356,7 +356,7 @@ def add(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def levels(interpreter, row, numbers):  # type: ignore[no-untyped-def]
+def combine_levels(interpreter, row, numbers):  # type: ignore[no-untyped-def]
     """Write the combination of what points have of the levels of the responding variables."""
     time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first, response, points = (

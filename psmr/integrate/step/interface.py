@@ -79,7 +79,7 @@ class HeldInterface:
         """Make the interface anew at w where it no longer holds; return as `settle`."""
         raise NotImplementedError
 
-    def take_out(
+    def take_out_of_service(
         self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str], sides: Sides
     ) -> None:
         """Go on with these sides, and the devices in `out` out of service, which have left the blocks."""
@@ -168,11 +168,11 @@ class SchurInterface(HeldInterface):
         self.outdated_at.append(float(w[-1]))
         return self._form(w, self.response.at, self.block.gains)
 
-    def take_out(
+    def take_out_of_service(
         self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str], sides: Sides
     ) -> None:
         """See `HeldInterface`."""
-        super().take_out(system, parameters, w, out, sides)
+        super().take_out_of_service(system, parameters, w, out, sides)
         self._parameters, self._out = parameters, tuple(out)
         self._form(w, self._responding())
 
@@ -182,7 +182,7 @@ class SchurInterface(HeldInterface):
         if earlier is None:
             self._state[DUE] = TUNED.trial_every
         gains = self._gains(w, read, earlier)
-        if earlier is not None and self.block.renew(gains, w):
+        if earlier is not None and self.block.update_gains(gains, w):
             return False
         self.block.become(self._made(w, read, gains))
         if self.block.loaded is not None:

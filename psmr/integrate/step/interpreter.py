@@ -160,8 +160,8 @@ def start(history, slot, count, block, w):  # type: ignore[no-untyped-def]
 
     In a correction, where each pass solves a stage `count` times, it is the result of the pass before.
     Otherwise, where that costs less, its last results are continued to the time in w by Newton's
-    interpolation formula, for each variable with as many of its terms as become smaller: what rings, or has
-    met a limit, is held. What was there before is kept in `Work.start`.
+    interpolation formula, for each variable with as many of its terms as become smaller: what oscillates, or
+    has met a limit, is held. What was there before is kept in `Work.start`.
     """
     kind = _wanted(history, slot, count, w[w.size - 1])
     if kind == HERE:

@@ -37,13 +37,13 @@ from psmr.dae.system.places import Group
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, column_indices, make_block
-from psmr.integrate.solve.equations import Following
+from psmr.integrate.solve.equations import Courses
 from psmr.integrate.step.validity import Probe, no_probe
 
 Reals = NDArray[np.float64]
 Places = NDArray[Any]
 
-Loaded = tuple[Sequence[Reals], Reals, Reals, Following]
+Loaded = tuple[Sequence[Reals], Reals, Reals, Courses]
 
 
 class NetworkResponse(NamedTuple):
@@ -100,13 +100,13 @@ class ResponseBlock(Block):
         parameters: Sequence[Reals],
         lower: Reals,
         upper: Reals,
-        following: Following,
+        courses: Courses,
         w: Reals,
         before: int = 0,
     ) -> None:
         """See `Block`; the response stays as it is."""
-        self.loaded = parameters, lower, upper, following
-        super().load((*self.terms, *parameters), lower, upper, following, w, len(self.terms) + before)
+        self.loaded = parameters, lower, upper, courses
+        super().load((*self.terms, *parameters), lower, upper, courses, w, len(self.terms) + before)
 
     def become(self, new: ResponseBlock) -> None:
         """Take the equations of another block; what was counted and loaded stays."""
@@ -115,7 +115,7 @@ class ResponseBlock(Block):
         self.terms, self.gains, self.response = new.terms, new.gains, new.response
         self._keep(new.records)
 
-    def renew(self, gains: sparse.csr_array, w: Reals) -> bool:
+    def update_gains(self, gains: sparse.csr_array, w: Reals) -> bool:
         """Write another S with the same entries into the equations; return whether it has the same."""
         old = self.gains
         if old is None or not (

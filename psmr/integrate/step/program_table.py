@@ -28,14 +28,14 @@ from psmr.integrate.step.program import (
 )
 
 # Operations, in column 0 of the code.
-RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, ITERATE, AGREE, EXTRAPOLATE = range(11)
+RATE, COPY_RATE, RESTORE, SAVE, COMBINE, STAGE, REPEAT, AGAIN, ITERATE, AGREE, EXTRAPOLATE = range(11)
 ADD, LEVELS = 11, 12
 
 # Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
 # time round a loop they begin STRIDE entries further.
 OPERATION = 0
 BLOCK, TARGET = 1, 2  # RATE: block, rate. COPY_RATE: source, rate. RESTORE, SAVE: point
-SIDE, POINTS = 1, 4  # MIX, LEVELS: side, number of points, which begin at column LIST
+SIDE, POINTS = 1, 4  # COMBINE, LEVELS: side, number of points, which begin at column LIST
 ANEW = 3  # ADD: SIDE, TARGET, and whether the point begins with nothing
 ALGEBRAIC, BASE, COUNT, MATRIX, KEEP, SHOWN = 2, 3, 4, 5, 6, 7  # STAGE: COUNT rates from column LIST
 LOOP, NUMBERS, STRIDE = 8, 9, 10
@@ -188,7 +188,7 @@ class _Writer:
                 terms: tuple[tuple[str, Each], ...] = tuple((name, (w,)) for name, w in instruction.terms)
                 sides = ("fast", "slow") if instruction.rows == "all" else (instruction.rows,)
                 for side in sides:
-                    self._mix(SIDES[side], terms, None)
+                    self._combine(SIDES[side], terms, None)
                 self._now_present(instruction.to)
             elif isinstance(instruction, Add):
                 self._add(instruction, loop)
@@ -216,8 +216,8 @@ class _Writer:
             )
             self._numbers(row, [add.weights])
 
-    def _mix(
-        self, variables: int, terms: tuple[tuple[str, Each], ...], loop: int | None, operation: int = MIX
+    def _combine(
+        self, variables: int, terms: tuple[tuple[str, Each], ...], loop: int | None, operation: int = COMBINE
     ) -> None:
         row = self.row(operation, SIDE=variables, POINTS=len(terms), LOOP=-1 if loop is None else loop)
         self._numbers(row, [weights for _, weights in terms])
@@ -244,14 +244,14 @@ class _Writer:
         elif stage.guess in (None, self.present):
             pass
         elif own != "all":
-            self._mix(SIDES[own], ((stage.guess, (1.0,)),), None)
+            self._combine(SIDES[own], ((stage.guess, (1.0,)),), None)
         else:
             self.row(RESTORE, TARGET=self.point(stage.guess))
             self.present = stage.guess
         if stage.outside:
-            self._mix(READ if own == "fast" else SIDES["fast"], stage.outside, loop)
+            self._combine(READ if own == "fast" else SIDES["fast"], stage.outside, loop)
         if stage.with_response:
-            self._mix(READ, stage.outside, loop, LEVELS)
+            self._combine(READ, stage.outside, loop, LEVELS)
         explicit = stage.gamma == 0.0
         row = self.row(
             STAGE,

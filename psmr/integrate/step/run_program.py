@@ -18,7 +18,7 @@ from psmr.dae.compile.decorators import Unit, lean, unit
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, copy, newton_state_of, reals
 from psmr.integrate.solve.status import DONE
-from psmr.integrate.step.instructions import add, agree, extrapolate, levels, mix, stage
+from psmr.integrate.step.instructions import add, agree, combine, combine_levels, extrapolate, stage
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     EVALUATED_BLOCK,
@@ -31,13 +31,13 @@ from psmr.integrate.step.program_table import (
     AGAIN,
     AT_START,
     BLOCK,
+    COMBINE,
     COPY_RATE,
     EXTRAPOLATE,
     ITERATE,
     JUMP,
     LEVELS,
     LOOP,
-    MIX,
     OPERATION,
     RATE,
     REPEAT,
@@ -68,12 +68,12 @@ def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[
             status = stage(interpreter, row, numbers, t, h, w)
             if status != DONE:
                 return status
-        elif operation == MIX:
-            mix(interpreter, row, numbers, w)
+        elif operation == COMBINE:
+            combine(interpreter, row, numbers, w)
         elif operation == ADD:
             add(interpreter, row, numbers, w)
         elif operation == LEVELS:
-            levels(interpreter, row, numbers)
+            combine_levels(interpreter, row, numbers)
         elif operation == EXTRAPOLATE:
             extrapolate(interpreter, row, numbers, t, h, w)
         elif operation == RATE:

@@ -212,16 +212,18 @@ class Stepper:
         """Whether no equation reads the time."""
         return bool(self._state[AUTONOMOUS])
 
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
         whole = self.blocks[0]
-        whole.take_out(system, parameters, w, out)
+        whole.take_out_of_service(system, parameters, w, out)
         self.system, self.sides = system, sides_in_service(self.sides, whole, w)
         for (role, side), number in self.places.items():
             if number:
                 places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
-                self.blocks[number].take_out(system, parameters, w, out, places)
-        self.interface.take_out(system, parameters, w, out, self.sides)
+                self.blocks[number].take_out_of_service(system, parameters, w, out, places)
+        self.interface.take_out_of_service(system, parameters, w, out, self.sides)
         self.interpreter = self.interpreter._replace(
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import EventError
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import Course, Delayed, Following, Place
+from psmr.integrate.solve.equations import Course, Courses, Delayed, Place
 from psmr.integrate.timeline.past import DelayedInputs
 
 Reals = NDArray[np.float64]
@@ -258,13 +258,13 @@ class Span:
                 whole = True
         return found
 
-    def following(self, first: int, delayed: Delayed | None = None) -> Following:
+    def courses(self, first: int, delayed: Delayed | None = None) -> Courses:
         """Return what follows a course, or the past, as blocks read it.
 
         `first` is the position in w of the first held input.
         """
         courses = {first + k: course for k, course in self.input_courses.items()}
-        return Following(courses, self.parameter_courses, delayed)
+        return Courses(courses, self.parameter_courses, delayed)
 
     def course_rows(self, a: float, b: float, same: float) -> Reals:
         """Return the times of the rows of all courses between a and b in s; closer than `same` are one."""

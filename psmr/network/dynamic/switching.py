@@ -329,7 +329,7 @@ PERIODS = 0.125
 """Time in periods of the nominal frequency after which it is to have fallen."""
 
 
-def ringing_faults(system: System, changes: Sequence[Change], h: float) -> str:
+def faults_left_undamped(system: System, changes: Sequence[Change], h: float) -> str:
     """Return which fault of a bus with capacitance swings longest with the trapezoidal rule, in words.
 
     `h` is the step in s. "" where none swings longer than an eighth of a period.
@@ -363,7 +363,7 @@ def doubts_on(system: System | None, changes: Sequence[Change], scheme: Scheme) 
     found = []
     if outside := events_outside(system, changes):
         found.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")
-    if oscillates(scheme) and (swinging := ringing_faults(system, changes, smallest_step(scheme))):
+    if oscillates(scheme) and (swinging := faults_left_undamped(system, changes, smallest_step(scheme))):
         found.append(f"{swinging}.")
     return tuple(found)
 

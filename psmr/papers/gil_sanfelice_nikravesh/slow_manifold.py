@@ -314,10 +314,12 @@ class ManifoldEngine:
         self.autonomous = autonomous
         self.plan = None
 
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
         """See `Engine`."""
         for block in self.blocks.values():
-            block.take_out(system, parameters, w, out)
+            block.take_out_of_service(system, parameters, w, out)
         places = [
             system.index(f"{d.name}.{x}") for d in system.devices if d.name in out for x in d.component.states
         ]

@@ -417,10 +417,12 @@ class ExplicitEngine:
     def forget(self, autonomous: bool) -> None:
         """See `Engine`; a span begins without history anyway."""
 
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
         """See `Engine`."""
         for block in self.blocks.values():
-            block.take_out(system, parameters, w, out)
+            block.take_out_of_service(system, parameters, w, out)
 
     def counted(self) -> dict[str, int]:
         """See `Engine`."""

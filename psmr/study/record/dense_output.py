@@ -225,7 +225,7 @@ def block_of(
     """Return rows of the system as a span has it, without the devices that are out of service."""
     w = system.w0.copy()
     block = make_block(system, role, span.parameters, w, rows, rows, span.out)
-    block.load(span.parameters, *limits, span.following(system.n + system.m), w)
+    block.load(span.parameters, *limits, span.courses(system.n + system.m), w)
     return block
 
 

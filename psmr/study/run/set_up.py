@@ -30,8 +30,8 @@ from psmr.integrate.timeline.span import Change
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     events_outside,
+    faults_left_undamped,
     oscillating_faults,
-    ringing_faults,
     unbalance_beside_phasors,
     unbalances,
     zero_elements,
@@ -53,7 +53,7 @@ from psmr.study.record.reintegrate import Samples
 from psmr.study.record.signal_recorder import SignalRecorder
 from psmr.study.run.dependent_changes import ChangeAtPoint, Waiting
 
-Following = Callable[[System, Collection[str]], Values]
+Dependent = Callable[[System, Collection[str]], Values]
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
 _END = "t_end={value!r} is the length of the run in s"
@@ -217,7 +217,7 @@ def set_up(
         warn_of_assumptions(system)
     opening = any(placement(group.compiled.component).acts_on == "branch" for group in system.groups)
     along = any(name == "at" and value for change in all_changes for _, name, value in change.parameters)
-    respond: Following | None = dependent_admittances if unbalanced or opening or along else None
+    respond: Dependent | None = dependent_admittances if unbalanced or opening or along else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
     known, ahead = [], []
@@ -274,8 +274,8 @@ def _warn_of_region(system: System, changes: Sequence[Change], scheme: Scheme) -
         )
     if swinging := oscillating_faults(system, changes):
         warnings.warn(swinging, PsmrWarning, stacklevel=4)
-    if oscillates(scheme) and (ringing := ringing_faults(system, changes, smallest_step(scheme))):
-        warnings.warn(ringing, PsmrWarning, stacklevel=4)
+    if oscillates(scheme) and (undamped := faults_left_undamped(system, changes, smallest_step(scheme))):
+        warnings.warn(undamped, PsmrWarning, stacklevel=4)
 
 
 def _widened(scheme: Scheme, system: System) -> Scheme:
@@ -302,11 +302,11 @@ def _extended(
     return x, y
 
 
-def _with_zero_sequence(following: Following | None) -> Following:
+def _with_zero_sequence(respond: Dependent | None) -> Dependent:
     """Return what follows from the parameters of a system, the statuses of its zero sequence among them."""
 
     def found(system: System, out: Collection[str]) -> Values:
-        return (*(following(system, out) if following else ()), *zero_statuses(system, out))
+        return (*(respond(system, out) if respond else ()), *zero_statuses(system, out))
 
     return found
 

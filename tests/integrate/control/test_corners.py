@@ -192,5 +192,5 @@ def test_a_device_out_of_service_has_no_corners():
     w = system.buffer()
     engine = psmr.VariableStep(1e-4).engine(system, system.parameters, w, False)
     assert engine.control.corners.values.shape[1] == 4
-    engine.take_out(system, system.parameters, w, ["A"])
+    engine.take_out_of_service(system, system.parameters, w, ["A"])
     assert engine.control.corners.values.shape[1] == 2

@@ -208,6 +208,6 @@ def test_what_cannot_go_out_is_refused(system):
 
 def test_columns_keep_their_names_when_a_plant_goes_out(system, plant):
     engine = SingleRate("TM", 0.01).engine(system, system.parameters, system.w0.copy(), False)
-    engine.take_out(system, system.parameters, system.w0.copy(), plant)
+    engine.take_out_of_service(system, system.parameters, system.w0.copy(), plant)
     left = [name for name in system.names_y if not belongs(name, plant)]
     assert list(engine.blocks[0].columns) == [*system.names_x, *left]

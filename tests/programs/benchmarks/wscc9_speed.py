@@ -25,6 +25,7 @@ import psmr
 from psmr import Multirate, SingleRate
 from tests.internals import (
     Counters,
+    factorise_at,
     integrate,
     jacobian,
     lean,
@@ -32,7 +33,6 @@ from tests.internals import (
     make_block,
     matrix_of,
     refactor,
-    renew,
     residual,
     solve,
     work_of,
@@ -86,7 +86,7 @@ def kernel_times(system: psmr.dae.system.system.System) -> list[tuple[str, float
     everything = np.arange(system.n + system.m)
     w = system.w0.copy()
     block = make_block(system, "step", system.parameters, w, everything, everything)
-    renew(block.address, w, 5e-4)
+    factorise_at(block.address, w, 5e-4)
     block.records.work.defect[:] = np.random.default_rng(0).standard_normal(block.size)
     rows = []
     # Jacobian last: it overwrites the Newton matrix that refactor needs.
