@@ -22,7 +22,7 @@ def test_this_version_of_numba_has_what_psmr_uses():
 
 
 def test_only_versions_that_are_tested_are_installed():
-    """The next version of numba may lack a name: pyproject.toml has an upper bound, which the error repeats."""
+    """The next numba may lack a name: pyproject.toml has an upper bound, which the error repeats."""
     text = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
     bounds = {
         found[1]: found[2]
