@@ -58,59 +58,25 @@ class Machine:
     t_q01: Range | None = None
 
 
-STEAM = Machine(
-    "GENROU",
-    h=(2.5, 6.0),
-    x_d=(1.6, 2.2),
-    x_q_of_x_d=(0.93, 0.98),
-    x_d1=(0.22, 0.31),
-    x_2_of_x_d1=(0.70, 0.80),
-    t_d01=(5.0, 9.0),
-    t_d02=(0.025, 0.05),
-    t_q02=(0.03, 0.05),
-    r_a=(0.0015, 0.004),
-    x_q1_of_x_q=(0.24, 0.36),
-    t_q01=(0.5, 1.5),
-)
-GAS = Machine(
-    "GENROU",
-    h=(3.0, 6.0),
-    x_d=(1.5, 2.1),
-    x_q_of_x_d=(0.93, 0.98),
-    x_d1=(0.22, 0.28),
-    x_2_of_x_d1=(0.70, 0.78),
-    t_d01=(4.0, 8.0),
-    t_d02=(0.025, 0.05),
-    t_q02=(0.03, 0.05),
-    r_a=(0.002, 0.005),
-    x_q1_of_x_q=(0.22, 0.34),
-    t_q01=(0.5, 1.2),
-)
-HYDRO = Machine(
-    "GENSAL",
-    h=(2.0, 4.0),
-    x_d=(0.8, 1.3),
-    x_q_of_x_d=(0.60, 0.70),
-    x_d1=(0.25, 0.38),
-    x_2_of_x_d1=(0.70, 0.80),
-    t_d01=(4.0, 8.5),
-    t_d02=(0.03, 0.05),
-    t_q02=(0.04, 0.09),
-    r_a=(0.002, 0.005),
-)
-CONDENSER = Machine(
-    "GENSAL",
-    h=(1.2, 2.2),
-    x_d=(1.2, 1.5),
-    x_q_of_x_d=(0.60, 0.70),
-    x_d1=(0.28, 0.40),
-    x_2_of_x_d1=(0.70, 0.80),
-    t_d01=(6.0, 9.0),
-    t_d02=(0.03, 0.05),
-    t_q02=(0.04, 0.09),
-    r_a=(0.002, 0.005),
-)
-KINDS: Mapping[str, Machine] = {"steam": STEAM, "gas": GAS, "hydro": HYDRO, "condenser": CONDENSER}
+_RANGES: Mapping[str, tuple[Range | None, ...]] = {
+    # steam, gas, hydro, condenser
+    "h": ((2.5, 6.0), (3.0, 6.0), (2.0, 4.0), (1.2, 2.2)),
+    "x_d": ((1.6, 2.2), (1.5, 2.1), (0.8, 1.3), (1.2, 1.5)),
+    "x_q_of_x_d": ((0.93, 0.98), (0.93, 0.98), (0.60, 0.70), (0.60, 0.70)),
+    "x_d1": ((0.22, 0.31), (0.22, 0.28), (0.25, 0.38), (0.28, 0.40)),
+    "x_2_of_x_d1": ((0.70, 0.80), (0.70, 0.78), (0.70, 0.80), (0.70, 0.80)),
+    "t_d01": ((5.0, 9.0), (4.0, 8.0), (4.0, 8.5), (6.0, 9.0)),
+    "t_d02": ((0.025, 0.05), (0.025, 0.05), (0.03, 0.05), (0.03, 0.05)),
+    "t_q02": ((0.03, 0.05), (0.03, 0.05), (0.04, 0.09), (0.04, 0.09)),
+    "r_a": ((0.0015, 0.004), (0.002, 0.005), (0.002, 0.005), (0.002, 0.005)),
+    "x_q1_of_x_q": ((0.24, 0.36), (0.22, 0.34), None, None),
+    "t_q01": ((0.5, 1.5), (0.5, 1.2), None, None),
+}
+_TYPES = {"steam": "GENROU", "gas": "GENROU", "hydro": "GENSAL", "condenser": "GENSAL"}
+KINDS: Mapping[str, Machine] = {
+    kind: Machine(type, **{name: ranges[k] for name, ranges in _RANGES.items()})  # type: ignore[arg-type]
+    for k, (kind, type) in enumerate(_TYPES.items())
+}
 
 
 def machine(kind: Machine, s_n: float, draw: Draw) -> Values:
@@ -120,22 +86,10 @@ def machine(kind: Machine, s_n: float, draw: Draw) -> Values:
     x_2 = x_d1 * draw(*kind.x_2_of_x_d1)
     # Anderson and Fouad: 0.03 to 0.15 at rated flux, and about three to four times that at 1.2.
     s_10 = draw(0.05, 0.12)
-    values = {
-        "s_n": s_n,
-        "h": draw(*kind.h),
-        "d": 0.0,
-        "r_a": draw(*kind.r_a),
-        "x_d": x_d,
-        "x_q": x_q,
-        "x_d1": x_d1,
-        "x_2": x_2,
-        "x_l": x_2 * draw(0.65, 0.8),
-        "t_d01": draw(*kind.t_d01),
-        "t_d02": draw(*kind.t_d02),
-        "t_q02": draw(*kind.t_q02),
-        "s_10": s_10,
-        "s_12": s_10 * draw(3.0, 4.0),
-    }
+    values = {"s_n": s_n, "h": draw(*kind.h), "d": 0.0, "r_a": draw(*kind.r_a)}
+    values |= {"x_d": x_d, "x_q": x_q, "x_d1": x_d1, "x_2": x_2, "x_l": x_2 * draw(0.65, 0.8)}
+    values |= {name: draw(*getattr(kind, name)) for name in ("t_d01", "t_d02", "t_q02")}
+    values |= {"s_10": s_10, "s_12": s_10 * draw(3.0, 4.0)}
     if kind.x_q1_of_x_q and kind.t_q01:
         values |= {"x_q1": x_q * draw(*kind.x_q1_of_x_q), "t_q01": draw(*kind.t_q01)}
     return values

@@ -1,9 +1,4 @@
-"""What must hold between the rows of a case.
-
-The connected parts of a network.
-
-Branches whose currents devices read.
-"""
+"""What must hold between the rows of a case: its connected parts, the branches whose currents are read."""
 
 from __future__ import annotations
 
@@ -89,15 +84,13 @@ def check_case(case: Tables) -> None:
             raise CaseError(f"{place}: {name} = {shown(value)}: must be a finite number > 0")
     if case.base_mva > LARGEST:
         raise CaseError(f"{place}: base_mva = {case.base_mva:g}: must be at most {LARGEST:g}; is it in MVA?")
-    if case.mechanical not in MECHANICAL:
-        known = " or ".join(map(repr, MECHANICAL))
-        raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
-    if case.stator not in STATOR:
-        known = " or ".join(map(repr, STATOR))
-        raise CaseError(f"{place}: stator = {case.stator!r}: must be {known}")
-    if case.reactive not in REACTIVE:
-        known = ", ".join(map(repr, REACTIVE))
-        raise CaseError(f"{place}: reactive = {case.reactive!r}: must be one of {known}")
+    known_values = {"mechanical": MECHANICAL, "stator": STATOR, "reactive": REACTIVE}
+    for name, known in known_values.items():
+        if (value := getattr(case, name)) not in known:
+            listed = (
+                " or ".join(map(repr, known)) if len(known) == 2 else f"one of {', '.join(map(repr, known))}"
+            )
+            raise CaseError(f"{place}: {name} = {value!r}: must be {listed}")
     if not case.name.isprintable():
         raise CaseError(f"{place}: name = {case.name!r}: has a character that cannot be printed")
     if not case.buses:
@@ -147,7 +140,7 @@ def unlikely(case: Tables) -> Iterator[Unlikely]:
             )
             yield Unlikely(branch.name, branch.place, words)
     slacks = {row.bus: row for row in case.generators if row.control == "slack"}
-    for island in _islands(case) if len(slacks) > 1 else ():
+    for island in islands_of(case) if len(slacks) > 1 else ():
         if len(several := sorted(island & slacks.keys())) > 1:
             second = slacks[several[1]]
             words = f"the slacks at buses {', '.join(map(str, several))} are in one island"
@@ -383,7 +376,7 @@ def check_islands(case: Tables) -> None:
     """Raise CaseError where an island has no slack bus. Several each hold their voltage and angle."""
     slacks = {g.bus for g in case.generators if g.control == "slack"}
     where = {bus.number: bus.where for bus in case.buses}
-    for island in _islands(case):
+    for island in islands_of(case):
         buses = _enumerate(sorted(island))
         if not island & slacks:
             first = where[min(island)] or case.source or case.name
@@ -393,7 +386,7 @@ def check_islands(case: Tables) -> None:
             )
 
 
-def _islands(case: Tables) -> list[frozenset[int]]:
+def islands_of(case: Tables) -> list[frozenset[int]]:
     """Return the numbers of the buses of each island."""
     lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
     return connected_parts((bus.number for bus in case.buses), lines)

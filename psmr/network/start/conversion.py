@@ -1,7 +1,4 @@
-"""Loads converted with the power that a solved power flow gives them, as PSS/E users do before a run.
-
-Generators without dynamic models as negative loads, as PSS/E's GNET makes them.
-"""
+"""Loads converted with the power of a solved power flow (PSS/E's CONL), generators netted (GNET)."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from psmr.base.numbers import plain, real_in
 from psmr.dae.declare.component import NumericMath
 from psmr.devices.loads.zip import of_current, of_power
 from psmr.network.case.case import Case
-from psmr.network.case.checks import connected_parts
+from psmr.network.case.checks import islands_of
 from psmr.network.case.row import DARK
 from psmr.network.case.tables import GeneratorRow, LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
@@ -23,11 +20,12 @@ from psmr.network.powerflow.powerflow import PowerFlow
 Triple = tuple[float, float, float]
 Loads = "str | Mapping[str, Sequence[float]] | LoadShares"
 
-_NAMED: Mapping[str, Triple] = {
+KINDS: Mapping[str, Triple] = {
     "impedance": (1.0, 0.0, 0.0),
     "current": (0.0, 1.0, 0.0),
     "power": (0.0, 0.0, 1.0),
 }
+"""What a load or a netted generator can become: its fractions of impedance, current and power."""
 _PART = re.compile(r"([pq])\s*=\s*([^pq]*)")
 _RIGHT = (
     "must be impedance, current or power, or shares of (impedance, current, power) for P and Q, for instance"
@@ -64,7 +62,7 @@ class LoadShares:
             object.__setattr__(self, name, tuple(map(float, shares)))
 
     def __str__(self) -> str:
-        for name, shares in _NAMED.items():
+        for name, shares in KINDS.items():
             if self.p == self.q == shares:
                 return name
         return " ".join(f"{k}={','.join(map(repr, getattr(self, k)))}" for k in ("p", "q"))
@@ -92,12 +90,12 @@ def load_shares(loads: str | Mapping[str, Sequence[float]] | LoadShares) -> Load
         return LoadShares(tuple(loads["p"]), tuple(loads["q"]))  # type: ignore[arg-type]
     if not isinstance(loads, str):
         raise InputError(f"loads = {shown(loads)}: {_RIGHT}")
-    if loads in _NAMED:
-        return LoadShares(_NAMED[loads], _NAMED[loads])
+    if loads in KINDS:
+        return LoadShares(KINDS[loads], KINDS[loads])
     parts = dict(_PART.findall(loads))
     if set(parts) != {"p", "q"}:
         missing = "".join(f"; {k} is missing" for k in ("p", "q") if parts and k not in parts)
-        raise InputError(f"loads = {shown(loads)}: {_RIGHT}{missing or nearest(loads, _NAMED)}")
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}{missing or nearest(loads, KINDS)}")
     try:
         p, q = (tuple(real_in(x) for x in re.split(r"[\s,]+", parts[k].strip(" ,"))) for k in ("p", "q"))
     except ValueError as error:
@@ -149,10 +147,6 @@ def _drawn(row: LoadRow, shares: Triple, v: float) -> float:
     bent_current = v * of_current(NumericMath, v, max(row.v_min_current, DARK))
     bent_power = v**2 * of_power(NumericMath, v, max(row.v_min, DARK))
     return impedance + current * bent_current + power * bent_power
-
-
-KINDS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
-"""What a netted generator can become: its fractions of impedance, current and power."""
 
 
 def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | None = None) -> Case:
@@ -209,11 +203,10 @@ def _load(row: GeneratorRow, p: float, q: float, kind: str | None) -> LoadRow:
 
 def _moved_slacks(case: Case, flow: PowerFlow, kept: dict[str, GeneratorRow]) -> list[GeneratorRow]:
     """Return the generators that become a slack, as such."""
-    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
     voltage = flow.by_number()
     power = {row.name: float(p * case.base_mva) for row, p in zip(case.generators, flow.p, strict=True)}
     moved = []
-    for island in connected_parts((bus.number for bus in case.buses), lines):
+    for island in islands_of(case):
         left = [row for row in kept.values() if row.bus in island]
         if any(row.control == "slack" for row in left):
             continue

@@ -1,7 +1,4 @@
-"""A look at the start of a case that does not stop at the first problem.
-
-Every variable of a system at its start, as a table.
-"""
+"""A look at the start of a case that does not stop at the first problem, and every variable there."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import components
 from psmr.network.case.case import Case
-from psmr.network.case.checks import connected_parts, unlikely
+from psmr.network.case.checks import islands_of, unlikely
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.equilibrium import Plant, attempt_plants, decide
 from psmr.network.start.initialise import allowed_residual, beyond_limits, polish
@@ -174,7 +171,7 @@ def diagnose(
     left to `psmr.check`.
     """
     findings = _Findings()
-    islands = _islands(case)
+    islands = len(islands_of(case))
     for value in unlikely(case):
         findings.add(WARNING, "data", value.name, str(value))
     for name, words in _standing(case):
@@ -238,11 +235,6 @@ def _standing(case: Case) -> Iterator[tuple[str, str]]:
         if shunt.regulating and shunt.status and shunt.device is None:
             words = f"this switched shunt stands still during a simulation, at b_mvar = {shunt.b_mvar:.6g}"
             yield shunt.name, f"{shunt.name}: {words}"
-
-
-def _islands(case: Case) -> int:
-    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
-    return len(connected_parts((bus.number for bus in case.buses), lines))
 
 
 def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:

@@ -1,9 +1,4 @@
-"""The report on the start of a case: as text, and as plain values.
-
-A report on the start of a case as text: a summary, problems and notes, and the devices.
-
-What was found at the start of a case: problems, notes, and the values of everything.
-"""
+"""The report on the start of a case: a summary, problems and notes, the devices; as text, as plain values."""
 
 from __future__ import annotations
 
@@ -69,8 +64,8 @@ class StartModes:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What was found at the start of a case.
+class Report:
+    """The start of a case: what was found there.
 
     Attributes
     ----------
@@ -109,6 +104,48 @@ class Found:
         """Return the findings on some topics."""
         return tuple(finding for finding in self.findings if finding.topic in topics)
 
+    def text(self, everything: bool = False, warned: int = 0) -> str:
+        """Return the report as text: a summary, problems and notes, or every variable as well.
+
+        `warned` is how many warnings the reading of the case gave, which are not repeated.
+        """
+        return report_text(self, everything, warned)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        verdict = "can be simulated" if self.good else "cannot be simulated"
+        return f"Report({self.case.name!r}: {verdict}, {len(self.findings)} findings)"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
+
+    def record(self) -> dict[str, Any]:
+        """Return the report as plain values by name."""
+        flow = self.flow
+        return {
+            "case": self.case.name,
+            "good": self.good,
+            "power_flow": None
+            if flow is None
+            else {
+                "iterations": flow.iterations,
+                "mismatch": flow.mismatch,
+                "start": flow.start,
+                "reactive_limits": flow.reactive_limits,
+                "notes": list(flow.notes),
+                "from_stored": None if flow.stored is None else flow.stored.largest,
+                "islands": self.islands,
+                "buses": flow.buses().reset_index().to_dict("records"),
+                "generators": flow.generators().reset_index().to_dict("records"),
+                "loads": flow.loads().reset_index().to_dict("records"),
+            },
+            "findings": [asdict(finding) for finding in self.findings],
+            "modes": None if self.modes is None else asdict(self.modes),
+            "variables": self.variables.to_dict("records"),
+        }
+
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings with errors first, notes last, topics as they came, the largest first."""
@@ -125,7 +162,7 @@ WIDTH = 15
 _WORDS = ("model", "acts on", "settings")
 
 
-def report_text(report: Found, everything: bool, warned: int = 0) -> str:
+def report_text(report: Report, everything: bool, warned: int = 0) -> str:
     """Return a report as text; with `everything`, every finding and every variable of every device.
 
     `warned` counts the warnings that came before, of the reading.
@@ -143,7 +180,7 @@ def report_text(report: Found, everything: bool, warned: int = 0) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _summary(report: Found) -> Iterator[str]:
+def _summary(report: Report) -> Iterator[str]:
     if report.flow is None:
         yield _line("Power flow", "no solution; nothing else can be looked at")
         return
@@ -189,7 +226,7 @@ def _power(p: np.ndarray | float, q: np.ndarray | float, base: float) -> str:
     return f"{np.sum(p) * base:.1f} MW, {np.sum(q) * base:.1f} Mvar"
 
 
-def _dynamics(report: Found) -> Iterator[str]:
+def _dynamics(report: Report) -> Iterator[str]:
     table = report.variables
     if table.empty:
         none = not any(row.devices for row in report.case.generators)
@@ -221,15 +258,21 @@ def _dynamics(report: Found) -> Iterator[str]:
         yield _line("  modes", report.modes.words)
 
 
-def _plants(report: Found) -> Iterator[str]:
-    if report.flow is None:
-        return
-    flow, base = report.flow, report.case.base_mva
-    voltage = flow.by_number()
+def _set_points(report: Report) -> dict[str, list[str]]:
+    """Return the set-points of each device in words."""
     table = report.variables[report.variables["kind"] == "set-point"]
     held: dict[str, list[str]] = {}
     for device, name, value in zip(table["device"], table["variable"], table["value"], strict=True):
         held.setdefault(device, []).append(f"{name} = {value:.6g}")
+    return held
+
+
+def _plants(report: Report) -> Iterator[str]:
+    if report.flow is None:
+        return
+    flow, base = report.flow, report.case.base_mva
+    voltage = flow.by_number()
+    held = _set_points(report)
     yield "Plants"
     yield _table(
         [
@@ -247,7 +290,7 @@ def _plants(report: Found) -> Iterator[str]:
     )
 
 
-def _motors(report: Found) -> Iterator[str]:
+def _motors(report: Report) -> Iterator[str]:
     """Yield the table of motors: the power flow's power, and the susceptance that makes up for their own."""
     names = {row.name for row in report.case.loads if row.motor is not None}
     motors = report.variables[report.variables["device"].isin(names)]
@@ -258,7 +301,7 @@ def _motors(report: Found) -> Iterator[str]:
         yield _table([_motor(row, report, values[row.name]) for row in rows])
 
 
-def _motor(row: LoadRow, report: Found, value: Mapping[str, float]) -> dict[str, object]:
+def _motor(row: LoadRow, report: Report, value: Mapping[str, float]) -> dict[str, object]:
     v = abs(report.flow.by_number()[row.bus]) if report.flow is not None else np.nan
     shunt = value["b_shunt"] * v**2 * report.case.base_mva
     return {
@@ -274,15 +317,12 @@ def _motor(row: LoadRow, report: Found, value: Mapping[str, float]) -> dict[str,
     }
 
 
-def _loads(report: Found) -> Iterator[str]:
+def _loads(report: Report) -> Iterator[str]:
     """Yield the table of loads with a characteristic or a feeder of their own."""
     rows = [row for row in report.case.loads if row.device is not None and row.motor is None]
     if not rows:
         return
-    values = report.variables[report.variables["kind"] == "set-point"]
-    held: dict[str, list[str]] = {}
-    for device, name, value in zip(*(values[k] for k in ("device", "variable", "value")), strict=True):
-        held.setdefault(device, []).append(f"{name} = {value:.6g}")
+    held = _set_points(report)
     yield "Loads with a model"
     yield _table(
         [
@@ -299,7 +339,7 @@ def _loads(report: Found) -> Iterator[str]:
     )
 
 
-def _relays(report: Found) -> Iterator[str]:
+def _relays(report: Report) -> Iterator[str]:
     """Yield the table of relays: what they measure where, what they act on, and their settings."""
     if not report.case.relays:
         return
@@ -318,7 +358,7 @@ def _relays(report: Found) -> Iterator[str]:
     )
 
 
-def _devices(report: Found) -> Iterator[str]:
+def _devices(report: Report) -> Iterator[str]:
     if report.flow is not None:
         angles = np.degrees(report.flow.angle)
         buses = zip(report.case.buses, report.flow.v, angles, strict=True)
@@ -370,7 +410,7 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _problems(report: Found, everything: bool, warned: int) -> Iterator[str]:
+def _problems(report: Report, everything: bool, warned: int) -> Iterator[str]:
     count = {level: sum(f.level == level for f in report.findings) for level in (ERROR, WARNING)}
     if any(count.values()):
         yield f"Problems: {_count(count[ERROR], 'error')}, {_count(count[WARNING], 'warning')}"
@@ -396,49 +436,3 @@ def _line(head: str, text: str) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-class Report(Found):
-    """The start of a case; for its fields see `psmr.network.start.report.Found`."""
-
-    def text(self, everything: bool = False, warned: int = 0) -> str:
-        """Return the report as text: a summary, problems and notes, or every variable as well.
-
-        `warned` is how many warnings the reading of the case gave, which are not repeated.
-        """
-        return report_text(self, everything, warned)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        verdict = "can be simulated" if self.good else "cannot be simulated"
-        return f"Report({self.case.name!r}: {verdict}, {len(self.findings)} findings)"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text())}</pre>"
-
-    def record(self) -> dict[str, Any]:
-        """Return the report as plain values by name."""
-        flow = self.flow
-        return {
-            "case": self.case.name,
-            "good": self.good,
-            "power_flow": None
-            if flow is None
-            else {
-                "iterations": flow.iterations,
-                "mismatch": flow.mismatch,
-                "start": flow.start,
-                "reactive_limits": flow.reactive_limits,
-                "notes": list(flow.notes),
-                "from_stored": None if flow.stored is None else flow.stored.largest,
-                "islands": self.islands,
-                "buses": flow.buses().reset_index().to_dict("records"),
-                "generators": flow.generators().reset_index().to_dict("records"),
-                "loads": flow.loads().reset_index().to_dict("records"),
-            },
-            "findings": [asdict(finding) for finding in self.findings],
-            "modes": None if self.modes is None else asdict(self.modes),
-            "variables": self.variables.to_dict("records"),
-        }
