@@ -246,8 +246,7 @@ def reachable(
         elif bus and island[bus] != island[row.bus]:
             why = "which is in another island"
         if why:
-            what = f"{row.name} regulates bus {bus}, {why}; it holds its own bus at {row.v:g} pu"
-            warn(f"{row.where}: {what}")
+            warn(f"{row.where}: {row.name} regulates bus {bus}, {why}; it holds its own bus at {row.v:g} pu")
         found.append(replace(row, control_bus=0) if why else row)
     return found
 

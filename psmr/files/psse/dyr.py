@@ -219,8 +219,7 @@ def _device(
         skip.unknown[entry.name] = first, count + 1
         return None
     if known is None:
-        what = f"psmr has no model {entry.name}; {entry.consequence}"
-        warn(f"{entry.where}: {what}; left out")
+        warn(f"{entry.where}: psmr has no model {entry.name}; {entry.consequence}; left out")
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))

@@ -123,8 +123,7 @@ class PsseRecord:
                 raise self.error(name, "must be given, as a whole number")
             return default
         if written := _written_as_real(text):
-            what = f"{name} = {text}: must be a whole number; taken as {written}"
-            warn(f"{self.where}: {what}")
+            warn(f"{self.where}: {name} = {text}: must be a whole number; taken as {written}")
             return written
         if not _WHOLE.fullmatch(text):
             named = name in _BUSES and text[:1].isalpha()
@@ -141,8 +140,7 @@ class PsseRecord:
     def in_place_of_zero(self, name: str, default: float) -> float:
         """Return a field as a number above zero; the default, with a warning, where it is zero."""
         if self.has(name) and self.real(name) == 0:
-            what = f"{name} = {self.text(name)}: must be > 0; taken as the default {default:g}"
-            warn(f"{self.where}: {what}")
+            warn(f"{self.where}: {name} = {self.text(name)}: must be > 0; taken as the default {default:g}")
             return default
         return self.positive(name, default)
 

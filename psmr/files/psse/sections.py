@@ -84,8 +84,7 @@ def read_sections(path: str | Path, form: str = "raw") -> RawFile:
     place = f"{path}:{number} (case identification)"
     head = PsseRecord(str(path), number, "case identification", CASE.split(), split(line, place))
     if head.one_of("IC", (0, 1), 0) == 1:
-        what = "IC = 1: adds to the case that PSS/E has open; read as a case of its own"
-        warn(f"{place}: {what}")
+        warn(f"{place}: IC = 1: adds to the case that PSS/E has open; read as a case of its own")
     first = next((k for k in (1, 2) if k < len(lines) and _BUS.match(lines[k][1])), 3)
     if first < 3:
         what = f"must be {_TITLES[first - 1]} of text; a bus stands there, and is read as one"

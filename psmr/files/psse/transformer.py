@@ -188,8 +188,7 @@ class Transformers:
         name = f"transformer{'-'.join(map(str, buses))}{'' if ident == '1' else f'-{ident}'}"
         if two:
             if not z[0]:
-                what = f"X1-2: {name} has no impedance; x = {THRSHZ:g} pu stands for it"
-                warn(f"{second.where}: {what}")
+                warn(f"{second.where}: X1-2: {name} has no impedance; x = {THRSHZ:g} pu stands for it")
                 z[0] = complex(0.0, THRSHZ)
             # The ratio of both windings is what the table goes by.
             whole = replace(windings[0], ratio=windings[0].ratio / windings[1].ratio)

@@ -325,8 +325,7 @@ def _device(device: DeviceRow, changes: Changes) -> DeviceRow:
     given = changes.get((DEVICE, device.name))
     if not given:
         return device
-    place = f"edit of {device.name}"
-    new = {key: _fitted(float, value, f"{place}: {key}") for key, value in given.items()}
+    new = {key: _fitted(float, value, f"edit of {device.name}: {key}") for key, value in given.items()}
     return replace(device, parameters={**device.parameters, **new}, where="edit")
 
 

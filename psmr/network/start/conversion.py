@@ -182,8 +182,7 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | 
     loads = tuple(_load(row, float(p), float(q), "power" if row.held else kind) for row, p, q in gone)
     for relay in case.relays:
         if relay.acts_on in netted:
-            what = f"acts on {relay.acts_on}, which is netted; left out"
-            warn(f"{relay.place}: {what}")
+            warn(f"{relay.place}: acts on {relay.acts_on}, which is netted; left out")
     relays = tuple(row for row in case.relays if row.acts_on not in netted)
     return replace(
         case,
