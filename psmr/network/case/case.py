@@ -38,6 +38,11 @@ class Case(Tables):
         return {bus.number: bus for bus in self.buses}
 
     @functools.cached_property
+    def places(self) -> Mapping[int, int]:
+        """The positions of the buses in their table, by number."""
+        return {bus.number: i for i, bus in enumerate(self.buses)}
+
+    @functools.cached_property
     def buses_by_name(self) -> Mapping[str, BusRow]:
         """The buses by name."""
         return {bus.name: bus for bus in self.buses}

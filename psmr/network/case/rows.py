@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
 
+from psmr.base.arrays import Complexes
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import structure_for
@@ -101,25 +102,34 @@ def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
     return power | p_parts | q_parts
 
 
-def admittance(case: Case) -> sparse.csc_matrix:
-    """Return the (buses, buses) complex admittance matrix: currents out of the buses into the network = Y v.
+def two_ports(component: type[Component], rows: Sequence[BranchRow]) -> Complexes:
+    """Return (rows, 2, 2) admittance matrices in pu of branches: a unit voltage at one end gives a column.
 
-    It is read off the components' own equations, which are linear: a unit voltage at one end gives a column.
+    They are read off the component's own equations, which are linear.
     """
-    place = {bus.number: i for i, bus in enumerate(case.buses)}
+    p = columns(component, [branch_parameters(row) for row in rows])
+    found = np.zeros((len(rows), 2, 2), dtype=complex)
+    for end in (0, 1):
+        v = {"v_re_i": 1.0 - end, "v_im_i": 0.0, "v_re_j": float(end), "v_im_j": 0.0}
+        i = component.equations(NumericMath, SimpleNamespace(**v), p)[2]
+        for other in (0, 1):
+            found[:, other, end] = -(i[2 * other] + 1j * i[2 * other + 1])
+    return found
+
+
+def admittance(case: Case) -> sparse.csc_matrix:
+    """Return the (buses, buses) complex admittance matrix Y: currents out of the buses are Y v."""
     row_, column, value = [], [], []
+    place = case.places
     for component, rows in ((Line, case.lines), (Transformer, case.transformers)):
         if not rows:
             continue
         ends = np.array([(place[row.from_bus], place[row.to_bus]) for row in rows])
-        p = columns(component, [branch_parameters(row) for row in rows])
-        for end in (0, 1):
-            v = {"v_re_i": 1.0 - end, "v_im_i": 0.0, "v_re_j": float(end), "v_im_j": 0.0}
-            i = component.equations(NumericMath, SimpleNamespace(**v), p)[2]
-            for other in (0, 1):
-                row_.append(ends[:, other])
-                column.append(ends[:, end])
-                value.append(-(i[2 * other] + 1j * i[2 * other + 1]))
+        y = two_ports(component, rows)
+        for end, other in np.ndindex(2, 2):
+            row_.append(ends[:, other])
+            column.append(ends[:, end])
+            value.append(y[:, other, end])
     if case.shunts:
         at = np.array([place[row.bus] for row in case.shunts])
         p = columns(Shunt, [shunt_parameters(row, case.base_mva) for row in case.shunts])

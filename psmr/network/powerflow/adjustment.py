@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PowerFlowError, nearest, warn
-from psmr.dae.declare.component import NumericMath
+from psmr.base.arrays import Complexes
+from psmr.base.errors import InputError, PowerFlowError, few, nearest, warn
 from psmr.devices.network import Transformer
 from psmr.network.case.case import Case
-from psmr.network.case.rows import branch_parameters, columns
+from psmr.network.case.rows import two_ports
 from psmr.network.case.tables import ACTIVE, VOLTAGE, ShuntRow, TransformerRow
 from psmr.network.powerflow.power_balance import Balance, Reals, jacobian
 from psmr.network.powerflow.powerflow import PowerFlow
@@ -205,49 +204,40 @@ def _steps(slopes: Reals, errors: Reals, controls: Sequence[_Control]) -> Reals:
 
 def _values(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> Reals:
     """Return the quantities that are controlled, in pu."""
-    place = {bus.number: i for i, bus in enumerate(case.buses)}
     rows = {row.name: row for row in case.transformers}
     found = np.zeros(len(controls))
     for i, control in enumerate(controls):
         if control.what == VOLTAGE:
-            found[i] = flow.v[place[control.row.control_bus]]
+            found[i] = flow.v[case.places[control.row.control_bus]]
             continue
         row = rows[control.row.name]
-        v = flow.voltage[[place[row.from_bus], place[row.to_bus]]]
+        v = flow.voltage[[case.places[row.from_bus], case.places[row.to_bus]]]
         power = v[0] * np.conj(_two_port(row)[0] @ v)
         found[i] = power.real if control.what == ACTIVE else power.imag
     return found
 
 
-def _two_port(row: TransformerRow) -> np.ndarray:
-    """Return the (2, 2) complex admittance matrix of a transformer in pu, by its own equations."""
-    p = columns(Transformer, [branch_parameters(row)])
-    matrix = np.zeros((2, 2), dtype=complex)
-    for end in (0, 1):
-        v = {"v_re_i": 1.0 - end, "v_im_i": 0.0, "v_re_j": float(end), "v_im_j": 0.0}
-        i = Transformer.equations(NumericMath, SimpleNamespace(**v), p)[2]
-        for other in (0, 1):
-            matrix[other, end] = -complex(np.ravel(i[2 * other])[0], np.ravel(i[2 * other + 1])[0])
-    return matrix
+def _two_port(row: TransformerRow) -> Complexes:
+    """Return the (2, 2) complex admittance matrix of a transformer in pu."""
+    return np.asarray(two_ports(Transformer, [row])[0])
 
 
 def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> Reals:
     """Return (m, m) derivatives in pu: how what each control (row) controls follows a position (column)."""
     balance = Balance.of(case)
     limited = {row.bus for row in case.generators if row.name in flow.at_limit}
-    place = {bus.number: i for i, bus in enumerate(case.buses)}
-    balance.pv[[place[bus] for bus in limited]] = False
+    balance.pv[[case.places[bus] for bus in limited]] = False
     lu = splu(jacobian(balance, flow.v, flow.angle))
     free_angle, free_v, reactive = balance.free_angle, balance.free_v, balance.reactive_rows()
     size = len(case.buses)
     rows = {row.name: row for row in case.transformers}
     ends = {
-        control.row.name: [place[control.row.from_bus], place[control.row.to_bus]]
+        control.row.name: [case.places[control.row.from_bus], case.places[control.row.to_bus]]
         for control in controls
         if isinstance(control.row, TransformerRow)
     }
     voltages = [k for k, control in enumerate(controls) if control.what == VOLTAGE]
-    places = [place[controls[k].row.control_bus] for k in voltages]
+    places = [case.places[controls[k].row.control_bus] for k in voltages]
     powers = [
         (k, ends[control.row.name], _two_port(rows[control.row.name])[0])
         for k, control in enumerate(controls)
@@ -258,7 +248,7 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
         demand = np.zeros(size, dtype=complex)
         own = 0j
         if isinstance(control.row, ShuntRow):
-            bus = place[control.row.bus]
+            bus = case.places[control.row.bus]
             demand[bus] = -1j * flow.v[bus] ** 2 / case.base_mva
         else:
             row = rows[control.row.name]
@@ -330,7 +320,4 @@ def _tell(case: Case, flow: PowerFlow, controls: Sequence[_Control], adjust: Seq
 
 
 def _listed(words: Sequence[str]) -> str:
-    if not words:
-        return ""
-    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
-    return f" ({'; '.join(words[:SHOWN])}{more})"
+    return f" ({few(words, SHOWN, '; ')})" if words else ""

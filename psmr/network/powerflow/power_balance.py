@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.arrays import Complexes, Reals
-from psmr.base.errors import PowerFlowError
+from psmr.base.errors import PowerFlowError, few
 from psmr.dae.declare.component import Component, NumericMath
 from psmr.dae.system.complex_step import STEP
 from psmr.network.case.case import Case
@@ -49,8 +49,7 @@ class LoadPower:
     @classmethod
     def of(cls, case: Case) -> LoadPower:
         """Return the loads of a case."""
-        place = {bus.number: i for i, bus in enumerate(case.buses)}
-        at = np.array([place[row.bus] for row in case.loads], dtype=np.intp)
+        at = np.array([case.places[row.bus] for row in case.loads], dtype=np.intp)
         base = case.base_mva
         given = np.array([complex(row.p_mw, row.q_mvar) / base for row in case.loads], dtype=complex)
         follows = np.array([row.device is None for row in case.loads], dtype=bool)
@@ -148,9 +147,8 @@ class Balance:
     @classmethod
     def of(cls, case: Case) -> Balance:
         """Return what the rows of a case prescribe."""
-        place = {bus.number: i for i, bus in enumerate(case.buses)}
         size, base = len(case.buses), case.base_mva
-        at = np.array([place[g.bus] for g in case.generators], dtype=np.intp)
+        at = np.array([case.places[g.bus] for g in case.generators], dtype=np.intp)
         p, q, v_set = np.zeros(size), np.zeros(size), np.ones(size)
         q_low, q_high = np.zeros(size), np.zeros(size)
         slack, pv = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
@@ -164,7 +162,7 @@ class Balance:
             slack[bus] |= g.control == "slack"
             if g.control == "pv":
                 pv[bus] = True
-                controlled[bus], share[bus] = place[g.control_bus or g.bus], g.share
+                controlled[bus], share[bus] = case.places[g.control_bus or g.bus], g.share
                 q_low[bus] += g.q_min_mvar / base
                 q_high[bus] += g.q_max_mvar / base
         pv &= ~slack
@@ -313,8 +311,7 @@ def _complaint(balance: Balance, v: Reals, error: Reals, count: int, what: str) 
     unit = "MW" if worst < np.count_nonzero(~slack) else "Mvar"
     low = int(np.argmin(v))
     loads = [case.loads[i].name for i in balance.loads.reduced(v)]
-    more = f" and {len(loads) - SHOWN} more" if len(loads) > SHOWN else ""
-    below = f"; loads of constant power or current below v_min: {', '.join(loads[:SHOWN])}{more}"
+    below = f"; loads of constant power or current below v_min: {few(loads, SHOWN)}"
     return (
         f"{case.source or case.name}: power flow: {what} after {count} iterations; largest"
         f" mismatch {abs(error[worst]) * case.base_mva:.4g} {unit} at {case.buses[at[worst]].name}, lowest"

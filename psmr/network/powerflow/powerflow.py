@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.base.errors import InputError, PowerFlowError, warn
+from psmr.base.errors import InputError, PowerFlowError, few, warn
 from psmr.network.case.case import Case
 from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, solve
 from psmr.network.powerflow.reactive_limits import shared_powers, solve_with_limits
@@ -208,15 +208,14 @@ def _reduction(flow: PowerFlow) -> str:
     case, v = flow.case, flow.by_number()
     power = np.hypot(flow.load_p, flow.load_q) * case.base_mva
     rows = [(row, s) for row, s in zip(case.loads, power, strict=True) if row.name in set(flow.reduced)]
-    words = ", ".join(
+    words = [
         f"{row.name} {s:.4g} of {np.hypot(row.p_mw, row.q_mvar):.4g} MVA at {abs(v[row.bus]):.3f} pu"
-        for row, s in sorted(rows, key=lambda pair: abs(v[pair[0].bus]))[:SHOWN]
-    )
-    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+        for row, s in sorted(rows, key=lambda pair: abs(v[pair[0].bus]))
+    ]
     return (
-        f"{len(rows)} load(s) of constant power or current draw less than that ({words}{more}): the voltage"
-        " is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found in which"
-        " all draw their power: reduce the loading, or support the voltage there"
+        f"{len(rows)} load(s) of constant power or current draw less than that ({few(words, SHOWN)}): the"
+        " voltage is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found in"
+        " which all draw their power: reduce the loading, or support the voltage there"
     )
 
 

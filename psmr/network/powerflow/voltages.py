@@ -94,8 +94,8 @@ def _angles(balance: Balance, p: Reals | None) -> Reals:
     free = ~balance.slack
     if (p is None and not shifting) or not free.any():
         return angle
-    place = {bus.number: i for i, bus in enumerate(balance.case.buses)}
     branches = [row for row in balance.case.branches if row.status]
+    place = balance.case.places
     ends = np.array([(place[row.from_bus], place[row.to_bus]) for row in branches])
     # Without the sign of x, so that the matrix is definite; without flows only loops feel the weights.
     b = np.array([1 / abs(row.x or row.r) for row in branches])

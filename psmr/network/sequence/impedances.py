@@ -26,7 +26,7 @@ from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import Line, Shunt, Transformer
 from psmr.devices.placement import placement
 from psmr.network.topology.islands import plants
-from psmr.network.topology.network import branches
+from psmr.network.topology.network import branch_ends
 
 GROUND = ""
 """The second end of a path to ground."""
@@ -122,6 +122,12 @@ class LineData:
     y: complex
 
 
+def pi_admittance(z: complex, y: complex) -> Complexes:
+    """Return the (2, 2) admittance matrix of a line of an impedance, half of its admittance at either end."""
+    series, end = 1.0 / z, y / 2
+    return np.array([[series + end, -series], [-series, series + end]])
+
+
 class Impedances:
     """The devices of a system with their parameters, as one of the networks has them.
 
@@ -131,7 +137,7 @@ class Impedances:
     def __init__(self, system: System) -> None:
         self.system = system
         self.assumed: dict[str, list[str]] = {}
-        self._ends = {branch.name: branch.ends for branch in branches(system)}
+        self._ends = branch_ends(system)
         self._sources = {plant.name for plant in plants(system).values()}
         self._source_buses = {plant.bus for plant in plants(system).values()}
 
@@ -209,8 +215,7 @@ class Impedances:
         if not issubclass(device.component, Line):
             return self._no_path(device).admittance(self._ends[device.name])
         data = self.line(device, p, NEGATIVE)
-        series, end = 1.0 / data.z, data.y / 2
-        return np.array([[series + end, -series], [-series, series + end]])
+        return pi_admittance(data.z, data.y)
 
     def _zero_of_branch(self, device: Device, p: SimpleNamespace, ends: tuple[str, str]) -> ZeroSequence:
         if issubclass(device.component, Transformer):

@@ -21,7 +21,7 @@ from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.devices.network import OPEN, Bus, Line
 from psmr.network.sequence.impedances import NEGATIVE, ZERO, Element, Impedances
-from psmr.network.topology.network import branches, buses, out_of_service
+from psmr.network.topology.network import branch_ends, buses, out_of_service
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _network(impedances: Impedances, place: Place, sequence: int, out: Collectio
     blocks = [([at[bus] for bus in element.buses], element.admittance) for element in elements]
     into = np.zeros(n + 2)
     if place.line:
-        ends = next(branch.ends for branch in branches(system) if branch.name == place.device)
+        ends = branch_ends(system)[place.device]
         sections = sections_in(impedances, place, sequence)
         nodes = [at[ends[0]], at[ends[1]], n, n + 1]
         blocks.append((nodes, sections.nodes()))
@@ -211,7 +211,7 @@ def _network(impedances: Impedances, place: Place, sequence: int, out: Collectio
 def _hanging(impedances: Impedances, sequence: int, without: Collection[str]) -> Iterator[Element]:
     """Yield the lines that hang at one of their buses, with what they draw there."""
     system = impedances.system
-    ends = {branch.name: branch.ends for branch in branches(system)}
+    ends = branch_ends(system)
     for name in sorted(out_of_service(system).difference(without)):
         device = system.device(name)
         p = impedances.parameters(device)

@@ -28,7 +28,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import JOINT, PAIRS, TO_GROUND, DynamicBus, ThreePhaseBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
-from psmr.network.sequence.impedances import NEGATIVE, ZERO, Impedances
+from psmr.network.sequence.impedances import NEGATIVE, ZERO, Impedances, pi_admittance
 from psmr.network.sequence.networks import (
     Place,
     Sections,
@@ -39,7 +39,7 @@ from psmr.network.sequence.networks import (
     sections_in,
     sequence_networks,
 )
-from psmr.network.topology.network import branches, buses
+from psmr.network.topology.network import branch_ends, buses
 
 A = cmath.rect(1.0, 2 * math.pi / 3)
 """The operator that turns by 120 degrees."""
@@ -225,8 +225,7 @@ def _of_phases(device: str, component: type[Bus], p: SimpleNamespace) -> dict[st
 
 def without_fault(p: SimpleNamespace) -> Complexes:
     """Return the (2, 2) admittance matrix of a line with nothing on it, zero where it is out of service."""
-    series, shunt = 1.0 / complex(p.r, p.x), complex(p.g, p.b) / 2
-    return np.asarray(p.status * np.array([[series + shunt, -series], [-series, series + shunt]]))
+    return np.asarray(p.status * pi_admittance(complex(p.r, p.x), complex(p.g, p.b)))
 
 
 def on_line(p: SimpleNamespace, z2: complex, z0: complex) -> Complexes:
@@ -322,7 +321,7 @@ def _own_voltage(
     """Return (K,) positive-sequence voltages of the place: to ground, or across the gap."""
     if not place.line:
         return v[:, buses(system).index(place.device)]
-    ends = next(branch.ends for branch in branches(system) if branch.name == place.device)
+    ends = branch_ends(system)[place.device]
     at_ends = v[:, [buses(system).index(bus) for bus in ends]]
     sections = sections_of(p)  # type: ignore[arg-type]
     if place.gap:
@@ -334,7 +333,7 @@ def _own_voltage(
 
 def _into_line(system: System, place: Place, impedances: Impedances, k: int, nodes: Complexes) -> Complexes:
     """Return (K,) currents at bus i into a line that is cut, from (K, nodes) voltages."""
-    ends = next(branch.ends for branch in branches(system) if branch.name == place.device)
+    ends = branch_ends(system)[place.device]
     names = buses(system)
     n = len(names)
     sections = sections_in(impedances, place, NEGATIVE if k == 1 else ZERO)

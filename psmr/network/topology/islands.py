@@ -22,7 +22,6 @@ import functools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +39,6 @@ from psmr.integrate.solve.block import make_block
 from psmr.integrate.timeline.span import OutOfService
 from psmr.network.case.checks import connected_parts
 from psmr.network.topology.network import at_buses, branches, buses, buses_called, is_motor, out_of_service
-
-if TYPE_CHECKING:
-    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)
@@ -251,18 +247,6 @@ def undetermined(
     return bool(sizes[-1] <= SINGULAR * max(sizes[0], 1.0))
 
 
-@dataclass(frozen=True)
-class _AtBus:
-    """The devices that are out of service with a bus.
-
-    `lost`: plants and motors, which do not return with it.
-    `others`: loads, shunts, and relays that measure there.
-    """
-
-    lost: frozenset[str]
-    others: frozenset[str]
-
-
 class DeadParts:
     """Says which devices of a system are in service; see `psmr.integrate.timeline.span.Service`.
 
@@ -284,9 +268,9 @@ class DeadParts:
         dead, idle = self._unsupplied(parameters, gone), self._idle(parameters)
         if not dead:
             return OutOfService(gone, dead, gone | idle)
-        with_bus = _devices_at(self.system)
-        gone = gone.union(*(with_bus[bus].lost for bus in dead))
-        return OutOfService(gone, dead, gone.union(dead, idle, *(with_bus[bus].others for bus in dead)))
+        lost, others = _devices_at(self.system)
+        gone = gone.union(*(lost[bus] for bus in dead))
+        return OutOfService(gone, dead, gone.union(dead, idle, *(others[bus] for bus in dead)))
 
     def put(self, w: Reals, before: OutOfService, now: OutOfService) -> Collection[str]:
         """See `Service`: a dead bus has no voltage; one that returns begins with that of its neighbour.
@@ -359,8 +343,11 @@ def _faults(system: System) -> frozenset[str]:
 
 
 @cached_by_devices
-def _devices_at(system: System) -> Mapping[str, _AtBus]:
-    """Return the devices that are out of service with each bus; branches carry no current by themselves."""
+def _devices_at(system: System) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return the devices that are out of service with each bus; branches carry no current by themselves.
+
+    First plants and motors, which do not return with it, then loads, shunts, and relays that measure there.
+    """
     lost: dict[str, set[str]] = {bus: set() for bus in buses(system)}
     others: dict[str, set[str]] = {bus: set() for bus in buses(system)}
     in_plants = {name for plant in plants(system).values() for name in plant.devices}
@@ -373,7 +360,7 @@ def _devices_at(system: System) -> Mapping[str, _AtBus]:
         for target in device.connections.values():
             if (bus := target.rpartition(".")[0]) in lost:
                 (lost if is_motor(device) else others)[bus].add(device.name)
-    return {bus: _AtBus(frozenset(lost[bus]), frozenset(others[bus])) for bus in lost}
+    return lost, others
 
 
 @cached_by_devices

@@ -90,6 +90,12 @@ def branches(system: System) -> tuple[Branch, ...]:
 
 
 @cached_by_devices
+def branch_ends(system: System) -> Mapping[str, tuple[str, str]]:
+    """Return the two buses of each branch by its name."""
+    return {branch.name: branch.ends for branch in branches(system)}
+
+
+@cached_by_devices
 def at_buses(system: System) -> Mapping[str, Sequence[Device]]:
     """Return, for each bus, the devices that inject current into it, branches left out."""
     found: dict[str, list[Device]] = {bus: [] for bus in buses(system)}
@@ -258,8 +264,7 @@ def find_branch(system: System, line: str, what: str) -> Branch:
 
 def reversed_ends(system: System, line: str | None, name: str) -> bool:
     """Return whether ``"7-5"`` calls the branch of a name that begins at the second of the two buses."""
-    ends = next(branch.ends for branch in branches(system) if branch.name == name)
-    return name != line and list(ends) not in _pairs(system, str(line))
+    return name != line and list(branch_ends(system)[name]) not in _pairs(system, str(line))
 
 
 def _pairs(system: System, text: str, own: bool = False) -> list[list[str]]:
