@@ -317,6 +317,6 @@ def check_output(study: Study, output: Output, system: System, record: Record | 
     if output.parquet:
         require_pyarrow()
     if output.html and output.interactive:
-        from psmr.figures.run.notebook import require_bokeh
+        from psmr.figures.run.report import require_bokeh
 
         require_bokeh()

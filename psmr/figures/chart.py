@@ -1,11 +1,7 @@
 """A figure as data: panels with their axes and scales, and the marks on them.
 
-A figure as data: panels with their axes, and the marks on them.
-
 Colours are texts as matplotlib and CSS have them, lengths points, places those of the data. Two renderers
 draw a figure: `psmr.figures.svg` for pages, `psmr.figures.with_matplotlib` for notebooks and files.
-
-Names beside what they name, pushed apart so that none covers another.
 """
 
 from __future__ import annotations
@@ -312,24 +308,11 @@ class Cells(Mark):
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a panel.
+    """An axis of a panel: the quantity with its unit, the values at both ends, its scale.
 
-    Attributes
-    ----------
-    label
-        The quantity with its unit.
-    limits
-        Values at both ends; None: what is drawn, with a margin.
-    scale
-        See `psmr.figures.chart`.
-    ticks
-        Values and what is written at them; None: those of the scale.
-    bold
-        Which of them are set in bold.
-    size, length
-        Of what is written, and of the ticks, in points.
-    margin
-        Part of the panel that stays free at both ends where there are no limits.
+    Without limits it shows what is drawn, with the part `margin` free at both ends; `ticks` are values and
+    what is written at them, those of the scale if None, of which `bold` are set in bold; `size` is that of
+    what is written, `length` that of the ticks, in points.
     """
 
     label: str = ""
@@ -361,22 +344,12 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A panel: its marks and axes.
+    """A panel: its marks and axes, with a title above, from its left edge on.
 
-    Attributes
-    ----------
-    title
-        Above it, from its left edge on.
-    grid
-        At whose ticks there are lines: ``"xy"``, ``"x"``, ``"y"`` or none.
-    bare
-        Whether there are neither frame nor ticks.
-    equal
-        Whether a unit of x is as long as one of y.
-    legend
-        Where the labels of marks are listed: below the panel, in a corner, or nowhere.
-    place
-        Left, bottom, width and height in parts of the figure; None: as the renderer arranges panels.
+    There are lines at the ticks of `grid`, ``"xy"``, ``"x"``, ``"y"`` or none, and neither frame nor ticks
+    where it is `bare`; where it is `equal` a unit of x is as long as one of y. The labels of marks are listed
+    below it, in a corner, or nowhere (`legend`). `place` is left, bottom, width and height in parts of the
+    figure, None: as the renderer arranges panels.
     """
 
     marks: Sequence[Mark]
@@ -401,14 +374,9 @@ class Panel:
 class Drawing:
     """A figure: panels one below the other (or `across`, one beside the other), its size in inches.
 
-    Attributes
-    ----------
-    ratios
-        Heights (widths) of the panels in relation to one another; all the same where left out.
-    shared
-        Whether the panels have one axis of x, written below the last one.
-    legend
-        Whether the labels of all marks are listed below all panels.
+    `ratios` are the heights (widths) of the panels in relation to one another, all the same where left out;
+    `shared` panels have one axis of x, written below the last one; `legend` lists the labels of all marks
+    below all panels.
     """
 
     panels: Sequence[Panel]

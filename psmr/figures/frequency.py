@@ -35,13 +35,7 @@ REAL, IMAG = (-3.0, 2.0), (-2.5, 2.5)
 
 
 def scan_figure(scan: ImpedanceScan) -> Figure:
-    """Draw the impedance of the grid and of the plant; with a plant also its passivity index and the loci.
-
-    Parameters
-    ----------
-    scan
-        In the axes d and q, or of the two sequences.
-    """
+    """Draw the impedance of grid and plant; with a plant also its passivity index and the loci."""
     title = f"{scan.name}, {scan.bus}"
     if scan.plant_admittance is None:
         return to_matplotlib(Drawing((_magnitudes(scan),), 7.0, 4.2, title, legend=True))
@@ -103,15 +97,7 @@ ROOM = 2.0
 
 
 def bode(response: FrequencyResponse, other: FrequencyResponse | None = None) -> Figure:
-    """Draw magnitude and phase of every gain over frequency.
-
-    Parameters
-    ----------
-    response
-        Drawn with full lines.
-    other
-        The same inputs and outputs, of the simulation for instance; drawn dashed in the same colours.
-    """
+    """Draw magnitude and phase of every gain over frequency; those of `other` dashed, in the same colours."""
     size, phase = [], []
     for k, (output, given) in enumerate((o, i) for o in response.outputs for i in response.inputs):
         colour, gain = COLOURS[k % len(COLOURS)], response[output, given]

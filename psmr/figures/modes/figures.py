@@ -74,38 +74,15 @@ def compass(title: str, quantity: str, phasors: Phasors, ax: Axes | None = None)
     The largest points to the right with length 1, and what points the other way swings against it, in red.
     Beyond twelve devices the largest are named.
 
-    Parameters
-    ----------
-    title
-        The mode in words.
-    quantity
-        What the phasors are of, ``"omega"``.
-    phasors
-        From `ModeShape.parts`: the devices and their parts, complex, the largest first and equal to 1.
-    ax
-        Axes to draw on; a new figure without it.
-
-    Returns
-    -------
-    Figure
+    `title` is the mode in words, `quantity` what the phasors are of, ``"omega"``; the phasors are from
+    `ModeShape.parts`: the devices and their parts, complex, the largest first and equal to 1. A new figure
+    without axes.
     """
     return drawn(_panel(_phasors(title, quantity, phasors), LEFT, -LEFT), ax)
 
 
 def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
-    """Draw the largest participation factors of a mode as bars, the largest on top.
-
-    Parameters
-    ----------
-    shares
-        From `ModeShape.leading`: states and their factors, the largest first.
-    ax
-        Axes to draw on; a new figure without it.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the participation factors of `ModeShape.leading` as bars, the largest on top."""
     return drawn(_panel(_bars(shares, left=0.0, width=1.3), -1.6, 1.6), ax)
 
 

@@ -75,14 +75,8 @@ HOME = "psmr.figures.modes"
 def render(template: str, package: str = HOME, **values: Any) -> str:
     """Return a whole page that needs nothing from elsewhere.
 
-    Parameters
-    ----------
-    template
-        Name of a template of the package; it extends ``base.html``.
-    package
-        Whose folder ``templates`` has it.
-    values
-        What it shows. Text is escaped, also what would change the direction of the text beside it.
+    The template is one of the folder ``templates`` of a package, and extends ``base.html``; text among the
+    values is escaped, also what would change the direction of the text beside it.
     """
     return printable(environment(package).get_template(template).render(**values))
 

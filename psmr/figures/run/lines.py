@@ -112,27 +112,12 @@ def line_marks(
     y: Point | None = None,
     first: Sequence[str] = (),
 ) -> tuple[list[Mark], Point | None]:
-    """Return signals over time; past `DISTINCT` an envelope and the most informative ones.
+    """Return signals over time as marks, past `DISTINCT` an envelope and the most informative; limits of y.
 
-    Parameters
-    ----------
-    run
-        Whose signals they are: its times, and its faults, whose neighbourhood is named.
-    names
-        The j signals.
-    values
-        (K, j) what to draw.
-    panel
-        Width and height of the panel in points, to keep the names beside the lines apart.
-    x, y
-        Limits of the axes; None: what is drawn.
-    first
-        Which of them are drawn in any case.
-
-    Returns
-    -------
-    list, tuple
-        The marks, and the limits of y: of a flat line others than its values, or rounding fills the panel.
+    `values` (K, j) are drawn at the times of the run, near whose faults names are given first, and `first` in
+    any case; the size of the panel in points keeps the names beside the lines apart. x and y are the limits
+    of the axes, None: what is drawn; for a flat line the limits returned are others than its values, or
+    rounding fills the panel.
     """
     shown, marks = shown_of(run, names, values, first), list[Mark]()
     if len(names) > DISTINCT:

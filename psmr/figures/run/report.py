@@ -21,9 +21,13 @@ from psmr.base.files import PAGES, OutputTransaction, require_suffix
 from psmr.base.modules import optional
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.figures.chart import COLOURS, FAST, Drawing, unbroken
-from psmr.figures.run.lines import most_informative, thinned
-from psmr.figures.run.plots import axis_words, panel_drawing, panels_of, smooth
+from psmr.figures.chart import COLOURS, FAST, unbroken
+from psmr.figures.modes.figures import shape_drawing
+from psmr.figures.modes.page import Row, network_parts, parts, picture
+from psmr.figures.modes.render import render
+from psmr.figures.run.lines import LETTERED, letters, most_informative, named_signals, panels_with, thinned
+from psmr.figures.run.oneline import one_line_drawing
+from psmr.figures.run.plots import angle_drawing, axis_words, panel_drawing, panels_of, smooth
 from psmr.figures.svg import svg
 from psmr.figures.svg_frame import LIGHT
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
@@ -204,32 +208,11 @@ def run_page(
 ) -> str:
     """Return the report on a run as one HTML page.
 
-    Parameters
-    ----------
-    run
-        What to report.
-    system
-        The system it ran on, for the figures of modes and partition; the run's own where left out.
-    title
-        Heading; None: the system's name.
-    signals
-        Signals to draw; None: what is worth seeing.
-    origin
-        What to do to get the same run.
-    interactive
-        Draw the trajectories by bokeh, to zoom and hover over; static ones are then for print.
-    network
-        What leaving out dynamics of the network does to the modes, or in words why that is not known.
-
-    Raises
-    ------
-    PsmrError
-        For interactive figures without bokeh.
+    The figures of modes and partition are of `system`, the run's own where left out; the title is the
+    system's name, the signals what is worth seeing where they are not given. `interactive` trajectories are
+    drawn by bokeh, to zoom and hover over, static ones are then for print. `network` is what leaving out
+    dynamics of the network does to the modes, or in words why that is not known.
     """
-    from psmr.figures.modes.page import Row, network_parts
-    from psmr.figures.modes.render import render
-    from psmr.figures.run.lines import LETTERED, letters
-
     own = None if run.system is None else at_start(run.system)
     system = own if system is None else system
     signals = None if signals is None else tuple(signals)
@@ -271,13 +254,7 @@ def run_page(
 
 
 def write_page(path: str | os.PathLike[str], page: str, transaction: OutputTransaction | None = None) -> None:
-    """Write an HTML page, whole or not at all; at once, or with other files.
-
-    Raises
-    ------
-    InputError
-        For a name that ends otherwise, and a file that cannot be written.
-    """
+    """Write an HTML page, whole or not at all; at once, or with other files."""
     require_suffix(path, PAGES)
     with placed(path, transaction) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -289,18 +266,15 @@ def _judged(certificate: Certificate | None) -> bool:
 
 def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
     """Return pictures of the signals that are drawn, and those of others that the first lines speak of."""
-    from psmr.figures.run.lines import named_signals, panels_with
-    from psmr.figures.run.plots import angle_drawing, panel_drawing, panels_of, smooth
-
     named = named_signals(run)
     chosen = panels_of(run, None if signals is None else list(signals))
     found, run = [], smooth(run)
     for panel in panels_with(chosen, named):
         kind = panel[0].rpartition(".")[2]
-        found.append(_picture(panel_drawing(run, panel, named), f"{kind} of {_several(panel)} over time"))
+        found.append(picture(panel_drawing(run, panel, named), f"{kind} of {_several(panel)} over time"))
     angles = angle_drawing(run, {name.rpartition(".")[0] for name in named})
     if angles is not None:
-        found.append(_picture(angles, "Rotor angles against the centre of inertia over time"))
+        found.append(picture(angles, "Rotor angles against the centre of inertia over time"))
     return found[: len(chosen)], found[len(chosen) :]
 
 
@@ -318,22 +292,12 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
 
 def _exponents(certificate: Certificate) -> list[Any]:
     """Return the slowest exponents of a periodic system as rows of a table, exact and simulated."""
-    from psmr.figures.modes.page import Row
-
     if certificate.columns is None:
         return []
     names = ("real", "imag", "real_numerical", "imag_numerical", "deformation")
-    rows = list(zip(*(certificate.columns[name][:EXPONENTS] for name in names), strict=True))
-    return [
-        Row(
-            (
-                mode_text(complex(re, im)),
-                mode_text(complex(re_h, im_h)) if np.isfinite(re_h) else "not shown",
-                percent(off),
-            )
-        )
-        for re, im, re_h, im_h, off in rows
-    ]
+    rows = zip(*(certificate.columns[name][:EXPONENTS] for name in names), strict=True)
+    shown = lambda s: mode_text(s) if np.isfinite(s) else "not shown"  # noqa: E731
+    return [Row((mode_text(complex(a, b)), shown(complex(c, d)), percent(off))) for a, b, c, d, off in rows]
 
 
 def _region(run: FinishedRun) -> list[tuple[str, str]]:
@@ -349,7 +313,6 @@ def _modes(run: FinishedRun, system: System | None, own: bool) -> dict[str, Any]
     if system is None or run.certificate is None or run.certificate.stability is None:
         return None
     from psmr.dae.system.eigenvalues import mode_columns
-    from psmr.figures.modes.page import parts
     from psmr.pencil.deformation.deformation import deformation
 
     linear = system.linearise()
@@ -372,7 +335,6 @@ def _modes(run: FinishedRun, system: System | None, own: bool) -> dict[str, Any]
 
 def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     """Return pictures of the least damped oscillations: who swings against whom."""
-    from psmr.figures.modes.figures import shape_drawing
     from psmr.pencil.modes.shapes import shapes_at
     from psmr.pencil.modes.spectrum import ZERO_MODE
 
@@ -380,7 +342,7 @@ def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     swings = np.flatnonzero((columns["imag"] > 0) & (ratio < OVERDAMPED) & (columns["status"] != ZERO_MODE))
     chosen = swings[np.argsort(ratio[swings], kind="stable")[:SHAPES]]
     return [
-        _picture(
+        picture(
             shape_drawing(shape.title, shape.quantity, shape.parts(), shape.leading(BARS)),
             f"Phasors and participation at {shape.title}: {_largest(shape)}",
             whole=True,
@@ -399,17 +361,8 @@ def _partition(run: FinishedRun, system: System | None) -> Any:
     split = getattr(run.scheme, "split", None)
     if split is None or system is None or not buses(system):
         return None
-    from psmr.figures.run.oneline import one_line_drawing
-
     words = "Network with the fast buses and the share of fast states of each plant in red, slow in blue"
-    return _picture(one_line_drawing(system, split), words)
-
-
-def _picture(drawing: Drawing, words: str, whole: bool = False) -> Any:
-    from psmr.figures.modes.page import Picture
-    from psmr.figures.svg import svg
-
-    return Picture(svg(drawing, words, whole), words)
+    return picture(one_line_drawing(system, split), words)
 
 
 def _versions(origin: Origin | None) -> list[tuple[str, str]]:
