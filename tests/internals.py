@@ -135,8 +135,7 @@ psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.runs: EPSILON boundary_layer
 psmr.papers.shi_rojas.smes: BASES NODES amplification>smes_amplification
 psmr.pencil.deformation.critical: critical_module StepJudge
-psmr.pencil.deformation.deformation: deformation_module OneStepModes
-psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
+psmr.pencil.deformation.deformation: deformation_module OneStepModes LARGEST_GAIN amplification objection
 psmr.pencil.modes.search: find ShiftInvert
 psmr.pencil.modes.shapes: shapes_at
 psmr.pencil.modes.spectrum: match paired unwrapped_logarithm Multipliers multipliers_of
@@ -167,9 +166,8 @@ psmr.study.run.set_up: size_module
 psmr.study.run.simulate: constant_power_at_low_voltage
 psmr.study.trace.trace: Trace
 psmr.study.tuning.candidates: candidates_module cost_module moved_along_mode
-psmr.study.tuning.mode_errors: ChosenModes EveryMode
 psmr.study.tuning.tune: confirm write_study tune_module
-psmr.study.tuning.tuning: Target
+psmr.study.tuning.tuning: ChosenModes EveryMode Target
 psmr.study.warmup: warmup_module
 psmr.sweep.axes: Base
 psmr.sweep.axes.axis: together

@@ -296,10 +296,7 @@ def table_writer(
 
     The file appears when its writing ends well, or with others of `transaction`.
 
-    Raises
-    ------
-    InputError
-        For another ending.
+    Raises InputError for another ending.
     """
     return FORMATS[require_suffix(path, tuple(FORMATS))](path, names, transaction)
 

@@ -223,7 +223,7 @@ def _judged(
             'computed; certify = "always" and psmr.certify search for the outermost ones, '
             "psmr.deformation computes single modes"
         )
-        from psmr.pencil.deformation.prediction import objection
+        from psmr.pencil.deformation.deformation import objection
 
         explicit = scheme.two_rates is not None and scheme.two_rates.predicting_implicitly() is not None
         words = objection(linear or system.linearise(), scheme) if explicit else ""

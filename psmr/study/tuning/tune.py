@@ -49,8 +49,7 @@ from psmr.study.tuning.candidates import (
     measured,
     moved_along_mode,
 )
-from psmr.study.tuning.mode_errors import BandModes, ChosenModes, EveryMode
-from psmr.study.tuning.tuning import Candidate, Target, Tuning
+from psmr.study.tuning.tuning import BandModes, Candidate, ChosenModes, EveryMode, Target, Tuning
 
 
 def tune(

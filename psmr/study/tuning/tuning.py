@@ -1,18 +1,30 @@
-"""The records of a tuning: what is asked, a scheme that was tried, the result."""
+"""What a tuning is asked for and finds, and what a candidate does to the modes of the band."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse.linalg import SuperLU
 
 from psmr.base.arguments import explains_keywords, settle_fields
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, SchemeError, SingularError
+from psmr.dae.system.eigenvalues import Modes, modes_of
+from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.modes.verdict import mode_text
+from psmr.pencil.deformation.at_size import ACCEPTED, Refinement
+from psmr.pencil.deformation.critical import refuse_unstable, refuse_unstable_at_size
+from psmr.pencil.deformation.deformation import spectra_of
+from psmr.pencil.deformation.report import deformation_columns
+from psmr.pencil.modes.search import EIGENVALUE_TOLERANCE, ModeChoice, ShiftInvert, find
+from psmr.pencil.modes.spectrum import REPRESENTED, Match, status_of, unwrapped_logarithm
+from psmr.pencil.modes.verdict import mode_text, stable_and_radius
+from psmr.pencil.operator.step_operator import outermost, step_map
 from psmr.study.tuning.candidates import CostModel
 
 WIDTH = 110
@@ -210,3 +222,222 @@ class Tuning:
 
 def _partition(scheme: Scheme) -> str:
     return f", {scheme.split}" if scheme.split is not None else ""
+
+
+NAMES = ("relative_deformation", "damping_error", "frequency_error")
+LOST = (math.inf, math.inf, math.inf)
+
+# Of a large system: so many of the least damped oscillations of the band, and the fastest modes near its edge
+# in so many directions of the left half-plane, as angles from the imaginary axis.
+LEAST_DAMPED, AT_THE_EDGE = 10, 3
+DIRECTIONS = tuple(math.radians(angle) for angle in (0.0, 22.5, 45.0, 67.5, 90.0))
+
+# A refined vector that shares less than half of the mode's length has become another mode.
+UNLIKE = 0.5
+
+
+@dataclass(frozen=True)
+class ModeErrors:
+    """What a scheme does to the modes of a band.
+
+    `largest`: Largest deformation, damping error and frequency error; infinite where a mode is not
+      represented.
+    `worst`: The mode that is deformed most, in 1/s.
+    `stable`: Whether no multiplier lies outside the unit circle; None where that was not asked, since the
+      bounds are missed already.
+    """
+
+    largest: tuple[float, float, float]
+    worst: complex
+    stable: bool | None
+
+
+class BandModes(Protocol):
+    """The modes of a band, against which schemes are held.
+
+    `count`: How many there are (a complex pair counts once).
+    `coverage`: Which ones, where not all.
+    """
+
+    count: int
+    coverage: str
+
+    def of(self, scheme: Scheme) -> ModeErrors:
+        """Return what a scheme does to the modes."""
+
+    def stable(self, scheme: Scheme) -> bool:
+        """Return whether no multiplier of a scheme lies outside the unit circle."""
+
+
+class EveryMode:
+    """Every mode of the band by the step operator of each candidate.
+
+    Raises InputError for a band without modes, or a system that is unstable to begin with.
+    """
+
+    coverage = ""
+
+    def __init__(self, linear: LinearDae, target: Target) -> None:
+        self.linear, self.modes = linear, modes_of(linear)
+        refuse_unstable(self.modes)
+        self.band = _band(self.modes, target)
+        self.count = int(self.band.sum())
+
+    def of(self, scheme: Scheme) -> ModeErrors:
+        """See `BandModes`."""
+        s = self.modes.s[self.band]
+        matched, stable = self._matched(scheme)
+        if matched is None:
+            return ModeErrors(LOST, complex(s[0]), False)
+        status = np.array(matched.status)[self.band]
+        if (missing := np.flatnonzero(status != REPRESENTED)).size:
+            return ModeErrors(LOST, complex(s[missing[0]]), stable)
+        errors = _errors(s, matched.s_numerical[self.band])
+        largest = tuple(float(values.max()) for values in errors)
+        return ModeErrors(largest, complex(s[int(errors[0].argmax())]), stable)  # type: ignore[arg-type]
+
+    def stable(self, scheme: Scheme) -> bool:
+        """See `BandModes`."""
+        return self._matched(scheme)[1]
+
+    def _matched(self, scheme: Scheme) -> tuple[Match | None, bool]:
+        """Return the numerical modes, None where there is no operator, and whether the scheme is stable.
+
+        A scheme has no operator at steps above a delay that it cannot read, either.
+        """
+        try:
+            found = spectra_of(self.linear, scheme, self.modes)
+        except (SingularError, SchemeError):
+            return None, False
+        return found.matched, stable_and_radius(found.excess)[0]
+
+
+def _band(modes: Modes, target: Target) -> NDArray[np.bool_]:
+    size = np.abs(modes.s)
+    band = (size <= 2.0 * np.pi * target.up_to) & (size > 0.0) & (modes.s.imag >= 0.0)
+    if not band.any():
+        if not size.any():
+            raise InputError(f"{len(size)} states and no mode but zero ones: there is nothing to tune for")
+        slowest = modes.s[int(np.argmin(np.where(size > 0.0, size, np.inf)))]
+        raise InputError(
+            f"up_to = {target.up_to:g} Hz: no mode of the system is that slow; the slowest is "
+            f"{mode_text(slowest)} ({abs(slowest) / (2 * np.pi):.3g} Hz)"
+        )
+    return np.asarray(band)
+
+
+def _errors(s: NDArray[np.complex128], s_hat: NDArray[np.complex128]) -> list[NDArray[np.float64]]:
+    """Return magnitudes of deformation, damping and frequency error, 0 where there is no such thing."""
+    columns = deformation_columns(s, s_hat, [REPRESENTED] * len(s))
+    return [np.nan_to_num(np.abs(columns[name]), nan=0.0) for name in NAMES]
+
+
+@dataclass(frozen=True, eq=False)
+class _Mode:
+    """A mode with what its refinement needs; see `ShiftInvert.polished`."""
+
+    s: complex
+    vector: NDArray[np.complex128]
+    lu: SuperLU
+    shift: complex
+
+
+class ChosenModes:
+    """The least damped modes of the band and the fastest at its edge, from sparse matrices.
+
+    The error of a scheme grows with the magnitude of a mode, so that the edge of the band decides, but for
+    oscillations that partition or predictor bend for another reason: those are looked for among the least
+    damped. The first mode that misses a bound ends the judgement of a candidate.
+
+    Raises InputError for a band without modes, or a system that is unstable to begin with.
+    """
+
+    def __init__(self, linear: LinearDae, target: Target) -> None:
+        self.linear, self.target = linear, target
+        self.pencil = ShiftInvert(linear)
+        refuse_unstable_at_size(self.pencil)
+        # The one that missed last comes first: it will often miss again.
+        self.modes = [_Mode(*self.pencil.polished(s, vector)) for s, vector in self._chosen()]
+        self.count = len(self.modes)
+        self.coverage = (
+            f"{linear.n + linear.m} variables: judged by {self.count} modes of the band, the least damped "
+            f"oscillations and the fastest at its edge; the others were not computed"
+        )
+
+    def _chosen(self) -> list[tuple[complex, NDArray[np.complex128]]]:
+        edge = 2.0 * math.pi * self.target.up_to
+        found: list[tuple[complex, NDArray[np.complex128]]] = []
+
+        def add(s: NDArray[np.complex128], vectors: NDArray[np.complex128], most: int) -> None:
+            inside = np.flatnonzero(
+                (np.abs(s) <= edge) & (s.imag >= -EIGENVALUE_TOLERANCE * np.abs(s)) & (np.abs(s) > 1e-3)
+            )
+            for k in inside[np.argsort(-np.abs(s[inside]), kind="stable")][:most]:
+                if all(abs(s[k] - known) > EIGENVALUE_TOLERANCE * abs(known) for known, _ in found):
+                    found.append((complex(s[k]), vectors[:, k]))
+
+        for angle in DIRECTIONS:
+            shift = edge * complex(-math.sin(angle), math.cos(angle)) * (1.0 + 1e-6j)
+            s, vectors, _ = self.pencil.near(shift)
+            add(s, vectors, AT_THE_EDGE)
+        band = (min(0.1, 0.5 * self.target.up_to), self.target.up_to)
+        try:
+            slow = find(self.pencil, ModeChoice(least_damped=LEAST_DAMPED, band_hz=band))
+            add(slow.s, slow.vectors, LEAST_DAMPED)
+        except InputError:  # nothing oscillates in the band: its real modes are left
+            pass
+        if not found:
+            raise InputError(
+                f"up_to = {self.target.up_to:g} Hz: no mode of the system that slow was found; ask for a "
+                "wider band"
+            )
+        return found
+
+    def of(self, scheme: Scheme) -> ModeErrors:
+        """See `BandModes`."""
+        largest, worst = (0.0, 0.0, 0.0), self.modes[0].s
+        shown = self._shown_by(scheme)
+        for place, mode in enumerate(self.modes):
+            s_hat = shown(mode)
+            if s_hat is None:
+                errors = LOST
+            else:
+                errors = tuple(float(v[0]) for v in _errors(np.array([mode.s]), np.array([s_hat])))  # type: ignore[assignment]
+            if errors[0] >= largest[0]:
+                worst = mode.s
+            largest = tuple(map(max, largest, errors))  # type: ignore[assignment]
+            if self.target.shortfall(largest) > 1.0:
+                self.modes.insert(0, self.modes.pop(place))
+                return ModeErrors(largest, worst, None)
+        return ModeErrors(largest, worst, self.stable(scheme))
+
+    def _shown_by(self, scheme: Scheme):  # type: ignore[no-untyped-def]
+        """Return what gives a mode as a scheme shows it in 1/s, None where it does not."""
+        h = scheme.step
+        if (tableau := scheme.tableau) is not None:
+            return lambda mode: _shown(mode.s, complex(tableau.stability_function(h * mode.s)), h)
+        try:
+            refinement = Refinement(self.linear, scheme, step_map(self.linear, scheme))
+        except (SingularError, SchemeError):
+            return lambda mode: None
+
+        def refined(mode: _Mode) -> complex | None:
+            pair = refinement.multiplier(mode.s, mode.vector, mode.lu, mode.shift)
+            if pair.residual > ACCEPTED or pair.similarity < UNLIKE:
+                return None
+            return _shown(mode.s, pair.z, h)
+
+        return refined
+
+    def stable(self, scheme: Scheme) -> bool:
+        """See `BandModes`; as far as the Arnoldi method can tell."""
+        try:
+            return not bool(outermost(step_map(self.linear, scheme), scheme.step).outside.any())
+        except (SingularError, SchemeError):
+            return False
+
+
+def _shown(s: complex, z: complex, h: float) -> complex | None:
+    if status_of(s, z, h) != REPRESENTED:
+        return None
+    return complex(unwrapped_logarithm(z, s, h))
