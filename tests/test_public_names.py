@@ -15,6 +15,7 @@ import pytest
 
 import partitioning
 import psmr
+import psmr.pencil
 from psmr.errors import PsmrError
 
 STUDY = """\
@@ -405,3 +406,5 @@ def test_public_names_are_listed_and_found():
         assert pickle.loads(pickle.dumps(getattr(psmr, name))) is getattr(psmr, name)
     with pytest.raises(AttributeError, match="psmr has no 'nothing'"):
         psmr.nothing  # noqa: B018
+    for name in psmr.pencil.__all__:
+        assert getattr(psmr.pencil, name) is not None

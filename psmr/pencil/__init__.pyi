@@ -5,8 +5,8 @@ from .deformation.critical import critical_step as critical_step
 from .deformation.deformation import deformation as deformation
 from .deformation.deformation import spectral_radius as spectral_radius
 from .deformation.report import Deformation as Deformation
-from .modes.ringdown import fit_mode as fit_mode
 from .modes.search import ModeChoice as ModeChoice
+from .modes.shapes import fit_mode as fit_mode
 from .modes.shapes import participation as participation
 from .operator.published import published_pencil as published_pencil
 from .operator.step_operator import correction_rate as correction_rate

@@ -220,9 +220,8 @@ def set_up(
     respond: Dependent | None = dependent_admittances if unbalanced or opening or along else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
-    known, ahead = [], []
-    for change in plan.scheduled:
-        (ahead if plan.depends_on_run(change) else known).append(change)
+    ahead = [change for change in plan.scheduled if plan.depends_on_run(change)]
+    known = [change for change in plan.scheduled if not plan.depends_on_run(change)]
     connected = Connected(system)
     actions = Actions(
         system,
