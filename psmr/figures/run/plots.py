@@ -309,7 +309,7 @@ def against_trace(found: AgainstTrace, *, width: float = 7.2) -> Figure:
     run, t = smooth(found.run), found.trace.t
     x = float(run.t[0]), float(run.t[-1])
     panels: list[Panel] = []
-    for names in [group[:SIGNALS] for group in _by_quantity(found.table["signal"])][:KINDS]:
+    for names in [list(group[:SIGNALS]) for group in _by_quantity(found.table["signal"])][:KINDS]:
         theirs = np.column_stack([found.trace.values[name] for name in names])
         ours, exact = found.computed[names].to_numpy(), found.exact[names].to_numpy()
         differences = [Curves(t, theirs - ours), Curves(t, exact - ours, DOTTED)]
