@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from psmr.base.declared import Option
 from psmr.base.errors import EventError, InputError, in_line
 from psmr.base.files import write_texts
-from psmr.cli.console import Progress, give_table, list_written, print_json, show, tell_written, write_csv
+from psmr.cli.console import Progress, answer, give_table, show, tell_written, write_csv
 from psmr.cli.options import (
     CSV,
     JSON,
@@ -115,11 +115,7 @@ def check(
             study, study.output or Output(str(usual_folder(study.source))), report.system, study.record
         )
     write_csv(output, report.variables)
-    if json:
-        print_json(report.record())
-    else:
-        show(report.text(all, warned))
-        tell_written(output)
+    answer(json, report.record, report.text(all, warned), written=[output])
     return 0 if report.good else 1
 
 
@@ -180,18 +176,16 @@ def convert(
 
         case = with_dynamics(case, **drawn)
     names = [str(path) for path in write_case(case, target)]
-    if json:
-        tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
-        counts = {table: len(getattr(case, table)) for table in tables}
-        devices = sum(len(generator.devices) for generator in case.generators)
-        print_json({"case": case.name, "target": target, **counts, "devices": devices, "files": names})
-        return
-    show(case)
-    if case.stored and os.path.splitext(target)[1].lower() in (".raw", ".m"):
+    words = [str(case)]
+    if not json and case.stored and os.path.splitext(target)[1].lower() in (".raw", ".m"):
         from psmr.network.powerflow.powerflow import power_flow
 
-        show(f"Power flow: {power_flow(case).stored}")
-    tell_written(*names)
+        words.append(f"Power flow: {power_flow(case).stored}")
+    tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
+    counts = {table: len(getattr(case, table)) for table in tables}
+    devices = sum(len(generator.devices) for generator in case.generators)
+    record = {"case": case.name, "target": target, **counts, "devices": devices, "files": names}
+    answer(json, record, *words, written=names)
 
 
 def new(
@@ -312,12 +306,8 @@ def reproduce(
 
         result = reproduce(paper, scratch, say)
         written = result.write(output) if output else ()
-    if json:
-        print_json(result.record() | {"figures": {}, "files": [str(path) for path in written]})
-        return
-    show(result)
-    if written:
-        list_written(written)
+    record = result.record() | {"figures": {}, "files": [str(path) for path in written]}
+    answer(json, record, result, listed=written)
 
 
 def warmup() -> None:

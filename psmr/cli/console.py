@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +39,31 @@ def give_table(
     if json:
         print_json(table.to_dict("records"))
         return
-    show(head)
     if left:
         table = table.apply(lambda column: column.str.ljust(column.str.len().max()))
     justify = "left" if left else None
     words = table.to_string(
         index=False, float_format=lambda value: f"{value:.5g}", na_rep="", justify=justify
     )
-    show(words)
+    show(head, words)
     tell_written(figure, output)
+
+
+def answer(
+    json: bool, record: Any, *words: Any, written: Iterable[str | None] = (), listed: Sequence[Path] = ()
+) -> None:
+    """Show the result of a command: its record as JSON, or words and which files were written.
+
+    A record that is large is made by a function, where it is shown. Files are `listed` a line each.
+    """
+    if json:
+        print_json(record() if callable(record) else record)
+        return
+    if words:
+        show(*words)
+    tell_written(*written)
+    if listed:
+        list_written(listed)
 
 
 def write_csv(path: str | None, table: pd.DataFrame) -> None:

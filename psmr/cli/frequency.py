@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from psmr.base.declared import Option
 from psmr.base.errors import InputError
-from psmr.cli.console import print_json, show, tell_written, write_csv
+from psmr.cli.console import answer, write_csv
 from psmr.cli.options import JSON, PICTURE, START, TABLE, Fills, Given, input_file, system_and_recipe
 
 if TYPE_CHECKING:
@@ -64,20 +64,16 @@ def response(
     gains = _gains(exact, simulated)
     write_csv(table, gains)
     sentences = response_sentences(exact, simulated)
-    if json:
-        record = {
-            "system": system.name,
-            "scheme": None if simulated is None else str(scheme),
-            "sentences": sentences,
-            "gains": gains.to_dict("records"),
-        }
-        print_json(record)
-        return
     head = f"{system.name}, {hertz[0]:g} to {hertz[-1]:g} Hz"
-    show(f"{head}; simulation: {scheme}" if simulated is not None else head, *sentences)
-    if why:
-        show(why)
-    tell_written(figure, table)
+    if simulated is not None:
+        head += f"; simulation: {scheme}"
+    record = {"system": system.name, "scheme": None if simulated is None else str(scheme)}
+    answer(
+        json,
+        lambda: {**record, "sentences": sentences, "gains": gains.to_dict("records")},
+        *(head, *sentences, *filter(None, [why])),
+        written=(figure, table),
+    )
 
 
 def scan(
@@ -119,21 +115,16 @@ def scan(
         save(scan_figure(found), figure)
     impedances: pd.DataFrame = found.frame()
     write_csv(table, impedances)
-    if json:
-        record = {
-            "system": system.name,
-            "bus": found.bus,
-            "plant": list(found.plant),
-            "stable": found.stable,
-            "unstable_modes": found.unstable,
-            "sentences": sentences,
-            "scan": impedances.to_dict("records"),
-        }
-        print_json(record)
-        return
     plant = f"plant {', '.join(found.plant)}, " if found.plant else ""
-    show(f"{system.name}, {found.bus}: {plant}{hertz[0]:g} to {hertz[-1]:g} Hz", *sentences)
-    tell_written(figure, table)
+    head = f"{system.name}, {found.bus}: {plant}{hertz[0]:g} to {hertz[-1]:g} Hz"
+    record = {"system": system.name, "bus": found.bus, "plant": list(found.plant), "stable": found.stable}
+    record |= {"unstable_modes": found.unstable, "sentences": sentences}
+    answer(
+        json,
+        lambda: {**record, "scan": impedances.to_dict("records")},
+        *(head, *sentences),
+        written=(figure, table),
+    )
 
 
 def _frequencies(low: float, high: float, count: int) -> Any:

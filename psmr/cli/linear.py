@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError
 from psmr.base.files import PAGES, TABLES
-from psmr.cli.console import Progress, give_table, list_written, print_json, show, tell_written
+from psmr.cli.console import Progress, answer, give_table
 from psmr.cli.options import (
     CASE,
     CSV,
@@ -147,23 +147,19 @@ def deformation(
     report = deformation(linear, made, **pencil, modes=modes or None)
     if output:
         (report.to_csv if output.lower().endswith(TABLES) else report.to_html)(output)
-    if json:
-        record = {
-            "system": system.name,
-            "scheme": str(report.scheme),
-            "pencil": report.pencil,
-            "verdict": report.verdict,
-            "stable": bool(report.stable),
-            "spectral_radius": float(report.spectral_radius),
-            "dominant": None if report.dominant is None else report.dominant.to_dict(),
-            "modes": report.table.to_dict("records"),
-            "spurious": report.spurious.to_dict("records"),
-            "warnings": list(report.warnings),
-        }
-        print_json(record)
-        return
-    show(system.name, report)
-    tell_written(output)
+    record = {
+        "system": system.name,
+        "scheme": str(report.scheme),
+        "pencil": report.pencil,
+        "verdict": report.verdict,
+        "stable": bool(report.stable),
+        "spectral_radius": float(report.spectral_radius),
+        "dominant": None if report.dominant is None else report.dominant.to_dict(),
+        "modes": report.table.to_dict("records"),
+        "spurious": report.spurious.to_dict("records"),
+        "warnings": list(report.warnings),
+    }
+    answer(json, record, system.name, report, written=[output])
 
 
 def _recipe(single: Given, split: Given, multirate: Given) -> Recipe:
@@ -224,12 +220,8 @@ def tune(
         tuning = tune(system, **goal, progress=progress)
     confirmation = confirm(system, tuning.winner)
     files = write_tuning(output, tuning, file) if output else ()
-    if json:
-        print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
-        return
-    show(tuning, "", confirmation)
-    if files:
-        list_written(files)
+    record = tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]}
+    answer(json, record, tuning, "", confirmation, listed=files)
 
 
 def explain(
@@ -250,7 +242,4 @@ def explain(
 
     system, recipe = prepare(read_study(study, allow_code))
     explanation = explain(system, recipe.scheme(system.linearise()))
-    if json:
-        print_json(asdict(explanation))
-    else:
-        show(explanation)
+    answer(json, asdict(explanation), explanation)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.files import PICTURES
-from psmr.cli.console import Progress, is_large, list_written, print_json, show, tell_written, write_csv
+from psmr.cli.console import Progress, answer, is_large, show, write_csv
 from psmr.cli.options import (
     CSV,
     JSON,
@@ -82,14 +82,11 @@ def run(
         _, done, files = run_study(
             given, folder, progress, {**extra, **asked}, record=kept, stage=progress.stage, large=yes
         )
+    nothing = f"\nNothing is written: [output] of {study} asks for no file (csv, html, figure, save)"
+    words = () if files else (nothing,)
+    answer(json, lambda: _record(given.name, done, files), done.summary(), *words, listed=files)
     if json:
-        print_json(_record(given.name, done, files))
         return
-    show(done.summary())
-    if not files:
-        show(f"\nNothing is written: [output] of {study} asks for no file (csv, html, figure, save)")
-        return
-    list_written(files)
     from psmr.study.output import FORMATS
 
     large = [file.name for file in files if file.suffix in FORMATS and is_large(file)]
@@ -145,6 +142,8 @@ def sweep(
 
     example: psmr sweep cases/new-england/n-1.toml -o out
     """
+    from json import loads
+
     from psmr.sweep.run_sweep import sweep as run_sweep
 
     with Progress(None, unit=" points") as bar:
@@ -154,15 +153,10 @@ def sweep(
             bar(done)
 
         found = run_sweep(sweep, folder=output, progress=progress, **how)
-    if json:
-        from json import loads
-
-        rows = loads(found.table.to_json(orient="records"))
-        record = {"name": found.sweep.name, "folder": str(found.folder), "seconds": found.seconds}
-        print_json(record | {"resumed": found.resumed, "rows": rows, "files": [str(f) for f in found.files]})
-    else:
-        show(found)
-        list_written((*found.files, found.folder / "runs"))
+    record = {"name": found.sweep.name, "folder": str(found.folder), "seconds": found.seconds}
+    record |= {"resumed": found.resumed, "rows": loads(found.table.to_json(orient="records"))}
+    record |= {"files": [str(file) for file in found.files]}
+    answer(json, record, found, listed=(*found.files, found.folder / "runs"))
     return int(len(found.failed) == len(found.table))  # where every point failed
 
 
@@ -198,14 +192,12 @@ def plot(
         save(comparison(first, second, signals, labels=labels), output)
         found = first.compare(second, signals)
         table = found.table
-    if json:
-        print_json({"file": output, "differences": None if table is None else table.to_dict("records")})
-        return
+    words = []
     if table is not None:
-        if found.note:
-            show(f"Note: {found.note}")
-        show(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
-    tell_written(output)
+        words = [f"Note: {found.note}"] if found.note else []
+        words.append(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    record = {"file": output, "differences": None if table is None else table.to_dict("records")}
+    answer(json, record, *words, written=[output])
 
 
 def _label(path: str, run: Any, reading: Given) -> str:
@@ -245,11 +237,8 @@ def compare(
 
         save(found.plot(), figure)
     write_csv(output, found.table)
-    if json:
-        print_json({"signals": found.table.to_dict("records"), "devices": found.devices.to_dict("records")})
-        return
-    show(str(found))
-    tell_written(figure, output)
+    record = {"signals": found.table.to_dict("records"), "devices": found.devices.to_dict("records")}
+    answer(json, record, found, written=(figure, output))
 
 
 def view(
