@@ -115,7 +115,9 @@ def _refusal(name: str, value: Any, kinds: Kinds) -> str:
     texts = [text for kind in kinds.values() for text in kind.choices]
     if isinstance(value, str) and texts:
         return what + nearest(value, texts)
-    hint = next((_remedy(*item, value) for item in reversed(kinds.items()) if item[1].remedy), "")
+    hint = next(
+        (_remedy(wanted, kinds[wanted], value) for wanted in [*kinds][::-1] if kinds[wanted].remedy), ""
+    )
     if not hint and "list" in kinds and value is not None and not isinstance(value, Iterable):
         hint = f"write [{SINGULARS.get(name, name.removesuffix('s'))}] for a single one"
     if not hint and too_long(value):

@@ -218,8 +218,8 @@ def _declared_in_source(maker: str) -> Iterator[Argument]:
     module, _, owner = module.rpartition(".") if module.rpartition(".")[2][:1].isupper() else (module, "", "")
     find = functools.partial(_constant, module)
     made: Any = _source(module)
-    for known in filter(None, (owner, name)):
-        made = next(part for part in made.body if getattr(part, "name", "") == known)
+    for wanted in filter(None, (owner, name)):
+        made = next(part for part in made.body if getattr(part, "name", "") == wanted)
     if isinstance(made, ast.ClassDef):
         for part in made.body:
             if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
@@ -336,10 +336,11 @@ def kinds_of(annotation: ast.expr, find: Find, of_all: bool = True) -> Kinds:
             return _list(kinds_of(inner.elts[0] if isinstance(inner, ast.Tuple) else inner, find))
         case ast.Subscript(value=outer):
             return kinds_of(outer, find)
-        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _KINDS:
-            return {"Path" if _KINDS[name] is _PATH else name: _KINDS[name]}
-        case ast.Name(id=name) if get_origin(find(name)) is Literal:
-            return _choices(get_args(find(name)))
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            if name in _KINDS:
+                return {"Path" if _KINDS[name] is _PATH else name: _KINDS[name]}
+            alias = find(name)
+            return _choices(get_args(alias)) if get_origin(alias) is Literal else {}
     return {}
 
 

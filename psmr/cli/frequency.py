@@ -117,7 +117,12 @@ def scan(
     write_csv(table, impedances)
     plant = f"plant {', '.join(found.plant)}, " if found.plant else ""
     head = f"{system.name}, {found.bus}: {plant}{hertz[0]:g} to {hertz[-1]:g} Hz"
-    record = {"system": system.name, "bus": found.bus, "plant": list(found.plant), "stable": found.stable}
+    record: dict[str, Any] = {
+        "system": system.name,
+        "bus": found.bus,
+        "plant": list(found.plant),
+        "stable": found.stable,
+    }
     record |= {"unstable_modes": found.unstable, "sentences": sentences}
     answer(
         json,

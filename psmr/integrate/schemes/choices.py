@@ -58,7 +58,7 @@ def check_fields(scheme: Any) -> None:
     A choice of the scheme that is None is left to it: it depends on the others.
     """
     settle_fields(scheme, SchemeError)
-    for each in declared(type(scheme)):
+    for each in declared(type(scheme)):  # type: ignore[arg-type]
         value = getattr(scheme, each.name)
         if each.whole and each.kinds.keys() == {"Literal"} and value is not None:
             check_choice(each.name, value, each.kinds["Literal"].choices)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +221,7 @@ def _criteria(document: Document) -> Criteria:
 
 def _row(document: Document, place: TablePath, given: Mapping[str, Any]) -> Any:
     """Return the event or monitor that a table stands for."""
-    known = EVENTS if place[0] == "event" else MONITORS
+    known: Mapping[str, Callable[..., Any]] = EVENTS if place[0] == "event" else MONITORS
     make = known[document.choice(place, given, known)]
     fields = specification(make)
     if place[0] == "event":

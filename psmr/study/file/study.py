@@ -308,7 +308,7 @@ SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field(
 
 
 EVENTS: Mapping[str, Callable[..., Event]] = {
-    kind.kind: kind
+    vars(kind)["kind"]: kind
     for entry in pkgutil.iter_modules(psmr.study.events.__path__, "psmr.study.events.")
     for kind in vars(importlib.import_module(entry.name)).values()
     if isinstance(kind, type) and kind.__module__ == entry.name and isinstance(vars(kind).get("kind"), str)
