@@ -51,12 +51,13 @@ from psmr.network.topology.islands import centre_of_inertia, sources_of
 from psmr.study.detectors.angles import Angles
 from psmr.study.record.record import FinishedRun, values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
-from psmr.study.trace.against import AgainstTrace
-from psmr.study.tuning.tuning import Tuning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from psmr.study.trace.against import AgainstTrace
+    from psmr.study.tuning.tuning import Tuning
 
 
 # What an axis says for the field's own names.
