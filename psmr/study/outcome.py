@@ -12,8 +12,8 @@ from psmr.base.errors import few
 from psmr.pencil.modes.verdict import Kind, mode_text, sentences_on
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.criteria import USUAL, Criteria
-from psmr.study.detectors.angles import LostSynchronism
-from psmr.study.detectors.converters import Slip
+from psmr.study.detectors.angles import ANGLE_SPREAD, LostSynchronism
+from psmr.study.detectors.converters import LOOP_ANGLE, Slip
 from psmr.study.detectors.dead_parts import Interruption
 from psmr.study.detectors.detection import Detectors
 from psmr.study.detectors.detector import Extreme, Finding, Stop
@@ -224,7 +224,7 @@ class Outcome:
 Colour = Literal["red", "amber", "green"]
 
 # Findings of which the headline speaks.
-HEADLINES = ("angle spread", "loop angle")
+HEADLINES = (ANGLE_SPREAD, LOOP_ANGLE)
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,7 @@ BESIDE_ZERO = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundModes:
     """Modes of a system that were asked for.
 
     `s`: (k,) eigenvalues in 1/s, imaginary part not negative.
@@ -301,7 +301,7 @@ class Found:
     coverage: str
 
 
-def find(pencil: ShiftInvert, choice: ModeChoice) -> Found:
+def find(pencil: ShiftInvert, choice: ModeChoice) -> FoundModes:
     """Return the chosen modes, not yet polished.
 
     Raises InputError for a value without a mode nearby, a band without modes (with the nearest mode), or one
@@ -331,7 +331,7 @@ def along_axis(pencil: ShiftInvert, highest: float) -> np.ndarray:
     return s[np.isfinite(s)]
 
 
-def _nearest(pencil: ShiftInvert, choice: ModeChoice) -> Found:
+def _nearest(pencil: ShiftInvert, choice: ModeChoice) -> FoundModes:
     s, vectors = [], []
     for value in choice.near:
         wanted = complex(value.real, abs(value.imag))
@@ -346,7 +346,7 @@ def _nearest(pencil: ShiftInvert, choice: ModeChoice) -> Found:
             )
         s.append(around[best])
         vectors.append(w[:, best])
-    return Found(np.array(s), np.column_stack(vectors), "nearest to each value, by shift-invert there")
+    return FoundModes(np.array(s), np.column_stack(vectors), "nearest to each value, by shift-invert there")
 
 
 class _Sweep:
@@ -360,7 +360,7 @@ class _Sweep:
         self.s = np.zeros(0, dtype=complex)
         self.vectors = np.zeros((pencil.size, 0), dtype=complex)
 
-    def run(self) -> Found:
+    def run(self) -> FoundModes:
         wanted, below = self.choice.least_damped, self.choice.damping_below
         if wanted is None:
             self.cover(below)
@@ -390,7 +390,7 @@ class _Sweep:
             f"{len(self.discs)} shifts whose discs cover the band: {words} "
             "as far as the Arnoldi method can tell"
         )
-        return Found(self.s[chosen], self.vectors[:, chosen], coverage)
+        return FoundModes(self.s[chosen], self.vectors[:, chosen], coverage)
 
     def damping(self, which: np.ndarray) -> np.ndarray:
         s = self.s[which]

@@ -234,12 +234,12 @@ def _judged(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
     if scheme.error_control is not None and steps:
-        judge = judge or _Whole(linear or system.linearise())
+        judge = judge or _LinearPencil(linear or system.linearise())
         return _of_steps(judge, scheme, scheme.error_control, partition, warn, steps)
     if math.isnan(operator_step(scheme)):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
-    return _reported(judge or _Whole(linear or system.linearise()), scheme, partition, warn)
+    return _reported(judge or _LinearPencil(linear or system.linearise()), scheme, partition, warn)
 
 
 def _of_steps(
@@ -280,7 +280,7 @@ def _of_steps(
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _LinearPencil:
     """The pencil of a linearised system, whose modes are found once for all steps of one-step methods."""
 
     linear: LinearDae

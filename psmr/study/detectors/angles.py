@@ -40,6 +40,9 @@ Places = NDArray[np.intp]
 
 TURN = 2.0 * np.pi
 
+ANGLE_SPREAD = "angle spread"
+"""What the finding is called of sources that move apart; the headline of an outcome says it."""
+
 # Below this voltage in pu an angle is none: beside a bolted fault.
 NO_VOLTAGE = 1e-3
 
@@ -152,7 +155,7 @@ class Angles:
         return (
             Finding(
                 self.lost.t,
-                "angle spread",
+                ANGLE_SPREAD,
                 f"{self.lost.ahead} - {self.lost.behind}",
                 self.lost.moved_deg,
                 float(np.degrees(self._limit)),

@@ -47,6 +47,9 @@ from psmr.network.topology.network import bus_voltages, buses, is_motor
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Finding, digits_beyond
 
+LOOP_ANGLE = "loop angle"
+"""What the finding is called of a loop that loses its bus; the headline of an outcome says it."""
+
 SLIPPED_DEG = 270.0
 """Movement of a loop's error beyond which it has slipped: three quarters of a turn."""
 
@@ -124,7 +127,7 @@ class Converters:
         return tuple(
             Finding(
                 slip.t,
-                "loop angle",
+                LOOP_ANGLE,
                 f"{slip.converter} - {slip.bus}",
                 360.0 * slip.turns,
                 SLIPPED_DEG,

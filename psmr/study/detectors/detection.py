@@ -24,7 +24,7 @@ from psmr.network.signals.points import Points, Speeds, variables_of
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import sources_of
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.angles import Angles
+from psmr.study.detectors.angles import ANGLE_SPREAD, Angles
 from psmr.study.detectors.converters import Converters, Motors
 from psmr.study.detectors.dead_parts import cut_off
 from psmr.study.detectors.detector import Detector, Finding, Stop
@@ -198,7 +198,7 @@ class AngleSpread:
     def stop(self, finding: Finding) -> Stop:
         """See `Monitor`."""
         return Stop(
-            finding.t, "angle spread", finding.where, finding.value, self.limit_deg, "deg", "since connected"
+            finding.t, ANGLE_SPREAD, finding.where, finding.value, self.limit_deg, "deg", "since connected"
         )
 
 
