@@ -55,7 +55,7 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.devices.blocks import lag, limit_with_priority, rotate
 from psmr.devices.converters.following import PU
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 
 V_2 = Parameter("pu", "negative sequence of the voltage at the bus", nonnegative, default=0.0)
 V_5 = Parameter("pu", "fifth harmonic of the voltage at the bus", nonnegative, default=0.0)

@@ -39,7 +39,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.devices.blocks import lag, lead_lag, limit_with_priority, rotate
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 
 PU = "pu on converter base"
 

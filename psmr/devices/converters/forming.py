@@ -64,7 +64,7 @@ from psmr.dae.declare.component import (
 from psmr.devices.blocks import lag, limit_magnitude, rotate
 from psmr.devices.converters.filtered import HARMONICS, V_2, V_5, V_7, lcl_filter, with_harmonics
 from psmr.devices.converters.following import PU
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import NONE, V_0
 
 DROOP_V = "pu voltage per pu power"

@@ -23,7 +23,7 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import dead_band, gate, lag, limit_magnitude, limited_where, remaining, rotate
 from psmr.devices.converters.following import PU
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import NONE, V_0
 
 SPEED = "pu speed"

@@ -40,7 +40,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive, whole
 from psmr.devices.loads.motors import PU, SHED, STANDSTILL, into_bus
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 
 LEAST_SPEED = 0.01
 """Speed in pu below which a power of it is not taken: near rest a negative exponent has no value."""

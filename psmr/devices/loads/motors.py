@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 
 PU = "pu on motor base"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from psmr.dae.declare.component import Component, NumericMath, Parameter, Terms, fraction, positive
 from psmr.devices.blocks import phasor_frequency
-from psmr.devices.machines import F_N
+from psmr.devices.machines.textbook import F_N
 
 
 class StaticLoad(Component):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Action, Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.devices.blocks import phasor_frequency
-from psmr.devices.machines import F_N
+from psmr.devices.machines.textbook import F_N
 
 STAGES = 16
 """Most stages of a relay that sheds load."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, flag, nonnegative, positive
 from psmr.devices.blocks import lag, remaining, rotate, through_points
-from psmr.devices.machines import S_BASE, S_N
+from psmr.devices.machines.textbook import S_BASE, S_N
 
 PU = "pu on converter base"
 NONE = 99.0
@@ -18,6 +18,15 @@ V_0 = Parameter("pu", "power flow's voltage at the terminals, from the case", po
 Q_0 = Parameter("pu", "power flow's reactive power of the plant, from the case")
 V_FLOOR = 0.01
 """Voltage below which the phase of the bus gives way: the current then falls with the voltage."""
+
+
+def without(kind: type[Component], gone: Collection[str]) -> dict[str, Any]:
+    """Return the states of a component, and what it declares of them, without some of them."""
+    kept = {
+        name: {state: value for state, value in getattr(kind, name).items() if state not in gone}
+        for name in ("limits", "lags", "integrals")
+    }
+    return {"states": tuple(state for state in kind.states if state not in gone), **kept}
 
 
 class REGCA1(Component):

@@ -25,7 +25,7 @@ from psmr.dae.declare.component import (
     positive,
 )
 from psmr.devices.blocks import dead_band, lag, limited_where, phasor_frequency, remaining, returning_part
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import NONE, PU, V_0, V_FLOOR
 from psmr.devices.renewables.electrical import V_LEAST
 

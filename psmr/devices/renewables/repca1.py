@@ -30,8 +30,8 @@ from psmr.devices.blocks import (
     limited_where,
     phasor_frequency,
 )
-from psmr.devices.machines import F_N, S_BASE
-from psmr.devices.renewables.converters import PU
+from psmr.devices.machines.textbook import F_N, S_BASE
+from psmr.devices.renewables.converters import PU, without
 from psmr.devices.renewables.electrical import V_LEAST
 
 INPUTS = (
@@ -186,16 +186,10 @@ class REPCA1(Component):
         """Return the variables without the voltage control, whose output is a set-point then."""
         if choice == (1,):
             return {}
-        kept = {
-            name: {state: value for state, value in getattr(REPCA1, name).items() if state not in OF_VOLTAGE}
-            for name in ("limits", "lags")
-        }
-        states = tuple(state for state in REPCA1.states if state not in OF_VOLTAGE)
         return {
-            "states": states,
             "inputs": tuple("q_plant" if name == "ref" else name for name in REPCA1.inputs),
             "equations": staticmethod(_without_voltage_control),
-            **kept,
+            **without(REPCA1, OF_VOLTAGE),
         }
 
     @staticmethod

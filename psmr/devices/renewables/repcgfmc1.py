@@ -20,7 +20,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import dead_band, error_band, gate, lag, limited_where, phasor_frequency
-from psmr.devices.machines import F_N, S_BASE
+from psmr.devices.machines.textbook import F_N, S_BASE
 from psmr.devices.renewables.converters import PU, V_0
 from psmr.devices.renewables.repca1 import (
     BRANCH,

@@ -19,8 +19,8 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import lag, limited_where, rotate, through_points
-from psmr.devices.machines import F_N, S_BASE, S_N
-from psmr.devices.renewables.converters import PU, V_FLOOR
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
+from psmr.devices.renewables.converters import PU, V_FLOOR, without
 from psmr.devices.renewables.electrical import V_LEAST
 from psmr.devices.renewables.wind_mechanics import WTDTA1, aerodynamic_power, one_mass
 from psmr.devices.renewables.wind_type4 import WindVar, asked_of, reactive_orders, what_acts
@@ -103,17 +103,8 @@ LOOP = ("x_pll", "theta_pll")
 
 def without_loop(kind: type[Component], on: int) -> Mapping[str, Any]:
     """Return the variables of a converter without phase-locked loop."""
-    if on:
-        return {}
-    kept = {
-        name: {state: value for state, value in getattr(kind, name).items() if state not in LOOP}
-        for name in ("limits", "integrals")
-    }
-    return {
-        "states": tuple(state for state in kind.states if state not in LOOP),
-        "algebraic": tuple(name for name in kind.algebraic if name != "p_llmin"),
-        **kept,
-    }
+    own = tuple(name for name in kind.algebraic if name != "p_llmin")
+    return {} if on else {"algebraic": own, **without(kind, LOOP)}
 
 
 def doubly_fed(

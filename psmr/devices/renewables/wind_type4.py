@@ -19,7 +19,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import error_at_rest, lag, remaining, washout
-from psmr.devices.renewables.converters import NONE, PU, REGCA1, current_source
+from psmr.devices.renewables.converters import NONE, PU, REGCA1, current_source, without
 from psmr.devices.renewables.electrical import V_LEAST
 
 
@@ -96,12 +96,7 @@ def what_acts(kind: type[WindVar], var_flag: int, on: int) -> Mapping[str, Any]:
     if on and var_flag == 1:
         return {}
     left_out, asked = (OF_VOLTAGE, "q_ext") if on else (OF_POWER, "x_q")
-    kept = {
-        name: {state: value for state, value in getattr(kind, name).items() if state not in left_out}
-        for name in ("limits", "lags", "integrals")
-    }
-    states = tuple(state for state in kind.states if state not in left_out)
-    return {"states": states, "inputs": (*kind.inputs[:-1], asked), **kept}
+    return {"inputs": (*kind.inputs[:-1], asked), **without(kind, left_out)}
 
 
 def reactive_orders(

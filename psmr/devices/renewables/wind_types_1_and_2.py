@@ -34,7 +34,7 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import lag, quadratic_saturation, saturation_conflict, through_points
 from psmr.devices.loads.cages import slip_at
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import PU
 
 LEAST_FLUX = 1e-3

@@ -9,7 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive
 from psmr.devices.blocks import lag, through_points
-from psmr.devices.machines import F_N, S_BASE, S_N
+from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import NONE, PU
 from psmr.devices.renewables.wind_type3 import WT3G1, doubly_fed, without_loop
 

@@ -18,7 +18,7 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors.steam import IEEEG1CC
-from psmr.devices.machines import InfiniteBus
+from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant

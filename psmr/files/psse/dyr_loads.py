@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.composite.three_phase import LETTERS
-from psmr.devices.protection import NO_VOLTAGE
+from psmr.devices.protection.relays import NO_VOLTAGE
 from psmr.devices.static_var import SVSMO1
 from psmr.files.psse.entries import LOAD_COMPONENTS, LOAD_KINDS, LOAD_RECORDS, SCOPES, Entry, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part

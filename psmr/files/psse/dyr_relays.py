@@ -50,9 +50,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from psmr.base.errors import CaseError, Mistakes, warn
-from psmr.devices.protection import STAGES
 from psmr.devices.protection.line_relays import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
+from psmr.devices.protection.relays import STAGES
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.dyr_loads import leave_out, no_load, numbers
 from psmr.files.psse.entries import SCOPES, Entry, Key, LoadUnit, Unit

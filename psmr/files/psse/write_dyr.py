@@ -15,10 +15,10 @@ from typing import Any
 
 from psmr.base.errors import CaseError
 from psmr.devices.catalogue import component_named, defaults, role_parameters
-from psmr.devices.machines import InfiniteBus
-from psmr.devices.protection import NO_VOLTAGE, STAGES
+from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.protection.line_relays import ZONES
 from psmr.devices.protection.overcurrent import POINTS
+from psmr.devices.protection.relays import NO_VOLTAGE, STAGES
 from psmr.files.psse.dyr_loads import THREE_PHASE
 from psmr.files.psse.dyr_relays import KINDS, MHO, MONITORS
 from psmr.files.psse.entries import ALIASES, LOAD_COMPONENTS, LOAD_RECORDS, MODELS, component_for, parameters

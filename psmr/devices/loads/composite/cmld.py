@@ -11,7 +11,7 @@ from psmr.devices.blocks import lag, phasor_frequency
 from psmr.devices.loads.composite import air_conditioner, feeder, static_parts, three_phase
 from psmr.devices.loads.composite.start import guess, positions, start
 from psmr.devices.loads.motors import STANDSTILL
-from psmr.devices.machines import F_N, S_BASE
+from psmr.devices.machines.textbook import F_N, S_BASE
 
 SYSTEM = "pu on the system base"
 
