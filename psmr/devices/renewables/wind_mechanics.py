@@ -13,15 +13,15 @@ from psmr.dae.declare.component import (
     Component,
     Parameter,
     Terms,
-    crossed,
     flag,
     nonnegative,
     positive,
     whole,
 )
-from psmr.devices.blocks import lag, through_points
+from psmr.devices.blocks import gate
+from psmr.devices.diagram import BlockDiagram
 from psmr.devices.machines.textbook import S_N
-from psmr.devices.renewables.electrical import at_rest
+from psmr.devices.renewables.electrical import outside
 
 
 class WTARA1(Component):
@@ -147,14 +147,8 @@ def one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
     return (torque / (2 * p.h),), (v.omega_g - v.omega_t,), ()
 
 
-class WTPTA1(Component):
+class WTPTA1(BlockDiagram):
     """Pitch control of wind turbines: of the turbine's speed, and of the power beyond what is asked for.
-
-    ::
-
-        e = omega_t - omega_ref + k_cc (p_ord - p_asked) -> k_pw + k_iw/s, limits [theta_min, theta_max] -> a
-        p_ord - p_asked -> k_pc + k_ic/s, limits [theta_min, theta_max] -> b
-        a + b -> 1/(1 + s t_pi), rate [rate_min, rate_max], limits [theta_min, theta_max] -> theta
 
     Angles in degrees. The limits of a PI control hold for its integral part, without windup, and for its
     output. At the start theta is that of the aerodynamics; which of the two integral parts has it nothing
@@ -166,9 +160,7 @@ class WTPTA1(Component):
     role = "pitch_control"
     records = ("WTPTA1 k_iw k_pw k_ic k_pc k_cc t_pi theta_max theta_min rate_max rate_min",)
     shared = ("t_flag",)
-    states = ("x_w", "x_c", "theta")
     inputs = ("omega_t", "omega_ref", "p_ord", "p_asked")
-    limits = dict.fromkeys(("x_w", "x_c", "theta"), ("theta_min", "theta_max"))
     units = dict.fromkeys(("x_w", "x_c", "theta"), "deg")
 
     t_flag = Parameter("1", "that of the torque control", flag, 0.0)
@@ -183,24 +175,22 @@ class WTPTA1(Component):
     rate_max = Parameter("deg/s", "largest rate of the pitch", positive)
     rate_min = Parameter("deg/s", "smallest rate of the pitch, below zero")
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits."""
-        return crossed(p, ("theta_min", "theta_max"), ("rate_min", "rate_max"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of both integral parts and of the pitch."""
-        beyond = v.p_ord - v.p_asked
-        error = v.omega_t - v.omega_ref + p.k_cc * beyond
-        of_speed = m.clip(p.k_pw * error + v.x_w, p.theta_min, p.theta_max)
-        of_power = m.clip(p.k_pc * beyond + v.x_c, p.theta_min, p.theta_max)
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect both controls and the blades."""
+        limits = "theta_min", "theta_max"
+        beyond = b.named("beyond", v.p_ord - v.p_asked)
+        error = b.named("error", v.omega_t - v.omega_ref + p.k_cc * beyond)
         d_w, d_c = p.k_iw * error, p.k_ic * beyond
-        if getattr(m, "opened", False):  # the torque control says at rest what one of these says, too
-            power = m.ge(p.t_flag, 1)
-            d_w, d_c = m.where(power, d_w, -v.x_w), m.where(power, -v.x_c, d_c)
-        turning = m.clip((of_speed + of_power - v.theta) / p.t_pi, p.rate_min, p.rate_max)
-        return (d_w, d_c, turning), (), ()
+        if getattr(b, "opened", False):  # the torque control says at rest what one of these says, too
+            power = b.ge(p.t_flag, 1)
+            d_w, d_c = b.where(power, d_w, -v.x_w), b.where(power, -v.x_c, d_c)
+        x_w, x_c = b.state("x_w", d_w, limits=limits), b.state("x_c", d_c, limits=limits)
+        of_speed = b.named("of_speed", b.limit(p.k_pw * error + x_w, *limits))
+        of_power = b.named("of_power", b.limit(p.k_pc * beyond + x_c, *limits))
+        b.ordered("rate_min", "rate_max")
+        turning = b.clip((of_speed + of_power - v.theta) / p.t_pi, p.rate_min, p.rate_max)
+        b.state("theta", turning, limits=limits)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -211,15 +201,14 @@ class WTPTA1(Component):
 POINTS = tuple((f"p{k}", f"spd{k}") for k in (1, 2, 3, 4))
 
 
-class WTTQA1(Component):
+def _base(where: Any, below: Any, p: Any) -> Any:
+    """Return the base of the powers by that of the converter."""
+    none = below(p.t_rate, 0)
+    return where(none, 1.0, where(none, 1.0, p.t_rate) / p.s_n)
+
+
+class WTTQA1(BlockDiagram):
     """Torque control of wind plants of type 3: the power reference of the electrical control.
-
-    ::
-
-        p_e -> 1/(1 + s t_p) -> p_f -> polygon (p1, spd1) to (p4, spd4) -> 1/(1 + s t_wref) -> omega_ref
-        t_flag = 1: (p_ref0 - p_f)/omega_g  }
-        t_flag = 0: omega_g - omega_ref     } -> k_pp + k_ip/s, limits [t_min, t_max] -> torque
-        p_ref = torque omega_g
 
     p_ref0 is the reference of the plant control, or held. omega_g is the speed of the generator, 1 where the
     plant has no drive train. The polygon is constant beyond its ends. The integral part rests while |v| is
@@ -233,12 +222,8 @@ class WTTQA1(Component):
     records = ("WTTQA1 t_flag k_pp k_ip t_p t_wref t_max t_min p1 spd1 p2 spd2 p3 spd3 p4 spd4 t_rate",)
     passes = {"p_ref": "p_ref0"}
     shared = ("v_dip", "v_up", "s_n")
-    states = ("p_f", "omega_ref", "x_t")
-    algebraic = ("p_ref", "p_asked")
     inputs = ("v_re", "v_im", "p_e", "omega_g", "p_ref0")
     optional = {"omega_g": 1.0}
-    limits = {"x_t": ("t_min", "t_max")}
-    lags = {"p_f": ("t_p",), "omega_ref": ("t_wref",)}
 
     s_n = S_N
     v_dip = Parameter("pu", "voltage below which the integral part rests")
@@ -255,29 +240,31 @@ class WTTQA1(Component):
     t_rate = Parameter("MW", "base of the powers, 0 for the converter's", nonnegative, 0.0)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits, to powers that do not rise, and to a control without an integral part."""
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to powers that do not rise, and to a control without an integral part."""
         if p["k_ip"] == 0:
             return "k_ip = 0: must be > 0, or nothing holds the power"
         for (low, _), (high, _) in pairwise(POINTS):
             if p[high] < p[low]:
                 return f"{high} = {p[high]:g}: must not be below {low} = {p[low]:g}"
-        return crossed(p, ("t_min", "t_max"))
+        return None
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of power, speed reference and torque; the reference, and what is asked."""
-        base = _base(m.where, m.le, p)
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect power, speed reference and torque."""
         points = tuple((getattr(p, power), getattr(p, speed)) for power, speed in POINTS)
-        asked = v.p_ref0 / base
-        error = m.where(m.ge(p.t_flag, 1), (asked - v.p_f) / v.omega_g, v.omega_g - v.omega_ref)
-        torque = m.clip(p.k_pp * error + v.x_t, p.t_min, p.t_max)
-        derivatives = (
-            lag(v.p_e / base, v.p_f, p.t_p),
-            lag(through_points(m, v.p_f, points), v.omega_ref, p.t_wref),
-            at_rest(m, v, p, p.k_ip * error),
+        base = b.named("base", _base(b.where, b.le, p), "t_rate/s_n, or 1 where t_rate = 0")
+        p_f = b.lag("p_f", v.p_e / base, "t_p")
+        omega_ref = b.lag("omega_ref", b.polygon(p_f, points), "t_wref")
+        error = b.where(b.ge(p.t_flag, 1), (v.p_ref0 / base - p_f) / v.omega_g, v.omega_g - omega_ref)
+        error = b.named(
+            "error", error, "(p_ref0/base - p_f)/omega_g with t_flag = 1, omega_g - omega_ref with 0"
         )
-        return derivatives, (base * torque * v.omega_g - v.p_ref, v.p_ref0 - v.p_asked), ()
+        inside = b.named("inside", gate(b, -outside(b, v, p)), "1 with |v| in [v_dip, v_up], 0 outside")
+        x_t = b.state("x_t", p.k_ip * error * inside, limits=("t_min", "t_max"))
+        torque = b.named("torque", b.limit(p.k_pp * error + x_t, "t_min", "t_max"))
+        b.output("p_ref", base * torque * v.omega_g)
+        b.output("p_asked", v.p_ref0)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -289,9 +276,3 @@ class WTTQA1(Component):
         speed = np.interp(p_f, [0.0, 1.0], [0.8, 1.0])
         own = {"p_f": p_f, "omega_ref": speed, "x_t": order / base / known.get("omega_g", 1.0)}
         return own | {"p_ref": order, "p_ref0": power, "p_asked": power}
-
-
-def _base(where: Any, below: Any, p: Any) -> Any:
-    """Return the base of the powers by that of the converter."""
-    none = below(p.t_rate, 0)
-    return where(none, 1.0, where(none, 1.0, p.t_rate) / p.s_n)

@@ -27,12 +27,12 @@ from psmr.dae.declare.component import (
     NumericMath,
     Parameter,
     Terms,
-    crossed,
     nonnegative,
     positive,
     whole,
 )
-from psmr.devices.blocks import lag, quadratic_saturation, saturation_conflict, through_points
+from psmr.devices.blocks import quadratic_saturation, saturation_conflict, through_points
+from psmr.devices.diagram import BlockDiagram
 from psmr.devices.loads.cages import slip_at
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import PU
@@ -273,13 +273,8 @@ def speeds(p: Any) -> tuple[tuple[Any, Any], ...]:
     return tuple((power, slip) for slip, power in powers(p))
 
 
-class WT2E1(Component):
+class WT2E1(BlockDiagram):
     """Control of the rotor resistance of type 2 wind turbines: of the power, which is to follow the speed.
-
-    ::
-
-        omega_g -> 1/(1 + s t_sp) -> - 1 -> polygon (slip_1, p_1) ... -> p_asked
-        p_e -> 1/(1 + s t_pe) -> - p_asked -> k_p + 1/(s t_i), limits [out_min, out_max] -> r_control
 
     The limits hold for the integral part, without windup, and for the output. The polygon is the generator's.
     Source: WECC, Wind Power Plant Dynamic Modeling Guide (2010), WT2E; PSS/E, Model Library, WT2E1; for the
@@ -289,11 +284,7 @@ class WT2E1(Component):
     role = "electrical_control"
     records = ("WT2E1 t_sp t_pe t_i k_p out_max out_min",)
     shared = tuple(f"{name}_{k}" for name in ("p", "slip") for k in range(1, POINTS + 1))
-    states = ("omega_m", "p_m", "x")
-    algebraic = ("r_control",)
     inputs = ("omega_g", "p_e")
-    limits = {"x": ("out_min", "out_max")}
-    lags = {"omega_m": ("t_sp",), "p_m": ("t_pe",)}
 
     t_sp = Parameter("s", "time constant of the speed", nonnegative)
     t_pe = Parameter("s", "time constant of the power", nonnegative)
@@ -303,17 +294,13 @@ class WT2E1(Component):
     out_min = Parameter("1", "lower limit")
     locals().update(polygon())
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits."""
-        return crossed(p, ("out_min", "out_max"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives, and the residual of the output."""
-        error = v.p_m - through_points(m, v.omega_m - 1, powers(p))
-        derivatives = lag(v.omega_g, v.omega_m, p.t_sp), lag(v.p_e, v.p_m, p.t_pe), error / p.t_i
-        return derivatives, (m.clip(v.x + p.k_p * error, p.out_min, p.out_max) - v.r_control,), ()
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect speed, power and control."""
+        speed = b.lag("omega_m", v.omega_g, "t_sp")
+        error = b.named("error", b.lag("p_m", v.p_e, "t_pe") - b.polygon(speed - 1, powers(p)))
+        x = b.integrator("x", error, t="t_i", limits=("out_min", "out_max"))
+        b.output("r_control", b.limit(x + p.k_p * error, "out_min", "out_max"))
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -324,14 +311,8 @@ class WT2E1(Component):
         return {**measured, "x": control, "r_control": control}
 
 
-class WT12A1(Component):
+class WT12A1(BlockDiagram):
     """Mechanical power of type 1 and 2 wind turbines, as of a governor of speed and power.
-
-    ::
-
-        p_e -> 1/(1 + s t_p) -> p_m
-        ref - omega_t - droop p_m -> k_p + 1/(s t_i), limits [y_min, y_max] -> y
-        y -> 1/(1 + s t_1) -> 1/(1 + s t_2) -> p_mech
 
     The set-point `ref` is the speed reference plus `droop` times that of the power. The limits hold for the
     integral part, without windup, and for the output. Source: WECC, Wind Power Plant Dynamic Modeling Guide
@@ -340,10 +321,7 @@ class WT12A1(Component):
 
     role = "aerodynamics"
     records = ("WT12A1 droop k_p t_i t_1 t_2 t_p y_max y_min",)
-    states = ("p_m", "x", "y_1", "p_mech")
     inputs = ("p_e", "omega_t", "ref")
-    limits = {"x": ("y_min", "y_max")}
-    lags = {"p_m": ("t_p",), "y_1": ("t_1",), "p_mech": ("t_2",)}
 
     droop = Parameter("pu", "droop of the speed with the power", nonnegative)
     k_p = Parameter("pu", "proportional gain", nonnegative)
@@ -354,18 +332,13 @@ class WT12A1(Component):
     y_max = Parameter("pu", "upper limit of the power")
     y_min = Parameter("pu", "lower limit of the power")
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits."""
-        return crossed(p, ("y_min", "y_max"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of the measured power, the integral part and the lags."""
-        error = v.ref - v.omega_t - p.droop * v.p_m
-        y = m.clip(v.x + p.k_p * error, p.y_min, p.y_max)
-        derivatives = (lag(v.p_e, v.p_m, p.t_p), error / p.t_i, lag(y, v.y_1, p.t_1))
-        return (*derivatives, lag(v.y_1, v.p_mech, p.t_2)), (), ()
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect governor and lags."""
+        error = b.named("error", v.ref - v.omega_t - p.droop * b.lag("p_m", v.p_e, "t_p"))
+        x = b.integrator("x", error, t="t_i", limits=("y_min", "y_max"))
+        y = b.limit(x + p.k_p * error, "y_min", "y_max")
+        b.lag("p_mech", b.lag("y_1", y, "t_1"), "t_2")
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
