@@ -9,17 +9,15 @@ import numpy as np
 
 from psmr.dae.declare.component import (
     Action,
-    Component,
     Parameter,
-    Terms,
-    crossed,
     flag,
     nonnegative,
     nonpositive,
     positive,
     whole,
 )
-from psmr.devices.blocks import dead_band, error_band, gate, lag, limited_where, phasor_frequency
+from psmr.devices.blocks import dead_band, error_band, gate, limited_where, phasor_frequency
+from psmr.devices.diagram import BlockDiagram
 from psmr.devices.machines.textbook import F_N, S_BASE
 from psmr.devices.renewables.converters import PU, V_0
 from psmr.devices.renewables.repca1 import (
@@ -74,7 +72,25 @@ def _response(sign: float) -> tuple[Action, ...]:
     )
 
 
-class REPCGFMC1(Component):
+_NONE = 1e-9
+"""Power below which the start asks for no loss."""
+
+
+class _Given:
+    """Parameters by name, as `equations` has them."""
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self.r_loss, self.x_loss = values["r_loss"], values["x_loss"]
+
+
+def _behind_the_loss(root: Any, voltage: Any, power: Any, reactive: Any, p: Any) -> Any:
+    """Return the voltage at the converters that sends a power through the plant's impedance to a voltage."""
+    along = voltage + (p.r_loss * power + p.x_loss * reactive) / voltage
+    across = (p.x_loss * power - p.r_loss * reactive) / voltage
+    return root(along**2 + across**2)
+
+
+class REPCGFMC1(BlockDiagram):
     """Plant control of hybrid plants: references of both branches of REGFMC1.
 
     ::
@@ -112,44 +128,11 @@ class REPCGFMC1(Component):
     """
 
     role = "plant_control"
-    states = (
-        "x_theta",
-        "w_f",
-        "w_r",
-        "v_m",
-        "v_t",
-        "v_tl",
-        "v_l",
-        "p_m",
-        "x_p",
-        "p_l",
-        "p_ffr",
-        "x_vc",
-        "q_v",
-        "q_m",
-        "x_q",
-        "q_l",
-    )
-    algebraic = ("p_ref", "q_ext", "v_gfm", "w_gfm")
     inputs, optional, branch = INPUTS, OPTIONAL, BRANCH
-    limits = {
-        "x_p": ("p_i_min", "p_i_max"),
-        "x_q": ("q_i_min", "q_i_max"),
-        "x_vc": ("q_vc_min", "q_vc_max"),
-        "p_ffr": ("ffr_min", "ffr_max"),
-    }
-    lags = {
-        "w_r": ("t_fref",),
-        "v_m": ("t_vmeas",),
-        "v_t": ("t_vmeas",),
-        "v_tl": ("t_vlag",),
-        "v_l": ("t_vref",),
-        "p_m": ("t_pmeas",),
-        "p_l": ("t_plag",),
-        "q_v": ("t_vc",),
-        "q_m": ("t_qmeas",),
-        "q_l": ("t_qlag",),
-    }
+    states = (
+        *("x_theta", "w_f", "w_r", "v_m", "v_t", "v_tl", "v_l", "p_m", "x_p", "p_l"),
+        *("p_ffr", "x_vc", "q_v", "q_m", "x_q", "q_l"),
+    )
     integrals = {"x_vc": ("v_flag", "k_ivc"), "q_v": "v_flag", "p_ffr": "ffr_flag"}
     buses = {"bus": ("v_re_r", "v_im_r")}
     memory = ("v_off", "busy", "ending", "ffr_min", "ffr_max")
@@ -222,57 +205,59 @@ class REPCGFMC1(Component):
     ffr_max = Parameter(PU, "upper limit of the fast response", default=FAR)
 
     @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits, and to a voltage control without gain."""
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a voltage control without gain, a branch without a base, a response that never ends."""
         if p["from_bus"] and not p["s_n"]:
             return "s_n = 0: must be > 0 where a branch is monitored (from_bus)"
         if p["v_flag"] and p["k_pvc"] == p["k_ivc"] == 0:
             return "k_pvc = k_ivc = 0: one of them must be > 0 where v_flag is 1"
         if p["ffr_flag"] and p["d_ffr"] == 0:
             return "d_ffr = 0: must be > 0 where ffr_flag is 1, or the fast response never ends"
-        return crossed(p, *((f"{name}_min", f"{name}_max") for name in LIMITED))
+        return None
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives, and the residuals of the four references."""
-        opened = getattr(m, "opened", False)
-        deviation, d_theta = phasor_frequency(m, v.v_re_r, v.v_im_r, v.x_theta, p.t_frq, p.f_n)
-        voltage = m.sqrt(v.v_re_r**2 + v.v_im_r**2)
-        power, reactive, _, _ = measured_powers(m, v, p)
-        w = v.w_f if opened else v.w_f * gate(m, v.v_m - p.v_fth)
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect what is measured and the two branches."""
+        opened = getattr(b, "opened", False)
+        for name in LIMITED:
+            b.ordered(f"{name}_min", f"{name}_max")
+        deviation, d_theta = phasor_frequency(b, v.v_re_r, v.v_im_r, v.x_theta, p.t_frq, p.f_n)
+        voltage = b.sqrt(v.v_re_r**2 + v.v_im_r**2)
+        power, reactive, _, _ = measured_powers(b, v, p)
+        w = v.w_f if opened else v.w_f * gate(b, v.v_m - p.v_fth)
 
-        slow = dead_band(m, v.f_ref - 1 - w, p.dbf_l, p.dbf_h)
-        droop = m.clip(p.d_dn * m.min(slow, 0) + p.d_up * m.max(slow, 0), p.p_f_min, p.p_f_max)
-        p_star = m.clip(v.p_plant + droop + v.p_ffr, p.p_star_min, p.p_star_max)
-        of_voltage = m.ge(p.v_flag, 1)
-        error = error_band(m, v.ref - v.v_m, p.dbv_l, p.dbv_h)
-        error = limited_where(m, of_voltage, error, p.v_err_min, p.v_err_max)
-        asked = limited_where(m, of_voltage, p.k_pvc * error + v.x_vc, p.q_vc_min, p.q_vc_max)
-        q_star = m.clip(m.where(of_voltage, v.q_v, v.ref), p.q_star_min, p.q_star_max)
+        slow = dead_band(b, v.f_ref - 1 - w, p.dbf_l, p.dbf_h)
+        droop = b.clip(p.d_dn * b.min(slow, 0) + p.d_up * b.max(slow, 0), p.p_f_min, p.p_f_max)
+        p_star = b.clip(v.p_plant + droop + v.p_ffr, p.p_star_min, p.p_star_max)
+        of_voltage = b.ge(p.v_flag, 1)
+        error = error_band(b, v.ref - v.v_m, p.dbv_l, p.dbv_h)
+        error = limited_where(b, of_voltage, error, p.v_err_min, p.v_err_max)
+        asked = limited_where(b, of_voltage, p.k_pvc * error + v.x_vc, p.q_vc_min, p.q_vc_max)
+        q_star = b.clip(b.where(of_voltage, v.q_v, v.ref), p.q_star_min, p.q_star_max)
         square = p_star**2 + q_star**2
+        lost = _behind_the_loss(b.sqrt, v.v_m, p_star, q_star, p) + p.v_off
+        wanted = p.v_0 if opened else b.where(b.ge(p.v_ref_flag, 1), lost, v.v_tl)
 
-        lost = _behind_the_loss(m.sqrt, v.v_m, p_star, q_star, p) + p.v_off
-        wanted = p.v_0 if opened else m.where(m.ge(p.v_ref_flag, 1), lost, v.v_tl)
-        derivatives = (
-            d_theta,
-            m.clip((deviation - v.w_f) / p.t_frq, p.fr_min, p.fr_max),
-            lag(m.clip(1 + w, p.f_ref_min, p.f_ref_max) - 1, v.w_r, p.t_fref),
-            lag(voltage, v.v_m, p.t_vmeas),
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_t, p.t_vmeas),
-            lag(v.v_t, v.v_tl, p.t_vlag),
-            lag(m.clip(wanted, p.v_ref_min, p.v_ref_max), v.v_l, p.t_vref),
-            lag(power, v.p_m, p.t_pmeas),
-            p.k_ip * m.clip(p_star - v.p_m, p.p_in_min, p.p_in_max),
-            lag(p_star + v.x_p + p.r_loss * square, v.p_l, p.t_plag),
-            m.where(m.ge(m.abs(p.busy), 1), -p.ending * p.busy * p.d_ffr, -v.p_ffr),
-            p.k_ivc * error,
-            lag(asked, v.q_v, p.t_vc),
-            lag(reactive, v.q_m, p.t_qmeas),
-            p.k_iq * m.clip(q_star - v.q_m, p.q_in_min, p.q_in_max),
-            lag(q_star + v.x_q + p.x_loss * square, v.q_l, p.t_qlag),
-        )
-        residuals = (v.p_l - v.p_ref, v.q_l - v.q_ext, v.v_l - p.v_0 - v.v_gfm, v.w_r - v.w_gfm)
-        return derivatives, residuals, ()
+        b.state("x_theta", d_theta)
+        b.state("w_f", b.clip((deviation - v.w_f) / p.t_frq, p.fr_min, p.fr_max))
+        w_r = b.lag("w_r", b.clip(1 + w, p.f_ref_min, p.f_ref_max) - 1, "t_fref")
+        b.lag("v_m", voltage, "t_vmeas")
+        b.lag("v_tl", b.lag("v_t", b.sqrt(v.v_re**2 + v.v_im**2), "t_vmeas"), "t_vlag")
+        v_l = b.lag("v_l", b.clip(wanted, p.v_ref_min, p.v_ref_max), "t_vref")
+        p_in = b.clip(p_star - b.lag("p_m", power, "t_pmeas"), p.p_in_min, p.p_in_max)
+        x_p = b.state("x_p", p.k_ip * p_in, limits=("p_i_min", "p_i_max"))
+        p_l = b.lag("p_l", p_star + x_p + p.r_loss * square, "t_plag")
+        ending = b.where(b.ge(b.abs(p.busy), 1), -p.ending * p.busy * p.d_ffr, -v.p_ffr)
+        b.state("p_ffr", ending, limits=("ffr_min", "ffr_max"))
+        b.state("x_vc", p.k_ivc * error, limits=("q_vc_min", "q_vc_max"))
+        b.lag("q_v", asked, "t_vc")
+        q_in = b.clip(q_star - b.lag("q_m", reactive, "t_qmeas"), p.q_in_min, p.q_in_max)
+        x_q = b.state("x_q", p.k_iq * q_in, limits=("q_i_min", "q_i_max"))
+        q_l = b.lag("q_l", q_star + x_q + p.x_loss * square, "t_qlag")
+        b.output("p_ref", p_l)
+        b.output("q_ext", q_l)
+        b.output("v_gfm", v_l - p.v_0)
+        b.output("w_gfm", w_r)
 
     @staticmethod
     def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
@@ -316,21 +301,3 @@ class REPCGFMC1(Component):
         }
 
     actions = (*_response(1.0), *_response(-1.0))
-
-
-_NONE = 1e-9
-"""Power below which the start asks for no loss."""
-
-
-class _Given:
-    """Parameters by name, as `equations` has them."""
-
-    def __init__(self, values: Mapping[str, float]) -> None:
-        self.r_loss, self.x_loss = values["r_loss"], values["x_loss"]
-
-
-def _behind_the_loss(root: Any, voltage: Any, power: Any, reactive: Any, p: Any) -> Any:
-    """Return the voltage at the converters that sends a power through the plant's impedance to a voltage."""
-    along = voltage + (p.r_loss * power + p.x_loss * reactive) / voltage
-    across = (p.x_loss * power - p.r_loss * reactive) / voltage
-    return root(along**2 + across**2)

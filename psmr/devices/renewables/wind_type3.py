@@ -19,6 +19,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import lag, limited_where, rotate, through_points
+from psmr.devices.diagram import BlockDiagram
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N
 from psmr.devices.renewables.converters import PU, V_FLOOR, without
 from psmr.devices.renewables.electrical import V_LEAST
@@ -288,7 +289,7 @@ def _base(m: Any, p: Any) -> Any:
     return p.on_line * m.where(none, 1, p.turbines * p.p_rated / p.s_n)
 
 
-class WT3P1(Component):
+class WT3P1(BlockDiagram):
     """Pitch control of type 3 wind turbines of the first generation: speed, and power above its set-point.
 
     ::
@@ -305,16 +306,8 @@ class WT3P1(Component):
 
     role = "pitch_control"
     records = ("WT3P1 t_p k_pp k_ip k_pc k_ic theta_min theta_max rate_max p_set",)
-    states = ("x_w", "x_c", "theta")
-    algebraic = ("least",)
     inputs = ("omega_g", "omega_ref", "p_ord", "theta_0")
     optional = {"theta_0": 0.0}
-    limits = {
-        "x_w": ("theta_min", "theta_max"),
-        "x_c": ("least", "theta_max"),
-        "theta": ("theta_min", "theta_max"),
-    }
-    integrals = {"x_c": "k_ic"}
     units = dict.fromkeys(("x_w", "x_c", "theta", "least"), "deg")
 
     t_p = Parameter("s", "time constant of the blades", positive)
@@ -327,25 +320,24 @@ class WT3P1(Component):
     rate_max = Parameter("deg/s", "largest rate of the pitch", positive)
     p_set = Parameter("pu", "power above which the blades turn")
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to crossed limits."""
-        return crossed(p, ("theta_min", "theta_max"))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of both integral parts and of the pitch."""
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect both controls and the blades."""
+        limits = "theta_min", "theta_max"
         error, beyond = v.omega_g - v.omega_ref, v.p_ord - p.p_set
-        of_speed = m.clip(p.k_pp * error + v.x_w, p.theta_min, p.theta_max)
+        of_speed = b.limit(p.k_pp * error + v.x_w, *limits)
         # No limiters at 0, which a start would be warned of: less power than the set-point is the usual case.
         asked = p.k_pc * beyond + v.x_c
-        of_power = m.where(m.le(asked, 0), 0, m.min(asked, p.theta_max))
-        growing = m.where(m.le(v.x_c, 0), m.where(m.le(beyond, 0), 0, beyond), beyond)
-        turning = m.clip((of_speed + of_power - v.theta) / p.t_p, -p.rate_max, p.rate_max)
+        of_power = b.where(b.le(asked, 0), 0, b.min(asked, p.theta_max))
+        growing = b.where(b.le(v.x_c, 0), b.where(b.le(beyond, 0), 0, beyond), beyond)
+        turning = b.clip((of_speed + of_power - v.theta) / p.t_p, -p.rate_max, p.rate_max)
         d_w, d_c = p.k_ip * error, p.k_ic * growing
-        if getattr(m, "opened", False):  # the electrical control says at rest what d_w does, too
+        if getattr(b, "opened", False):  # the electrical control says at rest what d_w does, too
             d_w, d_c, turning = v.theta_0 - v.x_w, -v.x_c, v.x_w - v.theta
-        return (d_w, d_c, turning), (-v.least,), ()
+        b.state("x_w", d_w, limits=limits)
+        b.state("x_c", d_c, limits=("least", "theta_max"), idle="k_ic")
+        b.state("theta", turning, limits=limits)
+        b.implicit("least", lambda least: -least, 0.0)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
