@@ -1,4 +1,4 @@
-"""Aerodynamics, shafts, pitch and torque of generic wind turbines: WTARA1, WTDTA1, WTPTA1, WTTQA1."""
+"""Aerodynamics, shafts, pitch and torque of generic wind turbines, of both generations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from psmr.dae.declare.component import (
     Component,
+    NumericMath,
     Parameter,
     Terms,
     flag,
@@ -276,3 +277,129 @@ class WTTQA1(BlockDiagram):
         speed = np.interp(p_f, [0.0, 1.0], [0.8, 1.0])
         own = {"p_f": p_f, "omega_ref": speed, "x_t": order / base / known.get("omega_g", 1.0)}
         return own | {"p_ref": order, "p_ref0": power, "p_asked": power}
+
+
+class WT3P1(BlockDiagram):
+    """Pitch control of type 3 wind turbines of the first generation: speed, and power above its set-point.
+
+    ::
+
+        omega_g - omega_ref -> k_pp + k_ip/s, limits [theta_min, theta_max] -> a
+        p_ord - p_set -> k_pc + k_ic/s, limits [0, theta_max] -> b
+        a + b -> 1/(1 + s t_p), rate at most rate_max, limits [theta_min, theta_max] -> theta
+
+    Angles in degrees. The limits of a PI control hold for its integral part, without windup, and for its
+    output. At the start the pitch is the turbine's theta_0, and the integral part of the speed has it.
+    Source: WECC, Wind Power Plant Dynamic Modeling Guide (2010), WT3P; PSS/E, Model Library, WT3P1; for the
+    order of the values InterPSS.
+    """
+
+    role = "pitch_control"
+    records = ("WT3P1 t_p k_pp k_ip k_pc k_ic theta_min theta_max rate_max p_set",)
+    inputs = ("omega_g", "omega_ref", "p_ord", "theta_0")
+    optional = {"theta_0": 0.0}
+    units = dict.fromkeys(("x_w", "x_c", "theta", "least"), "deg")
+
+    t_p = Parameter("s", "time constant of the blades", positive)
+    k_pp = Parameter("deg/pu", "proportional gain of the speed", nonnegative)
+    k_ip = Parameter("deg/pu/s", "integral gain of the speed", positive)
+    k_pc = Parameter("deg/pu", "proportional gain of the power", nonnegative)
+    k_ic = Parameter("deg/pu/s", "integral gain of the power", nonnegative)
+    theta_min = Parameter("deg", "smallest pitch")
+    theta_max = Parameter("deg", "largest pitch", positive)
+    rate_max = Parameter("deg/s", "largest rate of the pitch", positive)
+    p_set = Parameter("pu", "power above which the blades turn")
+
+    @classmethod
+    def diagram(cls, b: Any, v: Any, p: Any) -> None:
+        """Connect both controls and the blades."""
+        limits = "theta_min", "theta_max"
+        error, beyond = v.omega_g - v.omega_ref, v.p_ord - p.p_set
+        of_speed = b.limit(p.k_pp * error + v.x_w, *limits)
+        # No limiters at 0, which a start would be warned of: less power than the set-point is the usual case.
+        asked = p.k_pc * beyond + v.x_c
+        of_power = b.where(b.le(asked, 0), 0, b.min(asked, p.theta_max))
+        growing = b.where(b.le(v.x_c, 0), b.where(b.le(beyond, 0), 0, beyond), beyond)
+        turning = b.clip((of_speed + of_power - v.theta) / p.t_p, -p.rate_max, p.rate_max)
+        d_w, d_c = p.k_ip * error, p.k_ic * growing
+        if getattr(b, "opened", False):  # the electrical control says at rest what d_w does, too
+            d_w, d_c, turning = v.theta_0 - v.x_w, -v.x_c, v.x_w - v.theta
+        b.state("x_w", d_w, limits=limits)
+        b.state("x_c", d_c, limits=("least", "theta_max"), idle="k_ic")
+        b.state("theta", turning, limits=limits)
+        b.implicit("least", lambda least: -least, 0.0)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return a pitch of zero."""
+        return {}
+
+
+class WT3T1(WTDTA1):
+    """Turbine of type 3 wind turbines of the first generation: aerodynamics and drive train in one.
+
+    ::
+
+        p_mech = p_wind - k_a theta (theta - theta_0)
+        theta_0 = theta_2/0.75 (1 - 1/v_w^2) where v_w > 1, 0 otherwise
+        masses = 2:   2 h_t omega_t' = p_mech/omega_t - shaft
+                      2 h_g omega_g' = shaft - p_e/omega_g - damp (omega_g - 1)
+                      twist' = omega_t - omega_g,  shaft = stiffness twist + d_shaft (omega_t - omega_g)
+                      h_t = h ht_frac, h_g = h - h_t, stiffness = 2 (2 pi freq_1)^2 h_t h_g/h
+        masses = 1:   2 h omega_g' = (p_mech - p_e)/omega_g - damp (omega_g - 1),  omega_t = omega_g
+
+    v_w is the wind at the start by rated wind, theta_2 the pitch at twice that. The power p_wind of the wind
+    at theta_0, where the pitch control starts, is a set-point. Source: WECC, Wind Power Plant Dynamic
+    Modeling Guide (2010), WT3T; PSS/E, Model Library, WT3T1; for the order of the values and the damping,
+    which is of the generator's speed, InterPSS.
+    """
+
+    role = "drive_train"
+    records = ("WT3T1 v_w h damp k_a theta_2 ht_frac freq_1 d_shaft",)
+    algebraic = ("p_mech", "theta_0")
+    inputs = ("theta", "p_e", "p_wind")
+    optional = {"theta": 0.0}
+    units = {**WTDTA1.units, "theta_0": "deg"}
+
+    v_w = Parameter("1", "wind at the start by rated wind", positive)
+    k_a = Parameter("pu/deg^2", "aerodynamic gain", nonnegative)
+    theta_2 = Parameter("deg", "pitch at twice rated wind", nonnegative)
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the variables of one mass; two are the class's own."""
+        found = WTDTA1.shape(*choice)
+        if not found:
+            return {}
+        return {
+            **found,
+            "algebraic": ("omega_t", *WT3T1.algebraic),
+            "equations": staticmethod(_with_one_mass),
+        }
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of speeds and twist, and the residuals of power and first pitch."""
+        return _with_wind(m, v, p, WTDTA1.equations(m, v, p))
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return rated speed, which the solution moves to the reference."""
+        power, pitch = terminal.signals.get("p_e", 0.0), _first_pitch(NumericMath, p)
+        return {**WTDTA1.guess(terminal, p), "p_mech": power, "p_wind": power, "theta_0": pitch}
+
+
+def _with_one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+    return _with_wind(m, v, p, one_mass(m, v, p))
+
+
+def _with_wind(m: Any, v: Any, p: Any, train: tuple[Terms, Terms, Terms]) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a drive train with those of the wind's power and of the first pitch."""
+    derivatives, residuals, _ = train
+    power = aerodynamic_power(v.p_wind, p.k_a, v.theta, v.theta_0)
+    return derivatives, (*residuals, power - v.p_mech, _first_pitch(m, p) - v.theta_0), ()
+
+
+def _first_pitch(m: Any, p: Any) -> Any:
+    """Return the pitch at which wind above the rated one gives rated power."""
+    return m.where(m.le(p.v_w, 1), 0, p.theta_2 / 0.75 * (1 - 1 / p.v_w**2))

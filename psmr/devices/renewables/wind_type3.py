@@ -1,9 +1,9 @@
-"""Wind turbines of type 3: WT3G1, WT3E1, WT3P1, WT3T1."""
+"""Wind turbines of type 3: WT3G1, WT3G2 and WT3E1."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import lag, limited_where, rotate, through_points
-from psmr.devices.diagram import BlockDiagram
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N
-from psmr.devices.renewables.converters import PU, V_FLOOR, without
+from psmr.devices.renewables.converters import NONE, PU, V_FLOOR, without
 from psmr.devices.renewables.electrical import V_LEAST
-from psmr.devices.renewables.wind_mechanics import WTDTA1, aerodynamic_power, one_mass
 from psmr.devices.renewables.wind_type4 import WindVar, asked_of, reactive_orders, what_acts
 
 T_CONVERTER = 0.02
@@ -132,6 +130,102 @@ def doubly_fed(
     power, susceptive = v.v_re * i_re + v.v_im * i_im, v.v_im * i_re - v.v_re * i_im
     base = p.s_n / p.s_base
     return loop, (power - v.p_e, susceptive - v.q_e, *limit), (base * i_re, base * i_im)
+
+
+class WT3G2(Component):
+    """Generator and converter of type 3 wind turbines: WT3G1 with what WT4G1 does at low and high voltage.
+
+    ::
+
+        |v| -> 1/(1 + s t_fltr) -> v_lv -> polygon (zerox, 0), (brkpt, lvpl1) -> lvpl
+        ip_cmd -> 1/(1 + s t_g), limit lvpl, |i_p| grows by at most rrpwr -> i_p
+        eq_cmd -> 1/(1 + s t_eq) -> e_q
+        active = i_p polygon(|v|; (0.4, 0), (0.8, 1)),   reactive = e_q/x_e - max(k_hv (|v| - v_olim), 0)
+        i_re + j i_im = (active - j reactive) exp(j theta_pll) - v/(j x_e)
+
+    The phase-locked loop is that of WT3G1, the reactance x_e that of the generator in the network file (ZX).
+    t_eq, t_g, zerox, brkpt, lvpl1, v_olim, k_hv, rrpwr and t_fltr are the record's TEQCMD, TIPCMD, VLVPL1,
+    VLVPL2, GLVPL, VHVRCR, CURHVRCR, RIP_LVPL and T_LVPL. Public texts differ on CURHVRCR: a gain here, as in
+    InterPSS, which was compared with PSS/E; a limit of the reactive current in STEPS. Source: PSS/E, Model
+    Library, WT3G2; InterPSS and STEPS, WT3G2, for the order of the values STEPS.
+    """
+
+    role = "converter"
+    records = (
+        "WT3G2 turbines t_eq t_g k_pll k_ipll p_llmax p_rated zerox brkpt lvpl1 v_olim k_hv rrpwr t_fltr",
+    )
+    grid = "follows"
+    states: ClassVar[tuple[str, ...]] = ("i_p", "e_q", "v_lv", "x_pll", "theta_pll")
+    algebraic: ClassVar[tuple[str, ...]] = ("lvpl", "p_e", "q_e", "p_llmin")
+    inputs, outputs = WT3G1.inputs, WT3G1.outputs
+    limits = {"i_p": (None, "lvpl"), **WT3G1.limits}
+    lags = {"i_p": ("t_g",), "e_q": ("t_eq",), "v_lv": ("t_fltr",)}
+    integrals, switched, units = WT3G1.integrals, WT3G1.switched, WT3G1.units
+    together = (("i_p", "e_q", "v_lv", "lvpl"),)
+
+    s_n, s_base, f_n = S_N, S_BASE, F_N
+    turbines, p_rated = WT3G1.turbines, WT3G1.p_rated
+    k_pll, k_ipll, p_llmax = WT3G1.k_pll, WT3G1.k_ipll, WT3G1.p_llmax
+    x_e = Parameter(PU, "equivalent reactance of the generator", positive)
+    t_eq = Parameter("s", "time constant of the voltage behind x_e", nonnegative)
+    t_g = Parameter("s", "time constant of the active current", nonnegative)
+    zerox = Parameter("pu", "voltage below which the low-voltage power logic allows no current", nonnegative)
+    brkpt = Parameter("pu", "voltage above which it allows lvpl1")
+    lvpl1 = Parameter(PU, "largest active current that it allows", nonnegative)
+    v_olim = Parameter("pu", "voltage above which reactive current is taken away", positive)
+    k_hv = Parameter(f"{PU} per pu", "gain of the reactive current taken away", nonnegative)
+    rrpwr = Parameter(f"{PU}/s", "largest rate at which the active current grows", positive)
+    t_fltr = Parameter("s", "time constant of the voltage filter", nonnegative)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a polygon without width and to a rate limit without a lag."""
+        if p["t_g"] == 0 and p["rrpwr"] < NONE:
+            return f"t_g = 0 and rrpwr = {p['rrpwr']:g}: a rate needs a lag; t_g must be > 0"
+        return crossed(p, ("zerox", "brkpt"))
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the variables without the phase-locked loop where k_pll is 0."""
+        return without_loop(WT3G2, *choice)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives, the residuals of limits and powers, and the current into the bus."""
+        voltage = m.sqrt(v.v_re**2 + v.v_im**2)
+        active = v.i_p * through_points(m, voltage, ((0.4, 0), (0.8, 1)))
+        reactive = v.e_q / p.x_e - m.max(p.k_hv * (voltage - p.v_olim), 0)
+        ceiling = through_points(m, v.v_lv, ((p.zerox, 0), (p.brkpt, p.lvpl1)))
+        generating = m.ge(v.i_p, 0)
+        fastest = m.where(generating, -NONE / p.t_g, -p.rrpwr), m.where(generating, p.rrpwr, NONE / p.t_g)
+        loop, residuals, injection = doubly_fed(m, v, p, active, reactive, p.x_e)
+        derivatives = (
+            m.clip(lag(v.ip_cmd, v.i_p, p.t_g), *fastest),
+            lag(v.eq_cmd, v.e_q, p.t_eq),
+            lag(voltage, v.v_lv, p.t_fltr),
+            *loop,
+        )
+        return derivatives, (ceiling - v.lvpl, *residuals), injection
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium without limits."""
+        voltage = np.abs(terminal.voltage)
+        i = terminal.current * p.s_base / p.s_n * voltage / terminal.voltage
+        i_p = i.real / np.clip((voltage - 0.4) / 0.4, 0.01, 1.0)
+        e_q = voltage - p.x_e * (i.imag - np.maximum(p.k_hv * (voltage - p.v_olim), 0.0))
+        return {
+            "i_p": i_p,
+            "ip_cmd": i_p,
+            "e_q": e_q,
+            "eq_cmd": e_q,
+            "v_lv": voltage,
+            "theta_pll": np.angle(terminal.voltage),
+            "p_e": voltage * i.real,
+            "q_e": -voltage * i.imag,
+            "p_llmin": -p.p_llmax,
+            "lvpl": p.lvpl1 * np.clip((voltage - p.zerox) / (p.brkpt - p.zerox), 0.0, 1.0),
+        }
 
 
 class WT3E1(WindVar):
@@ -287,129 +381,3 @@ def _base(m: Any, p: Any) -> Any:
     """Return the rating of the turbines on line by the base of the converter."""
     none = m.le(p.p_rated, 0)
     return p.on_line * m.where(none, 1, p.turbines * p.p_rated / p.s_n)
-
-
-class WT3P1(BlockDiagram):
-    """Pitch control of type 3 wind turbines of the first generation: speed, and power above its set-point.
-
-    ::
-
-        omega_g - omega_ref -> k_pp + k_ip/s, limits [theta_min, theta_max] -> a
-        p_ord - p_set -> k_pc + k_ic/s, limits [0, theta_max] -> b
-        a + b -> 1/(1 + s t_p), rate at most rate_max, limits [theta_min, theta_max] -> theta
-
-    Angles in degrees. The limits of a PI control hold for its integral part, without windup, and for its
-    output. At the start the pitch is the turbine's theta_0, and the integral part of the speed has it.
-    Source: WECC, Wind Power Plant Dynamic Modeling Guide (2010), WT3P; PSS/E, Model Library, WT3P1; for the
-    order of the values InterPSS.
-    """
-
-    role = "pitch_control"
-    records = ("WT3P1 t_p k_pp k_ip k_pc k_ic theta_min theta_max rate_max p_set",)
-    inputs = ("omega_g", "omega_ref", "p_ord", "theta_0")
-    optional = {"theta_0": 0.0}
-    units = dict.fromkeys(("x_w", "x_c", "theta", "least"), "deg")
-
-    t_p = Parameter("s", "time constant of the blades", positive)
-    k_pp = Parameter("deg/pu", "proportional gain of the speed", nonnegative)
-    k_ip = Parameter("deg/pu/s", "integral gain of the speed", positive)
-    k_pc = Parameter("deg/pu", "proportional gain of the power", nonnegative)
-    k_ic = Parameter("deg/pu/s", "integral gain of the power", nonnegative)
-    theta_min = Parameter("deg", "smallest pitch")
-    theta_max = Parameter("deg", "largest pitch", positive)
-    rate_max = Parameter("deg/s", "largest rate of the pitch", positive)
-    p_set = Parameter("pu", "power above which the blades turn")
-
-    @classmethod
-    def diagram(cls, b: Any, v: Any, p: Any) -> None:
-        """Connect both controls and the blades."""
-        limits = "theta_min", "theta_max"
-        error, beyond = v.omega_g - v.omega_ref, v.p_ord - p.p_set
-        of_speed = b.limit(p.k_pp * error + v.x_w, *limits)
-        # No limiters at 0, which a start would be warned of: less power than the set-point is the usual case.
-        asked = p.k_pc * beyond + v.x_c
-        of_power = b.where(b.le(asked, 0), 0, b.min(asked, p.theta_max))
-        growing = b.where(b.le(v.x_c, 0), b.where(b.le(beyond, 0), 0, beyond), beyond)
-        turning = b.clip((of_speed + of_power - v.theta) / p.t_p, -p.rate_max, p.rate_max)
-        d_w, d_c = p.k_ip * error, p.k_ic * growing
-        if getattr(b, "opened", False):  # the electrical control says at rest what d_w does, too
-            d_w, d_c, turning = v.theta_0 - v.x_w, -v.x_c, v.x_w - v.theta
-        b.state("x_w", d_w, limits=limits)
-        b.state("x_c", d_c, limits=("least", "theta_max"), idle="k_ic")
-        b.state("theta", turning, limits=limits)
-        b.implicit("least", lambda least: -least, 0.0)
-
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return a pitch of zero."""
-        return {}
-
-
-class WT3T1(WTDTA1):
-    """Turbine of type 3 wind turbines of the first generation: aerodynamics and drive train in one.
-
-    ::
-
-        p_mech = p_wind - k_a theta (theta - theta_0)
-        theta_0 = theta_2/0.75 (1 - 1/v_w^2) where v_w > 1, 0 otherwise
-        masses = 2:   2 h_t omega_t' = p_mech/omega_t - shaft
-                      2 h_g omega_g' = shaft - p_e/omega_g - damp (omega_g - 1)
-                      twist' = omega_t - omega_g,  shaft = stiffness twist + d_shaft (omega_t - omega_g)
-                      h_t = h ht_frac, h_g = h - h_t, stiffness = 2 (2 pi freq_1)^2 h_t h_g/h
-        masses = 1:   2 h omega_g' = (p_mech - p_e)/omega_g - damp (omega_g - 1),  omega_t = omega_g
-
-    v_w is the wind at the start by rated wind, theta_2 the pitch at twice that. The power p_wind of the wind
-    at theta_0, where the pitch control starts, is a set-point. Source: WECC, Wind Power Plant Dynamic
-    Modeling Guide (2010), WT3T; PSS/E, Model Library, WT3T1; for the order of the values and the damping,
-    which is of the generator's speed, InterPSS.
-    """
-
-    role = "drive_train"
-    records = ("WT3T1 v_w h damp k_a theta_2 ht_frac freq_1 d_shaft",)
-    algebraic = ("p_mech", "theta_0")
-    inputs = ("theta", "p_e", "p_wind")
-    optional = {"theta": 0.0}
-    units = {**WTDTA1.units, "theta_0": "deg"}
-
-    v_w = Parameter("1", "wind at the start by rated wind", positive)
-    k_a = Parameter("pu/deg^2", "aerodynamic gain", nonnegative)
-    theta_2 = Parameter("deg", "pitch at twice rated wind", nonnegative)
-
-    @staticmethod
-    def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the variables of one mass; two are the class's own."""
-        found = WTDTA1.shape(*choice)
-        if not found:
-            return {}
-        return {
-            **found,
-            "algebraic": ("omega_t", *WT3T1.algebraic),
-            "equations": staticmethod(_with_one_mass),
-        }
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives of speeds and twist, and the residuals of power and first pitch."""
-        return _with_wind(m, v, p, WTDTA1.equations(m, v, p))
-
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return rated speed, which the solution moves to the reference."""
-        power, pitch = terminal.signals.get("p_e", 0.0), _first_pitch(NumericMath, p)
-        return {**WTDTA1.guess(terminal, p), "p_mech": power, "p_wind": power, "theta_0": pitch}
-
-
-def _with_one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-    return _with_wind(m, v, p, one_mass(m, v, p))
-
-
-def _with_wind(m: Any, v: Any, p: Any, train: tuple[Terms, Terms, Terms]) -> tuple[Terms, Terms, Terms]:
-    """Return the equations of a drive train with those of the wind's power and of the first pitch."""
-    derivatives, residuals, _ = train
-    power = aerodynamic_power(v.p_wind, p.k_a, v.theta, v.theta_0)
-    return derivatives, (*residuals, power - v.p_mech, _first_pitch(m, p) - v.theta_0), ()
-
-
-def _first_pitch(m: Any, p: Any) -> Any:
-    """Return the pitch at which wind above the rated one gives rated power."""
-    return m.where(m.le(p.v_w, 1), 0, p.theta_2 / 0.75 * (1 - 1 / p.v_w**2))
