@@ -9,18 +9,7 @@ from functools import singledispatch
 import numpy as np
 from markupsafe import Markup
 
-from psmr.figures.chart import (
-    DASHED,
-    PAPER,
-    Area,
-    Arrow,
-    Cells,
-    Dots,
-    Drawing,
-    Line,
-    Mark,
-    Words,
-)
+from psmr.figures.chart import DASHED, PAPER, Area, Arrow, Cells, Dots, Drawing, Line, Mark, Words
 from psmr.figures.svg_frame import (
     Box,
     Plane,

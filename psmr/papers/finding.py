@@ -118,10 +118,7 @@ class Check:
                 rising and self.tolerance == self.share == 0.0,
                 "an order needs a visible difference; give a tolerance or a share > 0",
             ),
-            (
-                bool(self.share) and not ordered,
-                f"a rule {self.relation!r} has no share; give a tolerance",
-            ),
+            (bool(self.share) and not ordered, f"a rule {self.relation!r} has no share; give a tolerance"),
         ):
             if wrong:
                 raise InputError(f"{self.quantity}: {words}")

@@ -86,9 +86,7 @@ def page(report: Deformation) -> str:
 
 
 def parts(
-    report: Deformation,
-    dominant_states: Mapping[complex, str] | None = None,
-    limit: DampingLimit = USUAL,
+    report: Deformation, dominant_states: Mapping[complex, str] | None = None, limit: DampingLimit = USUAL
 ) -> dict[str, Any]:
     """Return what the template of modes shows: figures, heads and rows of the table, spurious multipliers.
 

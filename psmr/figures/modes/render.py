@@ -44,10 +44,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "deformation",
         "The relative distance |ŝ - s|/|s| of the simulated mode ŝ = ln(z)/h from the mode s of the system.",
     ),
-    (
-        "mode shape",
-        "The right eigenvector of a mode: how far each device moves in it, and with what phase.",
-    ),
+    ("mode shape", "The right eigenvector of a mode: how far each device moves in it, and with what phase."),
     (
         "participation factor",
         "How much a state takes part in a mode, whatever its unit; over all states they add up to 100 %.",

@@ -333,10 +333,7 @@ def pareto(tuning: Tuning) -> Figure:
     """Draw cost against deformation: every stable candidate, both frontiers, the bound and the winner."""
     stable = [c for c in tuning.candidates if c.stable is not False and np.isfinite(c.deformation)]
     marks: list[Mark] = []
-    for words, kind, colour, shape in (
-        ("multirate", True, RED, "o"),
-        ("single rate", False, BLUE, "s"),
-    ):
+    for words, kind, colour, shape in (("multirate", True, RED, "o"), ("single rate", False, BLUE, "s")):
         points = np.array(
             [(100 * c.deformation, 1e3 * c.cost) for c in stable if (c.scheme.two_rates is not None) == kind]
         )

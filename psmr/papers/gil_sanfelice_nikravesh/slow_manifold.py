@@ -30,12 +30,7 @@ from psmr.base.errors import PsmrError, SchemeError, SimulationError, SingularEr
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.integrate.control.engine import GridSteps, Piece, TimeGrid
-from psmr.integrate.schemes.choices import (
-    Newton,
-    check_fields,
-    check_newton_tolerance,
-    check_partition,
-)
+from psmr.integrate.schemes.choices import Newton, check_fields, check_newton_tolerance, check_partition
 from psmr.integrate.schemes.scheme import Scheme, StepOperator
 from psmr.integrate.schemes.stability import mode_words, narrowest, stability_polynomial
 from psmr.integrate.solve.algebraic_solve import step_failure

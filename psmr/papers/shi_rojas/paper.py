@@ -373,9 +373,7 @@ PAPER = Paper(
     "multirate explicit scheme (edition with tables)",
     parts={
         "reference": lambda r: {"reference": exact()},
-        "Table I": lambda r: dict(
-            zip(("runs", "euler", "table"), table_one(r.reference), strict=True),
-        ),
+        "Table I": lambda r: dict(zip(("runs", "euler", "table"), table_one(r.reference), strict=True)),
         "numbers of micro steps": lambda r: {"micro": micro_table()},
         "base methods": lambda r: {
             "order": order_table(r.reference),
