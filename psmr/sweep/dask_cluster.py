@@ -139,7 +139,8 @@ def check_versions(client: Any, own: Mapping[str, str]) -> None:
             f"{client.scheduler.address}: a worker cannot say its versions ({error}); install psmr "
             f"{__version__} with the extra sweep on all machines, nothing was run"
         ) from error
-    wrong, other = [], []
+    wrong: list[str] = []
+    other: list[str] = []
     for address, theirs in workers.items():
         for name, mine in own.items():
             found = theirs.get(name, "none")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -297,7 +297,7 @@ def whole_spectrum(report: Deformation, limit: DampingLimit = USUAL) -> Panel:
 
 def deformations(report: Deformation, limit: DampingLimit = USUAL, most: int | None = None) -> Panel:
     """Return the deformation of each mode as a dot; of `most` the largest, and what is off limits."""
-    wrong, counts = _judged(report, limit)
+    s, (wrong, counts) = _modes(report)[0], _judged(report, limit)
     rows, left_out = _drawn(report, most, wrong)
     wrong, counts = wrong[rows], counts[rows]
     columns = {name: values[rows] for name, values in report.columns.items()}
@@ -323,27 +323,22 @@ def deformations(report: Deformation, limit: DampingLimit = USUAL, most: int | N
         else:
             look: dict[str, Any] = {"va": "center", "colour": GREY, "italic": True}
             marks.append(Words("not represented", (low, k), shift=(4, 0), **look))
-    labels = [mode_label(complex(*both)) for both in zip(columns["real"], columns["imag"], strict=True)]
     more = f", the {left_out} smallest left out" if left_out else ""
     return Panel(
         marks,
         Axis("relative deformation |ŝ - s| / |s| [%]", (low, high * (30.0 if wrong.any() else 3.0)), Log()),
-        Axis(
-            "mode [1/s]",
-            (-0.6, len(rows) - 0.4),
-            ticks=list(zip(place.tolist(), labels, strict=True)),
-            bold=np.flatnonzero(rows == report.dominant_at).tolist(),
-            size=8.5,
-            length=0.0,
-        ),
+        mode_axis("mode [1/s]", s[rows], np.flatnonzero(rows == report.dominant_at).tolist()),
         title=f"Deformation of each mode{more}",
         legend="below" if shown.any() else "",
     )
 
 
-def mode_label(s: complex) -> str:
-    """Return a mode in 1/s as the axis of modes has it."""
-    return f"{s.real:.4g} ± j{s.imag:.4g}" if s.imag else f"{s.real:.4g}"
+def mode_axis(label: str, modes: Iterable[complex], bold: Sequence[int] = ()) -> Axis:
+    """Return an axis with a line of text for each mode in 1/s."""
+    words = [f"{s.real:.4g} ± j{s.imag:.4g}" if s.imag else f"{s.real:.4g}" for s in modes]
+    return Axis(
+        label, (-0.6, len(words) - 0.4), ticks=list(enumerate(words)), bold=bold, size=8.5, length=0.0
+    )
 
 
 def _least_damped(mode: complex, others: np.ndarray, x: Point, y: Point) -> Words:

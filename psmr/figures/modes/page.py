@@ -17,7 +17,7 @@ from psmr.figures.modes.figures import (
     USUAL,
     deformations,
     height_of,
-    mode_label,
+    mode_axis,
     oscillations,
     whole_spectrum,
 )
@@ -187,13 +187,7 @@ def two_deformations(found: NetworkDeformation) -> Panel:
     return Panel(
         marks,
         Axis("relative deformation [%]", (float(low) / 2.0, float(high) * 2.0), Log()),
-        Axis(
-            "mode of this study [1/s]",
-            (-0.6, len(kept) - 0.4),
-            ticks=[(place, mode_label(found.modes[k])) for place, k in enumerate(kept)],
-            size=8.5,
-            length=0.0,
-        ),
+        mode_axis("mode of this study [1/s]", [found.modes[k] for k in kept]),
         title=f"Two deformations of each mode{more}",
         legend="below" if marks else "",
     )

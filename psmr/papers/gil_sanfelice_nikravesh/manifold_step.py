@@ -78,7 +78,8 @@ class Store(NamedTuple):
 
 def empty_store(w: np.ndarray, n: int, p: int, q: int) -> Store:
     """Return the store of a step from w, of n states of which p are slow and q fast."""
-    fast = (np.zeros(q) for _ in range(5))
+    sigma, slope, integral, y, expected = (np.zeros(q) for _ in range(5))
+    fast = sigma, slope, integral, y, expected
     return Store(w.copy(), np.zeros(n), np.zeros((5, p)), *fast, np.zeros(1), np.array([1, WHOLE]))
 
 

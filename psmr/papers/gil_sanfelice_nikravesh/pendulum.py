@@ -242,7 +242,7 @@ def pendulum_runs() -> PendulumRuns:
     # Up to 0.08 s: the paper's figure ends where Runge-Kutta 4 leaves it.
     rk4 = integrate(system, SingleRate("RK4", H), 0.08)
     start = [system.x0[2], system.x0[5], *system.x0[6:]]
-    fine_t = np.arange(601) * 1e-4
+    fine_t = np.asarray(np.arange(601) * 1e-4, dtype=float)
     ode45, steps = _solved("RK45", start), len(ours.t) - 1
     made = {"step": ours, "kept": kept}
     return PendulumRuns(

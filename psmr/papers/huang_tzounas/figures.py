@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +41,7 @@ def spectra_figure(spectra: list[Spectrum]) -> Figure:
 
 
 def _spectrum_panel(ax: Axes, chosen: list[Spectrum]) -> None:
-    ax.axvspan(0.0, 2.0, color=COLOURS[1], alpha=0.07, lw=0, zorder=0)
-    ax.axvline(0.0, color=FAINT, lw=0.7, zorder=1)
+    _shade_unstable(ax, 2.0)
     table = chosen[0].report.table
     ring: dict[str, Any] = {"ms": 6.5, "mfc": "white", "mec": INK, "mew": 1.0, "zorder": 2}
     ax.plot(table["real"], table["imag"], "o", label="system", **ring)
@@ -66,53 +66,41 @@ def _spectrum_panel(ax: Axes, chosen: list[Spectrum]) -> None:
 
 def path_figure(setting: Setting, swing: pd.DataFrame) -> Figure:
     """Draw figure 3: the dominant mode in the complex plane as h_fast grows, h_fast = 0.005 s marked."""
-    figure, grid = _six_panels()
-    for axes, pencil in zip(grid, ROWS, strict=True):
-        for ax, pairs in zip(axes, SWING.values(), strict=True):
-            star = {"ms": 12, "color": INK, "mec": "white", "mew": 0.6, "zorder": 5}
-            ax.plot(setting.mode.real, setting.mode.imag, "*", **star)
-            for pair in pairs:
-                line, look = _line(swing, pencil, pair), _look(pair, pairs)
-                ax.plot(line["real"], line["imag"], **look)
-                last = line.iloc[-1]
-                ax.plot(last["real"], last["imag"], "o", ms=6, color=look["color"], zorder=4)
-            ax.margins(0.12)
-            ax.locator_params(nbins=5)
-            _mark_unstable(ax)
-            ax.legend(loc="best")
-    for ax in grid[-1]:
-        ax.set_xlabel("real part [1/s]")
-    _name_rows(grid, "imaginary part [rad/s]")
-    return figure
+
+    def panel(ax: Axes, pencil: str, pairs: tuple[tuple[str, str], ...]) -> None:
+        star = {"ms": 12, "color": INK, "mec": "white", "mew": 0.6, "zorder": 5}
+        ax.plot(setting.mode.real, setting.mode.imag, "*", **star)
+        for pair in pairs:
+            line, look = _line(swing, pencil, pair), _look(pair, pairs)
+            ax.plot(line["real"], line["imag"], **look)
+            last = line.iloc[-1]
+            ax.plot(last["real"], last["imag"], "o", ms=6, color=look["color"], zorder=4)
+        ax.margins(0.12)
+        ax.locator_params(nbins=5)
+        left, right = ax.get_xlim()
+        if right > 0.0:
+            _shade_unstable(ax, right)
+            ax.set_xlim(left, right)
+
+    return _six_panels(panel, "real part [1/s]", "imaginary part [rad/s]")
 
 
 def part_figure(swing: pd.DataFrame, part: str) -> Figure:
-    """Draw figure 4 or 5: deformation of one part of the dominant mode over h_fast, in percent of |s|.
+    """Draw figure 4 or 5: the ``"real"`` or ``"imaginary"`` deformation of the mode over h_fast, % of |s|."""
 
-    Parameters
-    ----------
-    swing
-        From `swing_mode`.
-    part
-        ``"real"`` or ``"imaginary"``.
-    """
-    figure, grid = _six_panels()
-    for axes, pencil in zip(grid, ROWS, strict=True):
-        for ax, pairs in zip(axes, SWING.values(), strict=True):
-            for pair in pairs:
-                line = _line(swing, pencil, pair)
-                values = line[f"{part} part [%]"]
-                last = f"{values.iloc[-1]:.5g} %".replace("-", "\N{MINUS SIGN}")
-                look = _look(pair, pairs) | {"label": f"{pair[0]} prediction, {last} at 5 ms"}
-                ax.plot(1e3 * line["h_fast [s]"], values, **look)
-            ax.axhline(0.0, color=FAINT, lw=0.7, zorder=1)
-            ax.set_xlim(0.0, 5.05)
-            ax.legend(loc="best")
-    for ax in grid[-1]:
-        ax.set_xlabel("fast step $h_f$ [ms], $r$ = 10")
+    def panel(ax: Axes, pencil: str, pairs: tuple[tuple[str, str], ...]) -> None:
+        for pair in pairs:
+            line = _line(swing, pencil, pair)
+            values = line[f"{part} part [%]"]
+            last = f"{values.iloc[-1]:.5g} %".replace("-", "\N{MINUS SIGN}")
+            look = _look(pair, pairs) | {"label": f"{pair[0]} prediction, {last} at 5 ms"}
+            ax.plot(1e3 * line["h_fast [s]"], values, **look)
+        ax.axhline(0.0, color=FAINT, lw=0.7, zorder=1)
+        ax.set_xlim(0.0, 5.05)
+
     symbol = "Re" if part == "real" else "Im"
-    _name_rows(grid, rf"{symbol}$(\hat{{s}} - s)\,/\,|s|$ [%]")
-    return figure
+    label = rf"{symbol}$(\hat{{s}} - s)\,/\,|s|$ [%]"
+    return _six_panels(panel, "fast step $h_f$ [ms], $r$ = 10", label)
 
 
 def ratio_figure(ratios: pd.DataFrame) -> Figure:
@@ -126,8 +114,8 @@ def ratio_figure(ratios: pd.DataFrame) -> Figure:
         limit = ratios.loc[ratios["r"] == MANY, f"{predictor} exact [%]"].iloc[0]
         ax.axhline(limit, color=FAINT, lw=0.7, ls=(0, (4, 3)), label=f"$r$ = {MANY}")
         for _, row in shown[shown["r"] <= 6].iterrows():
-            ratio, bent = int(row["r"]), row[f"{predictor} exact [%]"]
-            _number(ax, ratio, ratio, bent, PREDICTOR_COLOUR[predictor])
+            at, look = (int(row["r"]), row[f"{predictor} exact [%]"]), {"color": PREDICTOR_COLOUR[predictor]}
+            ax.annotate(str(at[0]), at, xytext=(5, 3), textcoords="offset points", fontsize=8, **look)
         ax.set_title(f"exact pencil, {predictor} prediction", loc="left")
         ax.margins(0.12)
         ax.legend(loc="upper right" if predictor == "FEM" else "lower right")
@@ -143,13 +131,22 @@ def ratio_figure(ratios: pd.DataFrame) -> Figure:
     return figure
 
 
-def _six_panels() -> tuple[Figure, np.ndarray]:
+def _six_panels(
+    panel: Callable[[Axes, str, tuple[tuple[str, str], ...]], None], across: str, up: str
+) -> Figure:
     """Return a figure with a row for each pencil and a column for each panel of the paper."""
     figure = new_figure(9.6, 5.8)
     grid = figure.subplots(2, 3, sharex=False, sharey=False)
+    for axes, pencil in zip(grid, ROWS, strict=True):
+        for ax, pairs in zip(axes, SWING.values(), strict=True):
+            panel(ax, pencil, pairs)
+            ax.legend(loc="best")
     for ax, title in zip(grid[0], SWING, strict=True):
         ax.set_title(title, loc="left")
-    return figure, grid
+    for ax in grid[-1]:
+        ax.set_xlabel(across)
+    _name_rows(grid, up)
+    return figure
 
 
 def _name_rows(grid: np.ndarray, label: str) -> None:
@@ -169,16 +166,9 @@ def _look(pair: tuple[str, str], pairs: tuple[tuple[str, str], ...]) -> dict[str
     return {"color": PREDICTOR_COLOUR[pair[0]], "lw": 1.6, "label": f"{pair[0]} prediction", **dashed}
 
 
-def _mark_unstable(ax: Axes) -> None:
-    left, right = ax.get_xlim()
-    if right > 0.0:
-        ax.axvspan(0.0, right, color=COLOURS[1], alpha=0.07, lw=0, zorder=0)
-        ax.axvline(0.0, color=FAINT, lw=0.7, zorder=1)
-        ax.set_xlim(left, right)
-
-
-def _number(ax: Axes, ratio: int, x: float, y: float, colour: str) -> None:
-    ax.annotate(str(ratio), (x, y), xytext=(5, 3), textcoords="offset points", fontsize=8, color=colour)
+def _shade_unstable(ax: Axes, right: float) -> None:
+    ax.axvspan(0.0, right, color=COLOURS[1], alpha=0.07, lw=0, zorder=0)
+    ax.axvline(0.0, color=FAINT, lw=0.7, zorder=1)
 
 
 RATIO_COLOURS = {2: COLOURS[1], 3: COLOURS[3], 4: COLOURS[2], 5: COLOURS[5], 6: COLOURS[4], 10: COLOURS[0]}

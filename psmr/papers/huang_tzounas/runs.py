@@ -123,8 +123,10 @@ class Setting:
         interpolation: str = "linear",
     ) -> Multirate:  # fmt: skip
         """Return the paper's scheme on its partition, or on another one."""
-        chosen = {"predictor": predictor, "solution": solution, "interpolation": interpolation}
-        return Multirate(split or self.split, h_fast * ratio, ratio, **chosen)
+        split = split or self.split
+        return Multirate(
+            split, h_fast * ratio, ratio, predictor=predictor, solution=solution, interpolation=interpolation
+        )
 
     def run(self, scheme: Scheme, events: str = "fault", every: bool = False) -> Run:
         """Run one of the two disturbances for 10 s."""

@@ -1,14 +1,9 @@
-"""The stabilized multirate explicit scheme: one record of its choices.
+"""The stabilized multirate explicit scheme of Shi and Rojas: its record, and how many micro steps it takes.
 
-Source: Shi and Rojas, Efficient simulation of singularly perturbed systems using a stabilized multirate
-explicit scheme, algorithm 1 and condition (14). The micro step delta is a parameter of its own here; the
-paper's is epsilon * Delta.
-
-How many micro steps SMES takes: the search for the fewest that meet condition (14) of Shi and Rojas.
-
-By what a macro step multiplies each mode is its linear map, in closed form. Source: Shi and Rojas,
-Efficient simulation of singularly perturbed systems using a stabilized multirate explicit scheme, condition
-(14). The pencil maps the program of the same step (`psmr.pencil.operator`); that both agree is tested.
+Source: Efficient simulation of singularly perturbed systems using a stabilized multirate explicit scheme,
+algorithm 1 and condition (14). The micro step delta is a parameter of its own here; the paper's is epsilon *
+Delta. By what a macro step multiplies each mode is its linear map, in closed form; the pencil maps the
+program of the same step (`psmr.pencil.operator`), and that both agree is tested.
 """
 
 from __future__ import annotations
@@ -129,16 +124,9 @@ def smallest_micro(
     most: int | None = None,
     nodes: str = "settled",
 ) -> int | None:
-    """Return the smallest number N >= 1 of micro steps for which every given mode decays, or None.
+    """Return the smallest number N >= 1 of micro steps for which every mode (1/s) decays, or None.
 
-    Parameters
-    ----------
-    eigenvalues
-        Of the modes that are to decay, 1/s.
-    h, delta, base, nodes
-        As in `Smes`; N delta is kept below `room_for_micro`.
-    most
-        Largest N to look at.
+    N delta is kept below `room_for_micro`, and N is not looked for above `most`; the others are as in `Smes`.
     """
     limit = math.ceil(room_for_micro(base, h, nodes) / delta) - 1
     limit = limit if most is None else min(limit, most)
@@ -176,9 +164,8 @@ def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margi
     for s in upper:
         pair = Spectrum(np.array([s]))
         steps = micro_steps(pair, h, base, nodes) if delta is None else [delta]
-        if all(
-            smallest_micro(pair.widened(h, margin), h, float(d), base, nodes=nodes) is None for d in steps
-        ):
+        widened = pair.widened(h, margin)
+        if all(smallest_micro(widened, h, float(d), base, nodes=nodes) is None for d in steps):
             alone.append(complex(s))
     limits = {s: longest_step([s], "FEM") for s in (alone or map(complex, upper))}
     worst = min(limits, key=lambda s: limits[s])
@@ -186,11 +173,10 @@ def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margi
     together = "" if alone else ", each mode on its own could be damped but not all together; the narrowest"
     limit = f"only with steps below {limits[worst]:.3g} s" if limits[worst] > 0.0 else "with no step at all"
     return (
-        f"SMES on {base} with h = {h:g} s: there is no number N of micro steps with N delta <"
-        f" {room_for_micro(base, h, nodes):g} s "
-        f"that makes the step stable, {chosen}{together}: mode {mode_words(worst)}, which forward Euler,"
-        " the method of the "
-        f"micro steps, damps {limit}. Take a smaller h, "
+        f"SMES on {base} with h = {h:g} s: there is no number N of micro steps with N delta < "
+        f"{room_for_micro(base, h, nodes):g} s that makes the step stable, {chosen}{together}: mode "
+        f"{mode_words(worst)}, which forward Euler, the method of the micro steps, damps {limit}. Take a "
+        "smaller h, "
         f"{'base RK4 where the mode is slow, ' if base != 'RK4' else ''}or an implicit scheme"
     )
 
@@ -199,13 +185,12 @@ def _no_gain(
     base: str, h: float, found: tuple[float, int], cost: int, alone: int, limit: float, mode: complex
 ) -> str:
     """Say that the base method alone is cheaper, and which mode is in the way."""
-    lightly = -mode.real < LIGHT * abs(mode)
-    advice = (
-        "which is too lightly damped for micro steps to remove; take a smaller h or an implicit scheme"
-        if lightly
-        else f"and h is hardly longer; take a longer h, or {base} alone"
-    )
     delta, micro = found
+    advice = f"and h is hardly longer; take a longer h, or {base} alone"
+    if -mode.real < LIGHT * abs(mode):
+        advice = (
+            "which is too lightly damped for micro steps to remove; take a smaller h or an implicit scheme"
+        )
     return (
         f"SMES on {base} with h = {h:g} s has no number N of micro steps that gains anything: "
         f"the cheapest stable one is N = {micro} with delta = {delta:.3g} s, "
