@@ -18,6 +18,7 @@ from scipy import sparse
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, nearest, shown
+from psmr.base.newton import newton
 from psmr.base.numbers import plain, real
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.kernels import Reals
@@ -88,17 +89,20 @@ def with_set_points(system: System, start: Mapping[str, float], wanted: Sequence
     rows = np.flatnonzero(_slopes(system, w, places).any(axis=1))
     what = f"{', '.join(wanted)} {'has' if len(wanted) == 1 else 'have'} no start value"
     remedy = "give it a start value" if len(wanted) == 1 else "give them start values"
-    for _ in range(ITERATIONS):
-        residual, slopes = _residual(system, w)[rows], _slopes(system, w, places)[rows]
-        step = np.linalg.lstsq(slopes, -residual, rcond=None)[0]
-        for k in range(HALVINGS):
-            tried = w.copy()
-            tried[places] += 0.5**k * step
-            if np.linalg.norm(_residual(system, tried)[rows]) < np.linalg.norm(residual):
-                break
-        else:  # as good as rounding lets it be
-            break
-        w = tried
+
+    def step(w: Reals, residual: Reals) -> Reals:
+        return np.asarray(np.linalg.lstsq(_slopes(system, w, places)[rows], -residual, rcond=None)[0])
+
+    def moved(w: Reals, way: Reals) -> Reals:
+        near = w.copy()
+        near[places] += way
+        return near
+
+    # To the end: it is then as good as rounding lets it be.
+    w, residual, _ = newton(
+        lambda w: _residual(system, w)[rows], step, w, lambda left: False, ITERATIONS, HALVINGS, moved
+    )
+    slopes = _slopes(system, w, places)[rows]
     allowed = RESIDUAL * np.maximum(1.0, np.abs(slopes) @ np.abs(w[places]))
     if not (np.abs(residual) <= allowed).all():
         names_r = (*system.names_x, *system.names_g)

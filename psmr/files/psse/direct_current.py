@@ -49,6 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import warn
+from psmr.base.newton import Ended, newton
 from psmr.files.psse.record import PsseRecord
 
 _FAR = 9999.0
@@ -347,21 +348,24 @@ def _solve(
     v = np.linalg.lstsq(across, np.full(count, abs(level)) * sign, rcond=None)[0]
     v[np.abs(v) < 1e-9] = abs(level)
     current = np.where(holds, 0.0, given / level if mode == 1 else given / 1000)
-    for _ in range(ITERATIONS):
-        drop = across @ v
+
+    def residual(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        drop, current = across @ z[:size], z[size:]
         own = np.where(
             holds, drop - volts_held, drop * current - given if mode == 1 else current - given / 1000
         )
-        residual = np.concatenate([conductance @ v - across.T @ current, own])
-        if np.abs(residual).max() < 1e-10:
-            return drop, current
+        return np.concatenate([conductance @ z[:size] - across.T @ current, own])
+
+    def step(z: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        drop, current = across @ z[:size], z[size:]
         by_v = np.where(holds[:, None], across, across * current[:, None] if mode == 1 else 0.0)
         by_i = np.diag(np.where(holds, 0.0, drop if mode == 1 else 1.0))
-        try:
-            step = np.linalg.solve(np.block([[conductance, -across.T], [by_v, by_i]]), -residual)
-        except np.linalg.LinAlgError:
-            break
-        v, current = v + step[:size], current + step[size:]
+        return np.linalg.solve(np.block([[conductance, -across.T], [by_v, by_i]]), -residual)
+
+    start = np.concatenate([v, current])
+    z, _, ended = newton(residual, step, start, lambda left: bool(np.abs(left).max() < 1e-10), ITERATIONS)
+    if ended is Ended.CONVERGED:
+        return across @ z[:size], z[size:]
     raise first.error("NCONV", "the DC network does not carry the powers SETVL of its converters")
 
 

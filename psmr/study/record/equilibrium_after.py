@@ -16,6 +16,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError
+from psmr.base.newton import Ended, newton
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
@@ -136,32 +137,29 @@ def _newton(
     off: Callable[[Reals, Reals, Reals], Reals],
 ) -> Equilibrium | None:
     """Return where `off` vanishes, by Newton with halved steps from the system's starting point."""
-    x, y, n = system.x0, system.y0, system.n
-    rates = np.zeros(len(motions))
-    allowed = allowed_residual(system)
-    residual = off(x, y, rates)
-    for _ in range(ITERATIONS):
-        if not np.isfinite(residual).all():
-            return None
-        if (np.abs(residual) <= allowed).all():
-            return Equilibrium(x, y, float(rates[0]) if motions else 0.0)
-        matrix = _bordered(system, x, y, t, motions, pins)
-        try:
-            step = splu(matrix).solve(-np.append(residual, np.zeros(len(motions))))
-        except RuntimeError:
-            return None
-        for k in range(HALVINGS):
-            part = 0.5**k
-            y_near = y + part * step[n : n + system.m]
-            near = np.clip(x + part * step[:n], *system.limits(system.buffer(x, y_near)))
-            tried = near, y_near, rates + part * step[n + system.m :]
-            left = off(*tried)
-            if np.isfinite(left).all() and np.linalg.norm(left) < np.linalg.norm(residual):
-                break
-        else:
-            return None
-        (x, y, rates), residual = tried, left
-    return None
+    ends, allowed = (system.n, system.n + system.m), allowed_residual(system)
+
+    def step(z: Reals, residual: Reals) -> Reals:
+        x, y, _ = np.split(z, ends)
+        factors = splu(_bordered(system, x, y, t, motions, pins))
+        return np.asarray(factors.solve(-np.append(residual, np.zeros(len(motions)))))
+
+    def moved(z: Reals, way: Reals) -> Reals:
+        x, y, _ = np.split(z + way, ends)
+        near = np.clip(x, *system.limits(system.buffer(z[: system.n], y)))
+        return np.concatenate([near, (z + way)[system.n :]])
+
+    z, _, ended = newton(
+        lambda z: off(*np.split(z, ends)),
+        step,
+        np.concatenate([system.x0, system.y0, np.zeros(len(motions))]),
+        lambda residual: bool((np.abs(residual) <= allowed).all()),
+        ITERATIONS,
+        HALVINGS,
+        moved,
+    )
+    x, y, rates = np.split(z, ends)
+    return Equilibrium(x, y, float(rates[0]) if motions else 0.0) if ended is Ended.CONVERGED else None
 
 
 def _bordered(
