@@ -10,22 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import factorial
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from psmr.base.errors import InputError
-from psmr.dae.declare.component import (
-    Component,
-    NumericMath,
-    Terms,
-    crossed,
-    improper,
-    parameters_of,
-    positive,
-    ungained,
-)
+from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
+from psmr.devices.at_rest import Known, Resting, Unknown
 from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
 from psmr.devices.drawing import Drawing, Words, Writing, between
 
@@ -43,9 +34,9 @@ class Blocks:
     slopes, rows
         Derivatives by state, residuals by algebraic variable.
     lags, limits, integrals
-        As in `Component`, with all time constants and gains that have a name.
+        As in `Component`, with all time constants and gains that have a name; where a drawing is made.
     leads, ranges, gains
-        Pairs of names for the objections `improper`, `crossed` and `ungained`.
+        Pairs of names for the objections `improper`, `crossed` and `ungained`; where a drawing is made.
     """
 
     def __init__(
@@ -169,7 +160,7 @@ class Blocks:
         scale: str = "",
     ) -> Any:
         state, k_i = integral
-        self.gains.append((k_p, k_i))
+        self._pair(self.gains, k_p, k_i)
         self.ordered(*limits)
         proportional, integrated = self._of(k_p), self._of(k_i)
         if self._rest is not None:
@@ -301,6 +292,8 @@ class Blocks:
         idle: str = "",
     ) -> None:
         self.slopes[state] = slope
+        if self._drawing is None:
+            return
         if limits is not None:
             self.limits[state] = limits
         if lags:
@@ -312,7 +305,7 @@ class Blocks:
         return self.clip(x, *(getattr(self._p, side) for side in limits if side))
 
     def _pair(self, into: list[tuple[str, str]], first: Any, second: Any) -> None:
-        if isinstance(first, str) and isinstance(second, str):
+        if self._drawing is not None and isinstance(first, str) and isinstance(second, str):
             into.append((first, second))
 
     def _settled(self, name: str, u: Any) -> Any:
@@ -344,98 +337,6 @@ def pade(order: int) -> list[float]:
         factorial(2 * n - k) * factorial(n) / (factorial(2 * n) * factorial(k) * factorial(n - k))
         for k in range(n + 1)
     ]
-
-
-class Unknown:
-    """A value at rest that follows from what comes of it: the way back, step by step, to the set-point."""
-
-    __array_ufunc__ = None  # an array leaves the operation to it
-
-    def __init__(self, source: Any = None, back: Callable[[Any], Any] = lambda y: y) -> None:
-        self.source, self.back = source, back
-        self.value: Any = None
-        self._same: list[Unknown] = []
-
-    def settle(self, value: Any) -> None:
-        """Take a value, and all that it was made of with it."""
-        if self.value is not None:
-            return
-        self.value = value
-        for other in self._same:
-            other.settle(value)
-        if isinstance(self.source, Unknown):
-            self.source.settle(self.back(value))
-
-    def settle_as(self, other: Any) -> None:
-        """Take the value of another one, at once or when either is settled."""
-        if not isinstance(other, Unknown) or other.value is not None:
-            self.settle(other.value if isinstance(other, Unknown) else other)
-            return
-        self._same.append(other)
-        other._same.append(self)
-
-    def _then(self, operate: Callable[[Any], Any], back: Callable[[Any], Any]) -> Any:
-        return Unknown(self, back) if self.value is None else operate(self.value)
-
-    def __add__(self, other: Any) -> Any:
-        return self._then(lambda x: x + other, lambda y: y - other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._then(lambda x: x - other, lambda y: y + other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._then(lambda x: other - x, lambda y: other - y)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._then(lambda x: x * other, lambda y: y / other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._then(lambda x: x / other, lambda y: y * other)
-
-
-class _Resting(NumericMath):
-    """The mathematical functions at rest: limiters and gates are open to what is not yet known."""
-
-    opened = True
-
-    @staticmethod
-    def clip(x: Any, lower: Any, upper: Any) -> Any:
-        """Return x as it is."""
-        return x
-
-    @staticmethod
-    def where(condition: Any, a: Any, b: Any) -> Any:
-        """Return a where the condition holds, b elsewhere, or the one that is not known."""
-        return _open(a, b) or NumericMath.where(condition, a, b)
-
-    @staticmethod
-    def min(a: Any, b: Any) -> Any:
-        """Return the smaller of a and b, or the one that is not known."""
-        return _open(a, b) or NumericMath.min(a, b)
-
-    @staticmethod
-    def max(a: Any, b: Any) -> Any:
-        """Return the larger of a and b, or the one that is not known."""
-        return _open(a, b) or NumericMath.max(a, b)
-
-
-def _open(*values: Any) -> Unknown | None:
-    return next((x for x in values if isinstance(x, Unknown)), None)
-
-
-class _Known(SimpleNamespace):
-    """The variables at rest: a state that is read before its block is not yet known."""
-
-    def __init__(self, found: dict[str, Any], **read: Any) -> None:
-        super().__init__(**read)
-        self._found = found
-
-    def __getattr__(self, name: str) -> Any:
-        return self._found.setdefault(name, Unknown())
 
 
 _FOLLOWING = frozenset(("states", "algebraic", "lags", "limits", "integrals", "conflict", "guess"))
@@ -548,7 +449,7 @@ def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
         read |= {**kind.optional, **terminal.signals, **found}
         if kind.set_point:
             read[kind.set_point] = found[kind.set_point] = unknown
-        kind.diagram(Blocks(_Resting, v := _Known(found, **read), p, rest=found), v, p)
+        kind.diagram(Blocks(Resting, v := Known(found, **read), p, rest=found), v, p)
         # A gain below zero times nothing is -0.0.
         return {name: (x.value if isinstance(x, Unknown) else x) + 0.0 for name, x in found.items()}
 
