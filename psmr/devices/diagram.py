@@ -218,6 +218,15 @@ class Blocks:
             self._drawing.define(f"{name}'", slope, between(limits))
         return getattr(self._v, name)
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the diagram is run for its guess."""
+        return self._rest is not None
+
+    def held(self, state: str, rest: Callable[[], Any]) -> Any:
+        """Return a state that is declared behind, from its value at rest."""
+        return getattr(self._v, state) if self._rest is None else self._rest.setdefault(state, rest())
+
     def limit(self, x: Any, low: str, high: str, scale: Any = 1) -> Any:
         """Limiter between two parameters times `scale`, which must not cross."""
         self.ordered(low, high)

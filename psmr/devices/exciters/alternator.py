@@ -1,7 +1,7 @@
 """Exciters with alternators: AC1A to AC6A and their successors of IEEE 421.5-2016, with their PSS/E names.
 
-i_f is the field current of the machine, v_fe that of the alternator, and v_e_max the v_e at which v_fe would be
-v_fe_max.
+i_f is the field current of the machine, v_fe that of the alternator, and v_e_max the v_e at which v_fe would
+be v_fe_max.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class GGOV1(Governor):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect governor, actuator, turbine and limiters."""
         slip, ratio = v.omega - 1, _ratio(b, p)
-        p_m = b.lag("p_m", machine_power(b, v, p) / ratio, "t_pelec")
+        p_m = b.lag("p_m", machine_power(b, v) / ratio, "t_pelec")
         x_mw = b.integrator("x_mw", v.p_ref - p_m, gain="k_imw", t="r", limits=("mw_min", "mw_max"))
         back = b.where(b.le(p.rselect, -2), v.f, b.where(b.le(p.rselect, -1), v.valve, 0))
         droop = b.where(b.ge(p.rselect, 1), p_m, back)
@@ -312,7 +312,7 @@ class DEGOV1(Diesel):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect box, actuator, delay and power transducer."""
         super().diagram(b, v, p)
-        b.lag("p_m", machine_power(b, v, p), "t_e")
+        b.lag("p_m", machine_power(b, v), "t_e")
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:

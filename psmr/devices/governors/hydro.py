@@ -293,7 +293,7 @@ class PIDGOV(ThreeTermGate):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect feedback, control, gate and water."""
-        slip, power = v.omega - 1, machine_power(b, v, p)
+        slip, power = v.omega - 1, machine_power(b, v)
         back = b.where(b.ge(p.feedback, 1), v.gate, power)
         x_reg = b.lag(
             "x_reg",
@@ -342,7 +342,7 @@ class WPIDHY(ThreeTermGate):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect feedback, control, gate and water."""
-        power = machine_power(b, v, p)
+        power = machine_power(b, v)
         x_reg = b.lag("x_reg", p.reg * (power - v.p_ref), "t_reg")
         x_a = b.lag("x_a", x_reg - (v.omega - 1), "t_a")
         x_b = b.lag("x_b", x_a, "t_a")
@@ -465,7 +465,7 @@ class WEHGOV(Governor):
         """Connect feedback, governor, valves, gate and water; declare the torque, the error and limits."""
         slip, of_gate, e = v.omega - 1, b.ge(p.feedback, 1), v.e
         b.ordered("g_min", "g_max")
-        x_pe = b.lag("x_pe", p.r_pe * machine_power(b, v, p), "t_pe")
+        x_pe = b.lag("x_pe", p.r_pe * machine_power(b, v), "t_pe")
         derived = b.rate("x_d", e, "k_d", "t_d")
         x_i = b.integrator("x_i", e, gain="k_i", limits=("i_low", "i_high"))
         asked = p.k_p * e + x_i + derived

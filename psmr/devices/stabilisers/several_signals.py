@@ -25,10 +25,8 @@ from psmr.devices.stabilisers.signals import (
     Measuring,
     Stabiliser,
     electrical_power,
-    known,
     machine_power,
     misplaced,
-    with_signals,
 )
 
 
@@ -111,7 +109,8 @@ class PSS2A(Measuring):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect washouts, lags, filter and lead-lags."""
-        cls.limited(b, p, cls.combined(b, p, v.u_1, v.u_2))
+        u_1, u_2 = cls.measured(b, v, p, "u_1"), cls.measured(b, v, p, "u_2")
+        cls.limited(b, p, cls.combined(b, p, u_1, u_2))
 
     @classmethod
     def combined(cls, b: Any, p: Any, u_1: Any, u_2: Any) -> Any:
@@ -139,8 +138,7 @@ class PSS2A(Measuring):
         first, second, order, power = choice
         own = (state for state in cls.states if not state.startswith("r_"))
         states = (*own, *(f"r_{i + 1}" for i in range(order * power)))
-        sized = type(cls.__name__, (cls,), {"order": order, "power": power, "states": states})
-        return with_signals(sized, {"u_1": first, "u_2": second})
+        return cls.with_signals({"u_1": first, "u_2": second}, states, order=order, power=power)
 
 
 class PSS2B(PSS2A):
@@ -176,7 +174,8 @@ class PSS2B(PSS2A):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect limits of the inputs, washouts, lags, filter and lead-lags."""
-        u_1, u_2 = b.limit(v.u_1, "v_s1_min", "v_s1_max"), b.limit(v.u_2, "v_s2_min", "v_s2_max")
+        u_1 = b.limit(cls.measured(b, v, p, "u_1"), "v_s1_min", "v_s1_max")
+        u_2 = b.limit(cls.measured(b, v, p, "u_2"), "v_s2_min", "v_s2_max")
         cls.limited(b, p, b.lead_lag("x_10", cls.combined(b, p, u_1, u_2), "t_10", "t_11"))
 
 
@@ -249,7 +248,7 @@ class PSS2C(PSS2B):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect what PSS2B does, and measure the machine's power."""
         super().diagram(b, v, p)
-        b.output("p_e", machine_power(b, v, p))
+        b.output("p_e", machine_power(b, v))
 
     @classmethod
     def limited(cls, b: Any, p: Any, led: Any) -> None:
@@ -386,7 +385,7 @@ class PSS4B(Stabiliser):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducers, notches and bands; f_2 and g_2 are the derivatives of f_1 and g_1."""
         low = b.second_order(("f_1", "f_2"), v.omega - 1, ("b_li", "a_li"), ("d_li", "c_li"))
-        x_h = b.lag("x_h", -machine_power(b, v, p), "t_h")
+        x_h = b.lag("x_h", -machine_power(b, v), "t_h")
         bend = (x_h - v.g_1 - p.b_h * v.g_2) / p.a_h
         b.state("g_1", v.g_2)
         b.state("g_2", bend)
@@ -400,5 +399,6 @@ class PSS4B(Stabiliser):
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the power at rest: it stops at its transducer, and the speed is that of the network."""
-        power = electrical_power(NumericMath, known(terminal), p, None)[0]
+        v = {"v_re": terminal.voltage.real, "v_im": terminal.voltage.imag, **terminal.signals}
+        power = electrical_power(NumericMath, SimpleNamespace(**v))
         return {"x_h": -power, "g_1": -power}

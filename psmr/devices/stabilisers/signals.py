@@ -8,18 +8,15 @@ Source: PSS/E, Model Library, input codes of IEEEST, ST2CUT and PSS2A.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, NumericMath, Parameter, Terms, positive, whole
+from psmr.dae.declare.component import Parameter, positive, whole
 from psmr.devices.blocks import machine_frame, phasor_frequency, washout
 from psmr.devices.diagram import BlockDiagram
 from psmr.devices.placement import placement
-
-Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
 
 _CODES = "1 speed, 2 bus frequency, 3 electrical and 4 accelerating power, 5 bus voltage, 6 its derivative"
 CODE = Parameter("code", f"{_CODES}, 0 none", whole(0, 6))
@@ -32,6 +29,37 @@ FILTER = Parameter("s", "time constant of the filter of a derivative (codes 2 an
 
 BUS = ("u_re", "u_im")
 """The voltage that a bus's signal is measured at: that of the machine's bus, or of another one."""
+POWER = ("v_re", "v_im", "delta", "i_d", "i_q")
+"""What the electrical power depends on."""
+
+Phasor = tuple[Any, Any]
+
+
+def electrical_power(m: Any, v: Any) -> Any:
+    """Return the machine's electrical power at its terminals in pu on its base."""
+    v_d, v_q = machine_frame(m, v.v_re, v.v_im, v.delta)
+    return v_d * v.i_d + v_q * v.i_q
+
+
+def machine_power(b: Any, v: Any) -> Any:
+    """Return the electrical power in a block diagram."""
+    return b.named("p_e", electrical_power(b, v), "electrical power at the terminals")
+
+
+def bus_frequency(b: Any, v: Any, p: Any, at: Phasor, state: str) -> Any:
+    """Return the deviation of the bus's frequency in pu: s/(1 + s t_f) on the voltage's angle."""
+    x = b.held(state, lambda: np.angle(at[0] + 1j * at[1]))
+    deviation, slope = phasor_frequency(b, *at, x, p.t_f, p.f_n)
+    b.state(state, slope)
+    return deviation
+
+
+def voltage_derivative(b: Any, v: Any, p: Any, at: Phasor, state: str) -> Any:
+    """Return the derivative of the magnitude of the bus's voltage in pu/s: s/(1 + s t_f)."""
+    x = b.held(state, lambda: np.abs(at[0] + 1j * at[1]))
+    change, slope = washout(b.sqrt(at[0] ** 2 + at[1] ** 2), x, p.t_f)
+    b.state(state, slope)
+    return change / p.t_f
 
 
 @dataclass(frozen=True)
@@ -43,83 +71,27 @@ class Signal:
     inputs
         What it reads.
     read
-        From functions, variables, parameters and the state: its value, and the derivative of its state.
-    state
-        Name of its state, empty for none.
-    unit
-        Unit of the state.
-    rest
-        The state's value at rest, from the voltage at the bus.
+        From blocks, variables, parameters, the voltage at the bus and the name of its state: its value.
+    state, unit
+        Name and unit of its state, empty for none.
     """
 
     inputs: tuple[str, ...]
-    read: Read
+    read: Callable[[Any, Any, Any, Phasor, str], Any]
     state: str = ""
     unit: str = "pu"
-    rest: Callable[[Any], Any] = np.abs
 
 
-def none(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return zero: the stabiliser has no such input."""
-    return 0, ()
-
-
-def speed(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the deviation of the rotor's speed in pu."""
-    return v.omega - 1, ()
-
-
-def bus_frequency(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the deviation of the bus's frequency in pu: s/(1 + s t_f) on the voltage's angle."""
-    deviation, slope = phasor_frequency(m, v.u_re, v.u_im, x, p.t_f, p.f_n)
-    return deviation, (slope,)
-
-
-def electrical_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the machine's electrical power at its terminals in pu on its base."""
-    v_d, v_q = machine_frame(m, v.v_re, v.v_im, v.delta)
-    return v_d * v.i_d + v_q * v.i_q, ()
-
-
-def machine_power(b: Any, v: Any, p: Any) -> Any:
-    """Return the electrical power in a block diagram."""
-    return b.named("p_e", electrical_power(b, v, p, None)[0], "electrical power at the terminals")
-
-
-def accelerating_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the turbine's torque without the electrical power, in pu on the machine's base."""
-    return v.t_m - electrical_power(m, v, p, x)[0], ()
-
-
-def bus_voltage(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the magnitude of the bus's voltage in pu."""
-    return m.sqrt(v.u_re**2 + v.u_im**2), ()
-
-
-def voltage_derivative(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the derivative of the magnitude of the bus's voltage in pu/s: s/(1 + s t_f)."""
-    change, slope = washout(m.sqrt(v.u_re**2 + v.u_im**2), x, p.t_f)
-    return change / p.t_f, (slope,)
-
-
-POWER = ("v_re", "v_im", "delta", "i_d", "i_q")
-"""What the electrical power depends on."""
 SIGNALS: tuple[Signal, ...] = (
-    Signal((), none),
-    Signal(("omega",), speed),
-    Signal(BUS, bus_frequency, "x_theta", "rad", np.angle),
-    Signal(POWER, electrical_power),
-    Signal((*POWER, "t_m"), accelerating_power),
-    Signal(BUS, bus_voltage),
+    Signal((), lambda b, v, p, at, state: 0),
+    Signal(("omega",), lambda b, v, p, at, state: v.omega - 1),
+    Signal(BUS, bus_frequency, "x_theta", "rad"),
+    Signal(POWER, lambda b, v, p, at, state: machine_power(b, v)),
+    Signal((*POWER, "t_m"), lambda b, v, p, at, state: v.t_m - machine_power(b, v)),
+    Signal(BUS, lambda b, v, p, at, state: b.sqrt(at[0] ** 2 + at[1] ** 2)),
     Signal(BUS, voltage_derivative, "x_v"),
 )
 """The signal of each code."""
-
-
-def known(terminal: Any) -> SimpleNamespace:
-    """Return the variables that a signal may read, as they are guessed so far."""
-    bus = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
-    return SimpleNamespace(**bus | dict(terminal.signals))
 
 
 class Stabiliser(BlockDiagram, part=True):
@@ -129,32 +101,53 @@ class Stabiliser(BlockDiagram, part=True):
 
 
 class Measuring(Stabiliser, part=True):
-    """A stabiliser that measures signals by input codes; its first structural parameters are the codes."""
+    """A stabiliser that measures signals by input codes: open ones in its declaration, as inputs u.
 
+    Its first structural parameters are the codes.
+    """
+
+    codes: ClassVar[Mapping[str, int]] = {}
     inputs: ClassVar[tuple[str, ...]] = ("u", "v_re", "v_im")
     structural: ClassVar[tuple[str, ...]] = ("input",)
 
     @classmethod
+    def measured(cls, b: Any, v: Any, p: Any, port: str = "u") -> Any:
+        """Return a signal: the open one, or that of its code."""
+        if port not in cls.codes:
+            return getattr(v, port)
+        signal = SIGNALS[cls.codes[port]]
+        place = "v" if b.at_rest else port
+        at = (getattr(v, f"{place}_re"), getattr(v, f"{place}_im")) if signal.inputs == BUS else (None, None)
+        return signal.read(b, v, p, at, _state(signal, port))
+
+    @classmethod
     def shape(cls, *choice: int) -> Mapping[str, Any]:
         """Return the attributes for the input codes."""
-        ports = (name for name in cls.inputs if name in ("u", "u_1", "u_2"))
-        return with_signals(cls, dict(zip(ports, choice, strict=False)))
+        ports = [name for name in cls.inputs if name in ("u", "u_1", "u_2")]
+        codes = dict(zip(ports, choice, strict=False))
+        return cls.with_signals(codes, cls.states)
+
+    @classmethod
+    def with_signals(
+        cls, codes: Mapping[str, int], states: tuple[str, ...], **more: Any
+    ) -> Mapping[str, Any]:
+        """Return the attributes with the signals of codes; states of derivatives come behind `states`."""
+        inputs, units = cls.inputs, dict(cls.units)
+        for port, code in codes.items():
+            signal = SIGNALS[code]
+            reads = (f"{port}_re", f"{port}_im") if signal.inputs == BUS else signal.inputs
+            inputs = tuple(dict.fromkeys((*reads, *(name for name in inputs if name != port))))
+            if signal.state:
+                states = (*states, _state(signal, port))
+                units[_state(signal, port)] = signal.unit
+        buses = {name: at for name, at in placement(cls).buses.items() if set(at) <= set(inputs)}
+        own = {"codes": codes, "states": states, "inputs": inputs, "units": units, "buses": buses, **more}
+        made = type(cls.__name__, (cls,), own)
+        return {name: value for name, value in vars(made).items() if not name.startswith("_")}
 
 
-def with_signals(
-    component: type[Component], codes: Mapping[str, int], own: Mapping[str, Any] | None = None
-) -> Mapping[str, Any]:
-    """Return the attributes of `component` where its inputs `codes` are the signals of these codes.
-
-    `own` has the attributes that are not those of `component`.
-    """
-    names = ("states", "inputs", "units", "lags", "equations", "guess")
-    parts: Mapping[str, Any] = {name: getattr(component, name) for name in names} | dict(own or {})
-    for port, code in codes.items():
-        parts = _measured(parts, port, SIGNALS[code])
-    read = parts["inputs"]
-    buses = {name: ports for name, ports in placement(component).buses.items() if set(ports) <= set(read)}
-    return {**parts, "buses": buses} | {name: staticmethod(parts[name]) for name in ("equations", "guess")}
+def _state(signal: Signal, port: str) -> str:
+    return signal.state and signal.state + port.removeprefix("u")
 
 
 def misplaced(p: Mapping[str, float], code: str, bus: str) -> str | None:
@@ -164,42 +157,3 @@ def misplaced(p: Mapping[str, float], code: str, bus: str) -> str | None:
             f"{bus} = {p[bus]:g} and {code} = {p[code]:g}: {bus} must be 0, the signal is the machine's own"
         )
     return None
-
-
-def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[str, Any]:
-    """Return the attributes with one signal in place of the input `port`."""
-    # The functions themselves stand in the closures, so that the hash of the kernels sees them.
-    inner, first_guess, read, rest = parts["equations"], parts["guess"], signal.read, signal.rest
-    state = signal.state and signal.state + port.removeprefix("u")
-    re, im = f"{port}_re", f"{port}_im"
-    at_bus = signal.inputs == BUS
-
-    def value(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-        """Return the signal and the derivative of its state, with the voltage at the bus that it is of."""
-        there = {"u_re": getattr(v, re), "u_im": getattr(v, im)} if at_bus else {}
-        return read(m, SimpleNamespace(**vars(v) | there), p, x)
-
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the equations with the signal, and the derivative of its state at the end."""
-        u, slopes = value(m, v, p, getattr(v, state) if state else None)
-        derivatives, residuals, injections = inner(m, SimpleNamespace(**vars(v) | {port: u}), p)
-        return (*derivatives, *slopes), residuals, injections
-
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the guess for the signal that the machine's own guess and its bus give."""
-        own = {state: rest(terminal.voltage)} if state else {}
-        v = known(terminal)
-        here = SimpleNamespace(**vars(v) | {re: v.v_re, im: v.v_im})
-        u = value(NumericMath, here, p, own.get(state))[0]
-        return {**first_guess(replace(terminal, signals={**terminal.signals, port: u}), p), **own}
-
-    reads = (re, im) if at_bus else signal.inputs
-    read_already = [name for name in parts["inputs"] if name != port]
-    return {
-        **parts,
-        "states": (*parts["states"], *((state,) if state else ())),
-        "units": {**parts["units"], **({state: signal.unit} if state else {})},
-        "inputs": tuple(dict.fromkeys((*reads, *read_already))),
-        "equations": equations,
-        "guess": guess,
-    }

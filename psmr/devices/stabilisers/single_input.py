@@ -74,7 +74,7 @@ class IEEEST(Measuring):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect filters, lead-lags and washout."""
-        first = b.second_order(("f_1", "f_2"), v.u, ("a_1", "a_2"))
+        first = b.second_order(("f_1", "f_2"), cls.measured(b, v, p), ("a_1", "a_2"))
         filtered = b.second_order(("f_3", "f_4"), first, ("a_3", "a_4"), ("a_5", "a_6"))
         led = b.lead_lag("x_2", b.lead_lag("x_1", filtered, "t_1", "t_2"), "t_3", "t_4")
         washed = p.k_s * p.t_5 / p.t_6 * b.washout("x_w", led, "t_6")
@@ -118,7 +118,7 @@ class PSS1A(Measuring):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect lag, washout, filter and lead-lags."""
-        washed = b.washout("x_w", b.lag("x_6", v.u, "t_6"), "t_5")
+        washed = b.washout("x_w", b.lag("x_6", cls.measured(b, v, p), "t_6"), "t_5")
         filtered = b.second_order(("f_1", "f_2"), p.k_s * washed, ("a_1", "a_2"))
         led = b.lead_lag("x_2", b.lead_lag("x_1", filtered, "t_1", "t_2"), "t_3", "t_4")
         while_between(b, v, p, b.named("y", b.limit(led, "l_s_min", "l_s_max")))
@@ -173,7 +173,7 @@ class STAB2A(Stabiliser):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect washouts and lags."""
-        power = machine_power(b, v, p)
+        power = machine_power(b, v)
         first = b.washout("w_1", -p.k_2 * power, "t_2")
         second = b.washout("w_2", p.k_2 * first, "t_2")
         third = b.named("w", b.washout("w_3", p.k_2 * second, "t_2"))
@@ -241,8 +241,8 @@ class TwoSignals(Measuring, part=True):
     @classmethod
     def limited(cls, b: Any, v: Any, p: Any) -> Any:
         """Connect lags, washout and lead-lags, and return the output within its limits."""
-        x_1 = b.lag("x_1", p.k_1 * v.u_1, "t_1", idle="k_1")
-        x_2 = b.lag("x_2", p.k_2 * v.u_2, "t_2", idle="k_2")
+        x_1 = b.lag("x_1", p.k_1 * cls.measured(b, v, p, "u_1"), "t_1", idle="k_1")
+        x_2 = b.lag("x_2", p.k_2 * cls.measured(b, v, p, "u_2"), "t_2", idle="k_2")
         led = b.lead_lag("x_3", b.rate("x_w", x_1 + x_2, "t_3", "t_4"), "t_5", "t_6")
         led = b.lead_lag("x_5", b.lead_lag("x_4", led, "t_7", "t_8"), "t_9", "t_10")
         return b.named("y", b.limit(led, "l_s_min", "l_s_max"))
