@@ -18,7 +18,7 @@ from psmr.base.errors import InputError
 from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
 from psmr.devices.at_rest import Known, Resting, Unknown
 from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
-from psmr.devices.drawing import Drawing, Words, Writing, between
+from psmr.devices.drawing import Anything, Drawing, Drawn, Words, Writing, between
 
 Limits = tuple[str | None, str | None]
 
@@ -40,7 +40,7 @@ class Blocks:
     """
 
     def __init__(
-        self, m: Any, v: Any, p: Any, rest: dict[str, Any] | None = None, drawing: Drawing | None = None
+        self, m: Any, v: Any, p: Any, rest: dict[str, Any] | None = None, drawing: Any = None
     ) -> None:
         self._m, self._v, self._p, self._rest, self._drawing = m, v, p, rest, drawing
         self.slopes: dict[str, Any] = {}
@@ -219,6 +219,11 @@ class Blocks:
         return getattr(self._v, name)
 
     @property
+    def opened(self) -> bool:
+        """Whether limiters, gates and dead bands are open, as for the start."""
+        return getattr(self._m, "opened", False) is True
+
+    @property
     def at_rest(self) -> bool:
         """Whether the diagram is run for its guess."""
         return self._rest is not None
@@ -395,13 +400,14 @@ class BlockDiagram(Component):
             cls.role = cls._role
         if part or "made_by" in own or "equations" in own:
             return
-        drawing, constants = Drawing(), parameters_of(cls)
-        b = Blocks(Writing(drawing), Words(), Words(constants), drawing=drawing)
-        cls.diagram(b, b._v, b._p)
+        anything = Anything()
+        b = Blocks(anything, anything, anything, drawing=anything)
+        cls.diagram(b, anything, anything)
         ordered = set(cls.states) == b.slopes.keys()
         if "states" in own and not ordered:
             raise InputError(f"{cls.__name__}: states = {cls.states}: the diagram has {tuple(b.slopes)}")
-        lasting = {name for name, parameter in constants.items() if parameter.check is positive}
+        named = {name for names in (*b.lags.values(), b.integrals.values()) for name in names}
+        lasting = {name for name in named if getattr(cls, name).check is positive}
         found: dict[str, Any] = {
             "states": cls.states if ordered else tuple(b.slopes),
             "algebraic": tuple(b.rows),
@@ -414,11 +420,16 @@ class BlockDiagram(Component):
         for name, value in found.items():
             if name not in cls._given or name == "states":
                 setattr(cls, name, value)
-        for name, value in {
-            "equations": staticmethod(_equations(cls)),
-            "__doc__": drawing.in_text(cls),
-        }.items():
+        text = own.get("__doc__")
+        drawn = text if not text or "::" in text else Drawn(text, _drawing)
+        for name, value in {"equations": staticmethod(_equations(cls)), "__doc__": drawn}.items():
             setattr(cls, name, value)
+
+
+def _drawing(kind: type[BlockDiagram]) -> Drawing:
+    drawing, v, p = Drawing(), Words(), Words(parameters_of(kind))
+    kind.diagram(Blocks(Writing(drawing), v, p, drawing=drawing), v, p)
+    return drawing
 
 
 def _equations(kind: type[BlockDiagram]) -> Callable[[Any, Any, Any], tuple[Terms, Terms, Terms]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
+
+from psmr.base.errors import InputError
 
 SUM, PRODUCT, POWER, ATOM = range(4)
 """How tightly the outermost operation of an expression binds."""
@@ -211,15 +213,6 @@ class Drawing:
                 return
         self.lines.append([*links, name])
 
-    def in_text(self, kind: type) -> str | None:
-        """Return the docstring of a class with the drawing behind its first paragraph."""
-        text = kind.__doc__
-        if not text or "::" in text:
-            return text
-        first, _, rest = inspect.cleandoc(text).partition("\n\n")
-        indented = "\n".join(f"    {line}" for line in self.text())
-        return "\n\n".join(filter(None, (first, f"::\n\n{indented}", rest)))
-
     def text(self) -> list[str]:
         """Return the lines, wrapped before an arrow, short ones beside each other."""
         found: list[str] = []
@@ -237,6 +230,42 @@ class Drawing:
                     line += f" -> {link}"
             found.append(line)
         return found
+
+
+class Drawn:
+    """The docstring of a class, with the drawing behind its first paragraph, made when it is asked for."""
+
+    def __init__(self, text: str, draw: Callable[[type], Drawing]) -> None:
+        self._text, self._draw = text, draw
+        self._whole: str | None = None
+
+    def __get__(self, instance: Any, kind: type) -> str:
+        if self._whole is None:
+            first, _, rest = inspect.cleandoc(self._text).partition("\n\n")
+            drawing = "\n".join(f"    {line}" for line in self._draw(kind).text())
+            self._whole = "\n\n".join(filter(None, (first, f"::\n\n{drawing}", rest)))
+        return self._whole
+
+
+class Anything:
+    """What every operation on it returns: a diagram that is run with it says only what its blocks are."""
+
+    def __getattr__(self, name: str) -> Anything:
+        return self
+
+    def _same(self, *given: Any, **named: Any) -> Anything:
+        return self
+
+    __call__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = __abs__ = _same
+
+    def _refuse(self, *_: Any) -> Any:
+        raise InputError(
+            "a diagram is connected once for all values: a variable or parameter has no value to branch on "
+            "or to convert there; use b.where, b.ge, b.le, b.min, b.max, b.clip and the functions of b"
+        )
+
+    __bool__ = __float__ = __int__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
 
 def _scaled(gain: Symbol, transfer: str) -> str:

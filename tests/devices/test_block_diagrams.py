@@ -7,7 +7,7 @@ import pytest
 
 from psmr import Device, Parameter
 from psmr.errors import InputError
-from tests.internals import BlockDiagram, NumericMath, Terminal
+from tests.internals import BlockDiagram, NumericMath, Terminal, components
 
 
 class Regulator(BlockDiagram):
@@ -105,6 +105,29 @@ def test_the_drawing_stands_behind_the_first_paragraph():
 def test_a_block_that_cannot_be_is_objected_to(changed, said):
     with pytest.raises(InputError, match=f"AVR: {said}"):
         Device("AVR", Regulator, P | changed)
+
+
+def test_a_value_to_branch_on_is_refused():
+    with pytest.raises(InputError, match="has no value to branch on or to convert there; use b"):
+
+        class Wrong(BlockDiagram):
+            """A lag that branches."""
+
+            inputs = ("u",)
+            t = Parameter("s", "lag")
+
+            @classmethod
+            def diagram(cls, b, v, p):
+                b.lag("x", v.u if v.u > 0 else 0, "t")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in components() if issubclass(kind, BlockDiagram)])
+def test_every_diagram_can_be_drawn(kind):
+    drawing = kind.__doc__.split("::")[1].split("\n\n")[1]
+    assert "->" in drawing
+    assert drawing.count("\n") < 16
+    assert all(state in drawing for state in kind.limits if len(state) > 3)
+    assert max(map(len, drawing.splitlines())) <= 112
 
 
 def test_states_that_the_diagram_has_not_are_refused():

@@ -63,13 +63,12 @@ class ESST1A(Exciter):
         b.ordered("v_r_min", "v_r_max")
 
 
-def through_bridge(b: Any, v: Any, p: Any, output: Any) -> None:
-    """Connect a regulator to the field by a bridge: that of `SCRX`."""
+def through_bridge(b: Any, v: Any, p: Any, output: Any, name: str) -> None:
+    """Connect a regulator, whose output has a name, to the field by a bridge: that of `SCRX`."""
     fed = b.where(b.ge(p.c_switch, 1), 1, b.magnitude(v.v_re, v.v_im)) * output
     crowbar = b.where(b.le(p.rc_rfd, 0), fed, -p.rc_rfd * v.i_f)
-    words = (
-        "|v| v_a with c_switch = 0, v_a with c_switch = 1; -rc_rfd i_f while i_f < 0 and rc_rfd > 0"
-    ).replace("v_a", getattr(output, "text", "v_a"))
+    sources = f"|v| {name} with c_switch = 0, {name} with c_switch = 1"
+    words = f"{sources}; -rc_rfd i_f while i_f < 0 and rc_rfd > 0"
     b.output("v_f", b.where(b.ge(v.i_f, 0), fed, crowbar), words)
 
 
@@ -98,7 +97,7 @@ class SCRX(Exciter):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect lead-lag, exciter and bridge."""
         led = b.lead_lag("x_l", v.v_ref + v.v_s - regulated_voltage(b, v), "t_a", "t_b")
-        through_bridge(b, v, p, b.lag("v_a", p.k * led, "t_e", ("e_min", "e_max")))
+        through_bridge(b, v, p, b.lag("v_a", p.k * led, "t_e", ("e_min", "e_max")), "v_a")
 
 
 class StaticExciter(Regulator):
@@ -233,7 +232,7 @@ class EXNI(Regulator):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect bridge, feedback, transducer and regulator."""
-        through_bridge(b, v, p, v.v_r)
+        through_bridge(b, v, p, v.v_r, "v_r")
         fed_back = b.lag("x_f2", b.rate("x_f", v.v_r, "k_f", "t_f1"), "t_f2")
         b.lag("v_r", p.k_a * (v.v_ref + v.v_s - measured(b, v) - fed_back), "t_a", ("v_r_min", "v_r_max"))
         b.ordered("v_r_min", "v_r_max")

@@ -43,7 +43,7 @@ class GAST(Governor):
         """Connect gate, fuel valve, turbine and temperature."""
         slip = v.omega - 1
         asked, load_limit = v.p_ref - slip / p.r, p.a_t + p.k_t * (p.a_t - v.temperature)
-        demand = asked if getattr(b, "opened", False) else b.min(asked, load_limit)
+        demand = asked if b.opened else b.min(asked, load_limit)
         flow = b.lag("flow", b.lag("fuel", demand, "t_1", ("v_min", "v_max")), "t_2")
         b.lag("temperature", flow, "t_3")
         b.output("t_m", flow - p.d_turb * slip)
@@ -191,7 +191,7 @@ class GGOV1(Governor):
         accelerated = b.washout("x_s", slip, "t_a", idle="k_a") / p.t_a
         b.state("x_a", p.k_a * (p.a_set - accelerated) + (v.f - v.x_a) / p.t_step, idle="k_a")
         # At rest the load limiter's integrator has followed f: the gate is open unless `rest_limits` says no.
-        f_nt = f_n if getattr(b, "opened", False) else b.min(f_n, f_t)
+        f_nt = f_n if b.opened else b.min(f_n, f_t)
         b.output("f", b.limit(b.where(b.le(p.k_a, 0), f_nt, b.min(f_nt, v.x_a)), "v_min", "v_max"))
 
         valve = b.integrator("valve", b.clip((v.f - v.valve) / p.t_act, p.r_close, p.r_open))
