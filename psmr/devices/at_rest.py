@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.declare.component import NumericMath
 
 
 class Unknown:
