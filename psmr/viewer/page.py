@@ -38,49 +38,41 @@ class Page:
     """One page on a workbench; every browser tab has its own, all have the same workbench."""
 
     def __init__(self, bench: Workbench, document: Any) -> None:
-        from bokeh.models import (
-            Button,
-            CheckboxGroup,
-            Div,
-            NumericInput,
-            PreText,
-            Select,
-            Slider,
-            TextAreaInput,
-            TextInput,
-        )
+        from bokeh import models
 
         wide = "stretch_width"
         self.bench, self.document = bench, document
         self.job: Job | None = None
         self.diagram = Diagram(bench.system, self._dropped)
-        self.message = Div(name="message", text="", sizing_mode=wide, disable_math=True)
-        self.text = TextAreaInput(title="Study file", rows=16, sizing_mode=wide, max_length=100_000)
+        self.message = models.Div(name="message", text="", sizing_mode=wide, disable_math=True)
+        self.text = models.TextAreaInput(title="Study file", rows=16, sizing_mode=wide, max_length=100_000)
         self.form = SchemeForm(self._change_scheme)
         self.map = ModeMap()
-        self.slider = Slider(title="step [ms]", start=0.5, end=100.0, step=0.5, value=10.0, sizing_mode=wide)
-        self.kind = Select(title="Event", value="fault", options=list(TITLES.items()))
-        self.place = Select(title="at", value="", options=[])
-        self.start = NumericInput(title="time [s]", value=1.0, mode="float")
-        self.lasting = NumericInput(title="cleared after [s]", value=0.1, mode="float")
-        self.add = Button(label="Add event", button_type="default")
-        self.undo = Button(label="Remove last event", button_type="default")
-        self.run = Button(label="Run", button_type="primary")
-        self.cancel = Button(label="Cancel", disabled=True)
-        self.progress = Div(text="", sizing_mode=wide, disable_math=True)
-        self.search = TextInput(
+        self.slider = models.Slider(
+            title="step [ms]", start=0.5, end=100.0, step=0.5, value=10.0, sizing_mode=wide
+        )
+        self.kind = models.Select(title="Event", value="fault", options=list(TITLES.items()))
+        self.place = models.Select(title="at", value="", options=[])
+        self.start = models.NumericInput(title="time [s]", value=1.0, mode="float")
+        self.lasting = models.NumericInput(title="cleared after [s]", value=0.1, mode="float")
+        self.add = models.Button(label="Add event", button_type="default")
+        self.undo = models.Button(label="Remove last event", button_type="default")
+        self.run = models.Button(label="Run", button_type="primary")
+        self.cancel = models.Button(label="Cancel", disabled=True)
+        self.progress = models.Div(text="", sizing_mode=wide, disable_math=True)
+        self.search = models.TextInput(
             title="Names and patterns of signals", value=usual_search(bench.system), sizing_mode=wide
         )
-        self.shown = CheckboxGroup(labels=[], active=[], sizing_mode=wide)
-        self.difference = CheckboxGroup(labels=["less the first run"], active=[])
+        self.shown = models.CheckboxGroup(labels=[], active=[], sizing_mode=wide)
+        self.difference = models.CheckboxGroup(labels=["less the first run"], active=[])
         # Long lines are broken, so that the page is not wider than a telephone.
-        self.summary = PreText(
+        self.summary = models.PreText(
             text="", sizing_mode=wide, stylesheets=["pre { white-space: pre-wrap }"], disable_math=True
         )
-        self.placeholder = Div(text="", disable_math=True)
-        self.file = TextInput(title="Save study as", value="my-study.toml", sizing_mode=wide)
-        self.replace = CheckboxGroup(labels=["replace"], active=[])
-        self.save = Button(label="Save")
+        self.placeholder = models.Div(text="", disable_math=True)
+        self.file = models.TextInput(title="Save study as", value="my-study.toml", sizing_mode=wide)
+        self.replace = models.CheckboxGroup(labels=["replace"], active=[])
+        self.save = models.Button(label="Save")
         self._connect()
         self._assemble()
         self._list_places()
