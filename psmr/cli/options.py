@@ -172,7 +172,7 @@ def add_command(subparsers: Any, command: Callable[..., Any]) -> None:
 
     Its options are added when it is given: those of all commands would take time at each.
     """
-    words, _, example = (inspect.getdoc(command) or "").partition("\n\n")
+    words, _, example = (inspect.getdoc(command) or command.__name__).partition("\n\n")  # -OO has none
     summary = " ".join(words.split())
     parser = subparsers.add_parser(
         command.__name__,
