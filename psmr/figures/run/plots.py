@@ -387,7 +387,7 @@ def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | No
     degrees = np.full((len(run.t), len(sources)), np.nan)
     for span in run.spans:
         rows, connections = span.rows, Connections(run.system, span)
-        angles_by_network.begin(span, connections)
+        angles_by_network.begin(connections)
         points = Points.of(connections, run.t[rows], run.x[rows], run.y[rows])
         angles = np.degrees(angles_by_network.angles(points))
         for places in connections.members:

@@ -29,7 +29,6 @@ from scipy.sparse.csgraph import breadth_first_order
 from psmr.base.arrays import Reals
 from psmr.base.errors import few
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points, angles_of
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import sources_of
@@ -118,7 +117,7 @@ class Angles:
         self._wanted: list[Places] = []
         self._pairs: list[_Pairs] = []
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
         self._out = connections.out
         self._wanted = [np.array(places, dtype=np.intp) for places in connections.members]

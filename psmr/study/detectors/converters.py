@@ -39,7 +39,6 @@ from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
 from psmr.devices.placement import placement
-from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points, angles_of
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import centre_of_inertia, plants, sources_of
@@ -80,7 +79,7 @@ class Converters:
         self._last: tuple[Reals, Reals] | None = None  # loop and bus against the mean, within a span
         self._when: dict[int, float] = {}
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
         if not self.names:
             return
@@ -190,7 +189,7 @@ class Motors:
         self._backwards = np.full(count, np.nan)
         self._t = 0.0
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
         self._here = np.array(
             [name.rpartition(".")[0] not in connections.out for name in self._names], dtype=bool

@@ -123,7 +123,7 @@ class Detection:
         self.span = span
         self._connections = Connections(self.system, self.span)
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
-            detector.begin(self.span, self._connections)
+            detector.begin(self._connections)
 
     def stops_before(self, span: Span) -> bool:
         """See `Follower`."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from psmr.base.errors import few
-from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 
@@ -115,8 +114,8 @@ def names_of(names: Iterable[str], most: int = 5) -> str:
 class Detector(Protocol):
     """What every detector offers."""
 
-    def begin(self, span: Span, connections: Connections) -> None:
-        """Start a span."""
+    def begin(self, connections: Connections) -> None:
+        """Start a span, of which these are the connections."""
 
     def take(self, points: Points) -> None:
         """Take the next points of the span."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections, TurningIsland
 from psmr.network.topology.islands import sources_of
@@ -50,7 +49,7 @@ class Frequency:
         # Of each side and island: when first, the value then, and the furthest value.
         self._outside: dict[tuple[str, str], tuple[float, float, float]] = {}
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
         self._islands = connections.turning
 

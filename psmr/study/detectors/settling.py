@@ -91,9 +91,10 @@ class EndOfRun:
         self._quarter, self._moves, self._ended = 0.0, False, False
         self._islands: tuple[TurningIsland, ...] = ()
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
         self._islands = connections.turning
+        span = connections.span
         self._moves, self._quarter = _driven(self._system, span), 0.25 * (self._t_end - span.t)
         self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
         self._frequencies = Ranges(len(self._islands) + sum(len(i.places) for i in self._islands))

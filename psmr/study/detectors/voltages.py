@@ -25,7 +25,6 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.span import Span
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.network import buses
@@ -92,7 +91,7 @@ class Voltages:
         self._began_inside = np.zeros(count, bool)
         self._ended = np.zeros(count)
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
         self._counted, self._connections = connections.counted, connections
 
@@ -283,9 +282,10 @@ class Limits:
         self._open = [system.limited.copy(), system.limited.copy()]  # limits of each side not met so far
         self._met: dict[tuple[int, str], float] = {}
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
-        self._span, self._constant = span, self.system.constant_limits(span.parameters)
+        self._out = connections.span.out
+        self._constant = self.system.constant_limits(connections.span.parameters)
 
     def take(self, points: Points) -> None:
         """See `Detector`."""
@@ -303,7 +303,7 @@ class Limits:
             first_met(np.take(x, open_, axis=1), constant[open_], column, limits, k == 1, rows)
             for j in np.flatnonzero(rows >= 0).tolist():
                 i = int(open_[j])
-                if self.system.names_x[i].rpartition(".")[0] not in self._span.out:
+                if self.system.names_x[i].rpartition(".")[0] not in self._out:
                     found.append((i, SIDES[k], float(t[rows[j]])))
                     self._open[k][i] = False
         for i, side, when in sorted(found):

@@ -134,8 +134,9 @@ class Samples:
         self._began = self._last = 0.0
         self._counted = np.ones(0, bool)
 
-    def begin(self, span: Span, connections: Connections) -> None:
+    def begin(self, connections: Connections) -> None:
         """See `Detector`."""
+        span = connections.span
         if self._t and self._t[-1][-1] >= span.t - TIME_ROUNDING:  # the row before the event
             self._t[-1], self._values[-1] = self._t[-1][:-1], self._values[-1][:-1]
             if not self._t[-1].size:
