@@ -15,14 +15,15 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError
 from psmr.dae.declare.component import NumericMath, Parameter, Terms, nonnegative, positive
 from psmr.devices.blocks import machine_frame, machine_to_network, quadratic_saturation, saturation_conflict
-from psmr.devices.machines.psse import GENROU, flux_saturation
-from psmr.devices.machines.subtransient import (
+from psmr.devices.machines.psse import (
     D_AXIS,
+    GENROU,
     KNEES,
     PU,
     SubtransientMachine,
     across,
     direct_axis,
+    flux_saturation,
     rising,
     turning,
     unsound,

@@ -33,8 +33,7 @@ from psmr.devices.dynamic_network.branch import (
     with_read_currents,
 )
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus, ThreePhaseBus
-from psmr.devices.dynamic_network.rates import with_current_rates
-from psmr.devices.dynamic_network.stator import with_stator
+from psmr.devices.dynamic_network.forms import with_current_rates, with_stator
 from psmr.devices.dynamic_network.travelling_wave import (
     TravellingWaveLine,
     own_waves,

@@ -23,7 +23,7 @@ from psmr.dae.declare.component import Component, NumericMath, local_rows, local
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.branch import CHARGED, DEPENDENT, JUNCTION, PHASOR
-from psmr.devices.dynamic_network.stator import with_stator
+from psmr.devices.dynamic_network.forms import with_stator
 from psmr.devices.dynamic_network.travelling_wave import wave_values
 from psmr.devices.dynamic_network.zero_sequence import (
     GROUND,
