@@ -84,8 +84,7 @@ class Constants:
         "the whole of it left 46 tolerances",
     )
     kept_matrix_iterations: int = _constant(
-        4,
-        "iterations: a kept matrix that took more is renewed at the next step: that costs two (measured)",
+        4, "iterations: a kept matrix that took more is renewed at the next step: that costs two (measured)"
     )
     unchecked_solves: int = _constant(
         2,
@@ -149,8 +148,7 @@ class Constants:
 
     # --- a solution far away, or another one --------------------------------------------------------------
     first_continuation: float = _constant(
-        0.1,
-        "part of the way: chosen: the first step of the parameter of a continuation",
+        0.1, "part of the way: chosen: the first step of the parameter of a continuation"
     )
     least_continuation: float = _constant(
         1e-4,
@@ -170,8 +168,7 @@ class Constants:
         "believed",
     )
     cost_share: float = _constant(
-        0.2,
-        "part: chosen: each other solve has such a share in what the usual start costs",
+        0.2, "part: chosen: each other solve has such a share in what the usual start costs"
     )
     continuation_margin: float = _constant(
         0.5,
@@ -179,8 +176,7 @@ class Constants:
         "residual on WSCC-9, 0.3 on Kundur's system and 1,354 buses)",
     )
     furthest_continuation: float = _constant(
-        4.0,
-        "times the last distance: chosen: a continuation over more is none",
+        4.0, "times the last distance: chosen: a continuation over more is none"
     )
     largest_weights: float = _constant(
         1e3,
@@ -190,28 +186,22 @@ class Constants:
 
     # --- the controller -----------------------------------------------------------------------------------
     proportional: float = _constant(
-        0.7,
-        "times 1 / order: Gustafsson, ACM Trans. Math. Software 17, 1991: power of this step's error",
+        0.7, "times 1 / order: Gustafsson, ACM Trans. Math. Software 17, 1991: power of this step's error"
     )
     integral: float = _constant(
-        0.4,
-        "times 1 / order: Gustafsson 1991: power of the error of the step before",
+        0.4, "times 1 / order: Gustafsson 1991: power of the error of the step before"
     )
     safety: float = _constant(
-        0.9,
-        "part of the step that would just do: Hairer, Norsett and Wanner I, section II.4",
+        0.9, "part of the step that would just do: Hairer, Norsett and Wanner I, section II.4"
     )
     largest_change: float = _constant(
-        5.0,
-        "times the step, or by this: Hairer, Norsett and Wanner I, section II.4: 1.5 to 5",
+        5.0, "times the step, or by this: Hairer, Norsett and Wanner I, section II.4: 1.5 to 5"
     )
     first_change: float = _constant(
-        1e3,
-        "times the step: chosen: after the first step of a span, short since nothing was known",
+        1e3, "times the step: chosen: after the first step of a span, short since nothing was known"
     )
     least_error: float = _constant(
-        1e-4,
-        "tolerances: chosen: below it a step says no more than that it may be much longer",
+        1e-4, "tolerances: chosen: below it a step says no more than that it may be much longer"
     )
     worth_a_matrix: float = _constant(
         1.3,
@@ -258,8 +248,7 @@ class Constants:
         "% (measured)",
     )
     matters: float = _constant(
-        0.3,
-        "tolerances: chosen: corners that make so much of a step together are left to the error control",
+        0.3, "tolerances: chosen: corners that make so much of a step together are left to the error control"
     )
     corner_rounding: float = _constant(
         1e-6,
@@ -280,10 +269,7 @@ class Constants:
         "solves of the fast block: most of a trial: a forming then does not cost more the finer the fast "
         "steps are. Over more of them the direction is that of the first part of a macro step",
     )
-    trial_every: int = _constant(
-        5,
-        "macro steps: from one trial to the next at most",
-    )
+    trial_every: int = _constant(5, "macro steps: from one trial to the next at most")
     gain_part: float = _constant(
         0.6,
         "part of the gain that a prediction bears: from which the response is formed anew: a line bears "

@@ -14,8 +14,8 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import few
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme, damped_after_events, steady_program
-from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.step.program import Side, matrices, words
+from psmr.integrate.step.sides import require_same_system
 from psmr.network.dynamic.switching import dynamic_elements
 
 WIDTH = 110

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
@@ -134,7 +135,7 @@ def error_for_next_step(error, before):  # type: ignore[no-untyped-def]
 LONGEST, UNSOLVED = range(2)
 
 
-def solvable_at_first() -> NDArray[np.float64]:
+def solvable_at_first() -> Reals:
     """Return what (2,) is remembered before any step; see the names above."""
     return np.array([np.inf, 0.0])
 
@@ -186,9 +187,6 @@ def reject(control, h, error, solved):  # type: ignore[no-untyped-def]
     control.steps[NEXT] = after_rejected(control.order, h, error)
     if not solved:
         note_unsolved(control.solvable, h)
-
-
-Reals = NDArray[np.float64]
 
 
 def halts_of(code: NDArray[np.int64], corners: Corners) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError
 from psmr.dae.compile.kernels import switch_tables
 from psmr.dae.system.system import System
@@ -30,17 +31,8 @@ from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.equations import Place
 from psmr.integrate.solve.status import DONE, FULL, SPENT, STALE, VANISHED
 from psmr.integrate.step.program import Program
-from psmr.integrate.step.stepper import (
-    NO_POINTS,
-    NewtonSettings,
-    Programs,
-    Stepper,
-    uniform,
-)
+from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform
 from psmr.integrate.tableaux import ImplicitPair
-
-Reals = NDArray[np.float64]
-
 
 NO_STOPS: Reals = np.zeros(0)
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.declare.component import local_variables
 from psmr.dae.system.system import System
@@ -79,9 +80,6 @@ def largest_error(block, w, tolerance):  # type: ignore[no-untyped-def]
     largest, at = largest_part(work_of(block).update, places_of(block), w, tolerance)
     newton_state_of(block).counts[WORST_AT] = at
     return largest
-
-
-Reals = NDArray[np.float64]
 
 
 class Disturbance(NamedTuple):

@@ -23,12 +23,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.declare.component import Action, NumericMath, local_variables, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.solve.equations import Delayed
 from psmr.integrate.timeline.span import Change, Span
 
-Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 PAST = 1e-3
@@ -116,12 +116,7 @@ class Timers:
             self.turn(device, bool(holds[device]), span.t, float(delay[device]))
 
     def cross(
-        self,
-        last: Reals,
-        value: Reals,
-        between: tuple[float, float],
-        span: Span,
-        small: float,
+        self, last: Reals, value: Reals, between: tuple[float, float], span: Span, small: float
     ) -> float:
         """Turn the timers whose conditions change between two points.
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, SimulationError, SingularError
 from psmr.dae.compile.code_cache import seconds_compiling
 from psmr.dae.system.system import System
@@ -24,8 +25,6 @@ from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solv
 from psmr.integrate.solve.block import Block
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import AsTripped, Change, Service, Span, first_span, span_after
-
-Reals = NDArray[np.float64]
 
 __all__ = ["Change", "Trajectory", "integrate"]
 

@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SimulationError
 from psmr.integrate.control.engine import Piece
 from psmr.integrate.run.actions import Actions
@@ -86,8 +87,6 @@ def bytes_text(count: float) -> str:
         count /= 1024.0
     return f"{count:.3g} PiB"
 
-
-Reals = NDArray[np.float64]
 
 # A table that is full grows by this factor; the operating system moves pages, not numbers.
 GROWTH = 1.25

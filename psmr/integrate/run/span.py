@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, SimulationError, nearest
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import form_for
@@ -26,8 +26,6 @@ from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import Change, Service, Span, going_on
-
-Reals = NDArray[np.float64]
 
 LONG = 1e6
 """Step in s of implicit Euler after which a state is at rest: beside it no time constant counts."""

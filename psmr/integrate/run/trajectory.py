@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psmr.base.arrays import Reals
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.records import (
     DAMPED_SOLVES,
@@ -124,9 +122,6 @@ class Counters:
             jumped_at=jumped_at,
             **({"corrections": 0} | choices),
         )
-
-
-Reals = NDArray[np.float64]
 
 
 class Follower(Protocol):

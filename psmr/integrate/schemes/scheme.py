@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import PrintedFields, PsmrError, SchemeError
 from psmr.integrate.solve.status import FULL, NO_ROOM
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from psmr.integrate.solve.equations import Place
     from psmr.integrate.step.program import Program
     from psmr.integrate.tableaux import Tableau
-
-Reals = NDArray[np.float64]
 
 
 class Scheme(PrintedFields):

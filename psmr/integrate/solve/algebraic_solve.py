@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SimulationError, SingularError
 from psmr.dae.compile.kernels import jacobian, residual
 from psmr.dae.system.system import System
@@ -32,8 +33,6 @@ from psmr.integrate.solve.status import (
     SLOW_TO_AGREE,
     Status,
 )
-
-Reals = NDArray[np.float64]
 
 # How far beyond the point the equations are looked at, relative to max(1, |w|): further by far than the step
 # that vanished. What jumps does so at once; what is smooth changes ten times less over a tenth of the way.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SingularError
 from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels
@@ -135,7 +136,7 @@ def with_room(lu: Lu) -> tuple[Lu, Search]:
 def factorise(
     indptr: NDArray[np.uint32],
     indices: NDArray[np.uint32],
-    values: NDArray[np.float64],
+    values: Reals,
     order: NDArray[np.intp] | None = None,
     columns: Sequence[str] | None = None,
     rows: Sequence[str] | None = None,
@@ -162,7 +163,7 @@ def why_singular(
     lu: Lu,
     search: Search,
     status: int,
-    values: NDArray[np.float64],
+    values: Reals,
     columns: Sequence[str] | None,
     rows: Sequence[str] | None,
 ) -> str:
@@ -186,8 +187,6 @@ def why_singular(
 def _named(names: Sequence[str] | None, kind: str, index: int) -> str:
     return names[index] if names is not None else f"{kind} {index}"
 
-
-Reals = NDArray[np.float64]
 
 _PURPOSE = {
     "step": "the step",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.base.arrays import Reals
 from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import Kernels, residual
@@ -38,8 +39,6 @@ from psmr.integrate.solve.records import (
     reals,
     work_of,
 )
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,14 +22,7 @@ from psmr.integrate.solve.records import (
     position,
     work_of,
 )
-from psmr.integrate.solve.status import (
-    DONE,
-    NO_ROOM,
-    NOT_AGREED,
-    NOT_FINITE,
-    NOT_SETTLED,
-    SLOW_TO_AGREE,
-)
+from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,

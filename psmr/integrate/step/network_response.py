@@ -28,6 +28,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import SuperLU, splu, spsolve_triangular
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import SingularError
 from psmr.dae.compile.codegen import CompiledComponent, compile_components
 from psmr.dae.compile.kernels import jacobian
@@ -40,7 +41,6 @@ from psmr.integrate.solve.block import Block, column_indices, make_block
 from psmr.integrate.solve.equations import Courses
 from psmr.integrate.step.validity import Probe, no_probe
 
-Reals = NDArray[np.float64]
 Places = NDArray[Any]
 
 Loaded = tuple[Sequence[Reals], Reals, Reals, Courses]
@@ -165,10 +165,7 @@ def response_block(
     term, level = compile_components([Term, Level])
     count = len(read)
     added, time = np.arange(size, size + count), len(w) - 1
-    extra = (
-        _group(term, variables[entries.col], size + entries.row, time),
-        _group(level, read, added, time),
-    )
+    extra = (_group(term, variables[entries.col], size + entries.row, time), _group(level, read, added, time))
     terms = -entries.data[:, None], np.zeros((count, 1))
     names = tuple(f"response of {system.names_y[k - system.n]}" for k in read)
     wider = replace(

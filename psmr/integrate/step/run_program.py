@@ -19,13 +19,7 @@ from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, copy, newton_state_of, reals
 from psmr.integrate.solve.status import DONE
 from psmr.integrate.step.instructions import add, agree, combine, combine_levels, extrapolate, stage
-from psmr.integrate.step.interpreter import (
-    AUTONOMOUS,
-    EVALUATED_BLOCK,
-    GROWTHS,
-    ROUND,
-    Interpreter,
-)
+from psmr.integrate.step.interpreter import AUTONOMOUS, EVALUATED_BLOCK, GROWTHS, ROUND, Interpreter
 from psmr.integrate.step.program_table import (
     ADD,
     AGAIN,

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import Place
 from psmr.integrate.solve.newton import POLICIES
-from psmr.integrate.solve.partition_sides import Sides, sides_in_service, sides_of
-from psmr.integrate.step.interface import HeldInterface, SchurInterface
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
@@ -35,9 +34,8 @@ from psmr.integrate.step.interpreter import (
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
+from psmr.integrate.step.sides import HeldInterface, SchurInterface, Sides, sides_in_service, sides_of
 from psmr.integrate.step.validity import DUE
-
-Reals = NDArray[np.float64]
 
 Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""

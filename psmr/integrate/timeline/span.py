@@ -8,14 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import EventError
 from psmr.dae.system.system import System
 from psmr.integrate.solve.equations import Course, Courses, Delayed, Place
 from psmr.integrate.timeline.past import DelayedInputs
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

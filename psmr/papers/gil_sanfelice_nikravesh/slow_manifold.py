@@ -37,9 +37,9 @@ from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.newton import POLICIES
-from psmr.integrate.solve.partition_sides import require_same_system
 from psmr.integrate.solve.records import FACTORISATIONS, SOLVES, VALID
 from psmr.integrate.solve.status import DONE, STALE
+from psmr.integrate.step.sides import require_same_system
 from psmr.papers.gil_sanfelice_nikravesh.manifold_step import (
     ALGEBRAIC,
     LINEARISATION,
@@ -449,7 +449,7 @@ class SlowManifold(Scheme):
 
     def _matrix(self, linear: LinearDae) -> NDArray[np.float64]:
         from psmr.integrate.schemes.stability import with_algebraic
-        from psmr.integrate.solve.partition_sides import require_same_system
+        from psmr.integrate.step.sides import require_same_system
 
         require_same_system(self.split, linear)
         A, fast = linear.state_matrix(), self.split.fast_x

@@ -37,7 +37,7 @@ from psmr.base.errors import SchemeError, SingularError, shown
 from psmr.dae.system.eigenvalues import EPS, Modes, modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme, TwoRates, operator_step, smallest_step
-from psmr.integrate.solve.partition_sides import sides_of
+from psmr.integrate.step.sides import sides_of
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.deformation.report import (
     Columns,

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme, steady_program
-from psmr.integrate.solve.partition_sides import sides_of
 from psmr.integrate.step.program import (
     NOW,
     OLDER,
@@ -31,6 +30,7 @@ from psmr.integrate.step.program import (
     Stage,
     value,
 )
+from psmr.integrate.step.sides import sides_of
 from psmr.pencil.operator.equation import (
     KEPT,
     NEW,

@@ -26,9 +26,9 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.solve.partition_sides import Sides
 from psmr.integrate.step.network_response import response_matrix
 from psmr.integrate.step.program import Add, Rate, Repeat, Side, Stage, value
+from psmr.integrate.step.sides import Sides
 
 # Largest difference, in parts of the largest weight, between weights and their polynomial that is rounding,
 # and largest degree that is looked for.

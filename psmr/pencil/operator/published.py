@@ -20,7 +20,7 @@ from psmr.base.errors import SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.solve.partition_sides import sides_of
+from psmr.integrate.step.sides import sides_of
 from psmr.integrate.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
 from psmr.pencil.operator.loops import implicit, matrices
