@@ -16,11 +16,14 @@ partitioning.participation: modes
 partitioning.repair: Wish
 partitioning.storage: StoragePencil
 psmr.base.arguments: check_arguments settle_fields
+psmr.base.declared: declared
 psmr.base.errors: Mistakes SHOWN in_line printable steers
 psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING uninterrupted
 psmr.base.modules: broken_package optional
 psmr.base.numbers: real_in whole_in
 psmr.cli.console: Progress console_module json_value
+psmr.cli.entry: COMMANDS
+psmr.cli.options: Fills
 psmr.cli.run_study: run_study_module prepare run_study
 psmr.dae.compile.cache_files: acquire release read_entry cache_files_module root
 psmr.dae.compile.code_cache: seconds_compiling compiled_statements

@@ -1,5 +1,7 @@
 """Numbers of any kind are numbers, and what is declared is what is taken."""
 
+import functools
+import importlib
 import json
 import pickle
 from fractions import Fraction
@@ -11,7 +13,7 @@ import partitioning
 import psmr
 from psmr import Sweep
 from psmr.errors import EventError, InputError, SchemeError
-from tests.internals import check_arguments, settle_fields
+from tests.internals import COMMANDS, Fills, check_arguments, declared, settle_fields
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +187,20 @@ def test_fields_of_a_record_are_settled_once():
     scheme = psmr.SingleRate("TM", h=1)
     settle_fields(scheme, SchemeError)
     assert scheme == psmr.SingleRate("TM", h=1.0)
+
+
+def test_what_a_source_declares_is_what_its_record_declares():
+    """Options are read from the source alone, since importing it takes too long for help."""
+    notes = [note for command in COMMANDS for each in declared(command) for note in each.notes]
+    made = {note.made for note in notes if isinstance(note, Fills)}
+    assert len(made) > 10
+    for name in made:
+        parts = name.split(".")
+        split = next((k for k, part in enumerate(parts) if part[0].isupper()), len(parts) - 1)
+        module = importlib.import_module(".".join(parts[:split]))
+        imported = functools.reduce(getattr, parts[split:], module)
+        known = {each.name: each for each in declared(imported)}
+        for each in declared(name):
+            there = known[each.name]
+            assert each.kinds.keys() == there.kinds.keys(), (name, each.name)
+            assert (each.notes, each.needed, each.stands) == (there.notes, there.needed, there.stands)
