@@ -125,7 +125,7 @@ psmr.network.powerflow.reactive_limits: limit_residual
 psmr.network.powerflow.voltages: keeps_limits
 psmr.network.sequence.networks: Place sequence_networks Sections
 psmr.network.signals.points: Points rates>variable_rates
-psmr.network.signals.quantities: QUANTITIES rate>quantity_rate
+psmr.network.signals.quantities: QUANTITIES Quantity computed_signals rate>quantity_rate
 psmr.network.start.conversion: LoadShares convert_loads load_shares net_generators
 psmr.network.start.equilibrium: Plant Terminal solve_plants
 psmr.network.start.initialise: check_residual polish

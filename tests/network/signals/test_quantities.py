@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.internals import QUANTITIES, Connections, Points, quantity_rate, variable_rates
+from tests.internals import (
+    QUANTITIES,
+    Connections,
+    Points,
+    Quantity,
+    computed_signals,
+    quantity_rate,
+    variable_rates,
+)
 
 EPSILON = np.finfo(float).eps
 FAULT = psmr.Fault(bus=5, start=0.2, clear=0.3, trip="5-7")
@@ -75,3 +83,41 @@ def test_a_centre_of_forming_converters_is_kept_as_the_run_has_it():
     kept = psmr.simulate(system, scheme, 0.6, events, certify=False, record=["coi.frequency"])
     assert np.ptp(whole["coi.frequency"]) > 1e-3
     assert np.array_equal(whole["coi.frequency"], kept["coi.frequency"])
+
+
+def test_an_entry_of_the_table_serves_everywhere(system, monkeypatch, tmp_path):
+    """What runs keep, sums, files, conditions, units and linear outputs have of one more entry as of all."""
+
+    def squared(points, devices):
+        return points.variable(devices, "v_re") ** 2 + points.variable(devices, "v_im") ** 2
+
+    def reads(connections, device):
+        return [connections.system.index(f"{device}.v_{part}") for part in ("re", "im")]
+
+    def computed(of):
+        yield from computed_signals(of)
+        yield from ((f"bus{k}.v_squared", "v_squared", f"bus{k}") for k in range(1, 10))
+
+    monkeypatch.setitem(QUANTITIES, "v_squared", Quantity("v_squared", "pu^2", squared, reads, False))
+    monkeypatch.setattr("psmr.network.signals.signals.computed_signals", computed)
+    events = [FAULT, psmr.When("bus5.v_squared < 0.1", psmr.LineTrip("4-6", 0.05))]
+    options = {"t_end": 0.5, "events": events, "certify": False}
+    scheme = psmr.SingleRate("TM", h=0.01)
+    run = psmr.simulate(system, scheme, **options)
+    difference = "bus5.v_squared - bus6.v_squared"
+    v = run.values("bus[56].v")
+    assert np.allclose(run["bus5.v_squared"], v[:, 0] ** 2, rtol=1e-14)
+    assert np.allclose(
+        run.values(difference)[:, 0], v[:, 0] ** 2 - v[:, 1] ** 2, rtol=1e-13, atol=8 * EPSILON
+    )
+    assert any("4-6" in label for _, label in run.instants)
+    assert not run.unmet
+    kept = psmr.simulate(system, scheme, record=["bus5.v_squared", difference], **options)
+    assert np.array_equal(kept["bus5.v_squared"], run["bus5.v_squared"])
+    run.to_csv(tmp_path / "signals.csv", "*.v_squared")
+    written = np.loadtxt(tmp_path / "signals.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(written[:, 1:], run.values("*.v_squared"))
+    own = system.state_space("load5.p", ["bus5.v_squared", "bus5.v"])
+    gains = own.response([0.5]).values[0, :, 0]
+    assert own.output_units == ("pu^2", "pu")
+    assert gains[0] == pytest.approx(2.0 * v[0, 0] * gains[1], rel=1e-10)
