@@ -28,7 +28,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psmr.base.errors import CaseError, Mistakes, warn
-from psmr.devices.catalogue import defaults
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection.relays import NO_VOLTAGE
 from psmr.devices.static_var import SVSMO1
@@ -293,7 +292,7 @@ class StaticVarRecords:
 
 def static_var_record(row: ShuntRow, device: DeviceRow) -> str:
     """Return the record of a shunt's static var system, without mechanically switched shunts."""
-    values = defaults(device.component) | dict(device.parameters)
+    values = device.values
     shunts = " ".join(f"0 '{k}'" for k in range(1, 9))
     numbers = " ".join(repr(values.get(name, 0.0)) for name in VALUES)
     regulated = int(values["bus"]) or row.bus

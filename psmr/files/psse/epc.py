@@ -25,17 +25,8 @@ HEADER = re.compile(r"\s*([a-z][a-z ]*?)\s+data\s*\[\s*([0-9]+)\s*\]", re.IGNORE
 TOKEN = re.compile(r'"([^"]*)"|([^\s:"]+)|(:)')
 
 PASSED_OVER = (
-    "area",
-    "zone",
-    "owner",
-    "interface",
-    "interface branch",
-    "transaction",
-    "line",
-    "qtable",
-    "substation",
-    "ba",
-    "gcd",
+    *("area", "zone", "owner", "interface", "interface branch", "transaction"),
+    *("line", "qtable", "substation", "ba", "gcd"),
 )
 """Sections that are not in the network's equations."""
 

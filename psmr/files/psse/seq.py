@@ -61,7 +61,7 @@ REVERSED: Mapping[str, str] = {"YNd": "Dyn", "Dyn": "YNd"}
 
 
 @dataclass
-class _Found:
+class _SequenceData:
     """What a file says, by element, of the branches and generators that are `known`."""
 
     known: frozenset[str]
@@ -87,20 +87,16 @@ def with_seq(case: Case, path: str | Path) -> Case:
     """
     mistakes = Mistakes()
     branches = (row.name for row in case.branches)
-    found = _Found(frozenset((*branches, *(row.name for row in case.generators))))
+    found = _SequenceData(frozenset((*branches, *(row.name for row in case.generators))))
     for section, record in _records(path):
         mistakes.attempt(_take, found, section, record)
     rows = []
     for name, values in found.values.items():
-        row = mistakes.attempt(_row, name, found.where[name], values)
+        row = mistakes.attempt(SequenceRow, name, **values, where=found.where[name])
         rows += [] if row is None else [row]
     mistakes.finish()
     given = {row.element for row in rows}
     return replace(case, sequence=(*rows, *(row for row in case.sequence if row.element not in given)))
-
-
-def _row(name: str, where: str, values: Mapping[str, Any]) -> SequenceRow:
-    return SequenceRow(name, **values, where=where)
 
 
 def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
@@ -136,37 +132,40 @@ def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
             yield section, PsseRecord(place, number, section, names, fields)
 
 
-def _take(found: _Found, section: str, record: PsseRecord) -> None:
-    if section in ("negative-sequence generator", "zero-sequence generator"):
-        _generator(found, section, record)
-    elif section == "generator":
-        _whole_generator(found, record)
-    elif section == "zero-sequence line":
-        _line(found, record)
-    elif section == "zero-sequence transformer":
-        _transformer(found, record)
+def _take(found: _SequenceData, section: str, record: PsseRecord) -> None:
+    takers = {
+        "negative-sequence generator": _generator,
+        "zero-sequence generator": _generator,
+        "generator": _whole_generator,
+        "zero-sequence line": _line,
+        "zero-sequence transformer": _transformer,
+    }
+    if section in takers:
+        takers[section](found, record)
     elif section != "positive-sequence generator":
         warn(f"{record.where}: psmr has no use for this section; left out")
 
 
-def _generator(found: _Found, section: str, record: PsseRecord) -> None:
+def _generator(found: _SequenceData, record: PsseRecord) -> None:
     ident = name_part(record.text("ID", "1"))
-    key = "2" if section.startswith("negative") else "0"
+    key = "2" if record.section.startswith("negative") else "0"
     values = {f"r{key}": record.real("R", 0.0), f"x{key}": record.real("X")}
     found.add(record, (f"G{record.bus('I')}{suffix(ident)}",), **values)
 
 
-def _whole_generator(found: _Found, record: PsseRecord) -> None:
+def _whole_generator(found: _SequenceData, record: PsseRecord) -> None:
     record.require(record.whole("CZG", 1) == 1, "CZG", "must be 1, grounding in pu; other units are not read")
     ident = name_part(record.text("ID", "1"))
-    values = {
-        "r2": record.real("ZRNEG", 0.0),
-        "x2": record.real("ZXNEGDV"),
-        "r0": record.real("ZR0", 0.0),
-        "x0": record.real("ZX0DV"),
-        "r_ground": record.real("ZRG", 0.0),
-        "x_ground": record.real("ZXG", 0.0),
+    fields = {
+        "r2": "ZRNEG",
+        "x2": "ZXNEGDV",
+        "r0": "ZR0",
+        "x0": "ZX0DV",
+        "r_ground": "ZRG",
+        "x_ground": "ZXG",
     }
+    needed = ("ZXNEGDV", "ZX0DV")
+    values = {key: record.real(name, None if name in needed else 0.0) for key, name in fields.items()}
     found.add(record, (f"G{record.bus('I')}{suffix(ident)}",), **values)
 
 
@@ -176,7 +175,7 @@ def _ends(record: PsseRecord, kind: str) -> tuple[str, str]:
     return f"{kind}{i}-{j}{suffix(ident)}", f"{kind}{j}-{i}{suffix(ident)}"
 
 
-def _line(found: _Found, record: PsseRecord) -> None:
+def _line(found: _SequenceData, record: PsseRecord) -> None:
     for name in ("GI", "BI", "GJ", "BJ"):
         record.require(record.real(name, 0.0) == 0, name, "line shunts of the zero sequence are not read")
     for name in ("IPR", "SCTYP"):
@@ -185,7 +184,7 @@ def _line(found: _Found, record: PsseRecord) -> None:
     found.add(record, _ends(record, "line"), **values)
 
 
-def _transformer(found: _Found, record: PsseRecord) -> None:
+def _transformer(found: _SequenceData, record: PsseRecord) -> None:
     if record.whole("K", 0):
         raise record.error(
             "K", "zero-sequence data of three windings are not read; give a [[sequence]] of each"

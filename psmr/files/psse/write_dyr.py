@@ -1,20 +1,15 @@
-"""Write the devices of plants as PSS/E DYR records: what `psmr.files.psse.dyr` reads.
-
-Write relays of branches as PSS/E DYR records, DISTR1 and TIOCR1: what `dyr_branch_relays` reads.
-
-Write loads and relays as PSS/E DYR records: what `dyr_loads` and `dyr_relays` read.
-"""
+"""Write plants, loads and relays as PSS/E DYR records: what `dyr`, `dyr_loads` and `dyr_relays` read."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from psmr.base.errors import CaseError
-from psmr.devices.catalogue import component_named, defaults, role_parameters
+from psmr.devices.catalogue import component_named, defaults
 from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.protection.line_relays import ZONES
 from psmr.devices.protection.overcurrent import POINTS
@@ -41,11 +36,10 @@ def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
             except CaseError as error:
                 wrong.append(str(error))
                 continue
-            words = [repr(value) for value in values]
+            words: list[Any] = list(values)
             if model in ALIASES:
-                model, words[1] = ALIASES[model], f"'{_second(case, device, units)}'"
-            numbers = " ".join(words)
-            records.append(f"{bus} '{model}' '{ident}' {numbers} /\n")
+                model, words[1] = ALIASES[model], _second(case, device, units)
+            records.append(_line(bus, model, ident, *words))
     if wrong:
         raise CaseError("; ".join(wrong) + "; keep the case as .toml, or choose other models")
     return "".join(records)
@@ -73,7 +67,7 @@ def _record(device: DeviceRow) -> tuple[str, list[float]]:
 def _values(device: DeviceRow, model: str) -> list[float]:
     """Return the values of a device's record; a CaseError says what has no place in it."""
     component = component_for(model)[1]  # type: ignore[index]
-    own = _full(component, device.parameters)
+    own = defaults(component) | dict(device.parameters)
     values: dict[str, float] = {}
     written: list[float] = []
     for name in MODELS[model].split():
@@ -85,7 +79,7 @@ def _values(device: DeviceRow, model: str) -> list[float]:
             values[plain] = value
     # Read back: what the record has no place for would be lost.
     zr, zx = own.get("r_a", own.get("r_e", 0.0)), own.get("x_d1", own.get("x_e", 0.0))
-    back = _full(component, parameters(component, values, own.get("s_n", 0.0), zr, zx))
+    back = defaults(component) | parameters(component, values, own.get("s_n", 0.0), zr, zx)
     for name, value in own.items():
         if not math.isclose(back[name], value, rel_tol=1e-12):
             raise CaseError(
@@ -101,12 +95,6 @@ def _value(name: str, own: Mapping[str, float]) -> float:
     if name.endswith("_deg"):
         return math.degrees(own[name.removesuffix("_deg")])
     return own[name]
-
-
-def _full(component: type, given: Mapping[str, float]) -> dict[str, float]:
-    """Return all parameters of a device, with the defaults of those not given."""
-    defaults = {k: p.default for k, p in role_parameters(component).items() if p.default is not None}
-    return defaults | dict(given)
 
 
 _MODELS_OF: dict[str, list[str]] = {}
@@ -128,12 +116,12 @@ _MODELS = {_DISTANCE: "DISTR1", _OPENS: "TIOCR1"}
 Ends = tuple[int, int, str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Record:
     """The relays of one record: that of its own branch, those of others, that which sheds load."""
 
     own: RelayRow
-    transfers: tuple[RelayRow, ...] = ()
+    transfers: list[RelayRow] = field(default_factory=list)
     sheds: RelayRow | None = None
 
 
@@ -161,8 +149,7 @@ def branch_relay_records(
         else:
             load = (0, "") if record.sheds is None else loads[record.sheds.acts_on]
             words = [*head, _OPERATES, *load, *transfers, *_points(record)]
-        text = " ".join(f"'{word}'" if isinstance(word, str) else repr(word) for word in words)
-        yield f"{own.bus} '{model}' {text} /\n"
+        yield _line(own.bus, model, *words)
 
 
 def _grouped(
@@ -174,19 +161,19 @@ def _grouped(
         if row.branch == row.acts_on and row.device.type in _MODELS and _kept(row):
             found.append(_Record(row))
         elif row.branch:
-            place = next((k for k, record in enumerate(found) if _joins(row, record, loads)), None)
-            if place is None:
+            joined = next((record for record in found if _joins(row, record, loads)), None)
+            if joined is None:
                 lost.append(f"{row.name}, a relay")
             elif row.device.type == _SHEDS:
-                found[place] = replace(found[place], sheds=row)
+                joined.sheds = row
             else:
-                found[place] = replace(found[place], transfers=(*found[place].transfers, row))
+                joined.transfers.append(row)
     return found
 
 
 def _kept(row: RelayRow) -> bool:
     """Say whether a record has a place for how a relay opens its branch."""
-    p = _full_record(row)
+    p = row.device.values
     distance = row.device.type == _DISTANCE
     return p["both"] == 1 and (p["shots"] == 1 or not p["dead_time"]) and (distance or not p["dead_time"])
 
@@ -200,42 +187,38 @@ def _joins(row: RelayRow, record: _Record, loads: Mapping[str, tuple[int, str]])
         return (
             record.sheds is None
             and row.acts_on in loads
-            and _full_record(row)["breaker"] == _full_record(own)["breaker"]
+            and row.device.values["breaker"] == own.device.values["breaker"]
         )
     alike = record.transfers[0] if record.transfers else own if own.device.type == _OPENS else row
-    same = all(_full_record(row)[name] == _full_record(alike)[name] for name in _BREAKER)
+    same = all(row.device.values[name] == alike.device.values[name] for name in _BREAKER)
     return row.device.type == own.device.type and _kept(row) and same and len(record.transfers) < TRANSFERS
-
-
-def _full_record(row: RelayRow) -> dict[str, float]:
-    return defaults(row.device.component) | dict(row.device.parameters)
 
 
 def _measuring(row: RelayRow) -> dict[str, float]:
     """Return the parameters that say when a relay picks up."""
     apart = (*_BREAKER, "both", "shots", "part")
-    return {name: value for name, value in _full_record(row).items() if name not in apart}
+    return {name: value for name, value in row.device.values.items() if name not in apart}
 
 
 def _zones(record: _Record, frequency_hz: float) -> Iterator[float]:
     """Yield the values of a DISTR1 after its transfers; times in cycles, no blinders."""
-    p = _full_record(record.own)
+    p = record.own.device.values
     for k in range(1, ZONES + 1):
         reach, offset = p[f"reach_{k}"], p[f"offset_{k}"]
         yield from (p[f"delay_{k}"] * frequency_hz, reach, p["angle"] + p[f"turn_{k}"], offset + reach / 2)
     yield from (0.0, p["i_min"])
     for row in (record.own, record.transfers[0] if record.transfers else record.own):
-        yield from (_full_record(row)[name] * frequency_hz for name in _BREAKER)
+        yield from (row.device.values[name] * frequency_hz for name in _BREAKER)
     yield from (0.0,) * 6
 
 
 def _points(record: _Record) -> Iterator[float]:
     """Yield the values of a TIOCR1 after its transfers."""
-    p = _full_record(record.own)
+    p = record.own.device.values
     yield from (p["i_set"], p["t_reset"])
     for k in range(1, POINTS + 1):
         yield from (p[f"multiple_{k}"], p[f"time_{k}"])
-    yield from (p["breaker"], 0.0 if record.sheds is None else _full_record(record.sheds)["part"])
+    yield from (p["breaker"], 0.0 if record.sheds is None else record.sheds.device.values["part"])
 
 
 Place = tuple[int, str]
@@ -279,7 +262,7 @@ def _load(row: LoadRow, relay: RelayRow | None, hertz: float, lost: list[str]) -
         own = defaults(component_named("characteristic", CHARACTERISTICS[0]))
         return _valued("IEEL*", own | {"n_1": row.exponent_p, "n_4": row.exponent_q})
     kind = row.device.type
-    own = defaults(row.device.component) | dict(row.device.parameters)
+    own = row.device.values
     if kind in CHARACTERISTICS:
         start = defaults(component_named("characteristic", kind))
         lost += [
@@ -323,9 +306,7 @@ def _drops_a_motor(case: Case, row: RelayRow) -> bool:
 
 def _relay(row: RelayRow, loads: Mapping[str, Place], units: Mapping[str, Place]) -> str | None:
     """Return the record of a relay; None where no record keeps it."""
-    kind = row.device.component
-    usual = defaults(kind)
-    p = usual | dict(row.device.parameters)
+    usual, p = defaults(row.device.component), row.device.values
     if row.acts_on in units:
         if p.get("t_f") != usual.get("t_f"):
             return None

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from psmr.base.errors import CaseError, nearest, shown
-from psmr.devices.catalogue import SOURCES, defaults
+from psmr.devices.catalogue import SOURCES
 from psmr.devices.placement import placement
 from psmr.network.case.tables import (
     LARGEST,
@@ -53,7 +53,7 @@ def branch_read(case: Tables, row: DeviceRow) -> tuple[BranchRow, str] | None:
     names = placement(row.component).branch
     if not names:
         return None
-    values = defaults(row.component) | dict(row.parameters)
+    values = row.values
     here, there, circuit = (int(values[name]) for name in names[:3])
     if not here and not there:
         return None
@@ -147,9 +147,7 @@ def unlikely(case: Tables) -> Iterator[Unlikely]:
             yield Unlikely(second.name, second.place, f"{words}: each holds its voltage and its angle")
     for generator in case.generators:
         for device in generator.devices:
-            of_kind = placement(device.component).unlikely(
-                defaults(device.component) | dict(device.parameters)
-            )
+            of_kind = placement(device.component).unlikely(device.values)
             for words in (*_unlikely(device.parameters), *of_kind):
                 yield Unlikely(device.name, device.place, f"{device.type}: {words}")
 

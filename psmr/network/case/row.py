@@ -14,7 +14,14 @@ from typing import Any
 from psmr.base.errors import CaseError, in_line, nearest
 from psmr.dae.declare.component import Component, crossed_limits
 from psmr.dae.declare.device import form_for
-from psmr.devices.catalogue import DEVICE_ROLES, LOAD_ROLES, PREFIXES, component_named, role_parameters
+from psmr.devices.catalogue import (
+    DEVICE_ROLES,
+    LOAD_ROLES,
+    PREFIXES,
+    component_named,
+    defaults,
+    role_parameters,
+)
 
 LARGEST = 1e9
 """Largest magnitude of a number that is no limit; no constant of a plant or a network comes near it."""
@@ -122,6 +129,11 @@ class DeviceRow(Row):
     def component(self) -> Kind:
         """The component of the device."""
         return self.own or component_named(self.role, self.type)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters, with the defaults of those that are not given."""
+        return defaults(self.component) | dict(self.parameters)
 
 
 def device_name(generator: str, role: str) -> str:

@@ -13,7 +13,6 @@ from psmr.base.arrays import Complexes
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import structure_for
-from psmr.devices.catalogue import defaults
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.devices.placement import placement
@@ -53,8 +52,7 @@ def shunt_parameters(row: ShuntRow, base_mva: float) -> dict[str, float]:
 
 def component_of(row: DeviceRow) -> type[Component]:
     """Return the component of a device of a plant or load, with the variables that its codes ask for."""
-    component = row.component
-    return structure_for(component, defaults(component) | dict(row.parameters))
+    return structure_for(row.component, row.values)
 
 
 def device_parameters(

@@ -17,7 +17,7 @@ import numpy as np
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.devices.catalogue import SOURCES, defaults
+from psmr.devices.catalogue import SOURCES
 from psmr.devices.exciters.exciter import compensated
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.network import ALIASES, Bus, MonitoredLine, Shunt
@@ -192,7 +192,7 @@ def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component])
     others = [other for other in generator.devices if other.name != row.name]
     found: dict[str, float] = {}
     for other in sorted(others, key=lambda other: other.role not in SOURCES):
-        values = {**defaults(other.component), **other.parameters}
+        values = other.values
         found = {name: values[name] for name in placement(component).shared if name in values} | found
     return found
 
