@@ -127,7 +127,7 @@ psmr.network.sequence.networks: Place sequence_networks Sections
 psmr.network.signals.points: Points rates>variable_rates
 psmr.network.signals.quantities: QUANTITIES Quantity computed_signals rate>quantity_rate
 psmr.network.start.conversion: LoadShares convert_loads load_shares net_generators
-psmr.network.start.equilibrium: Plant Terminal solve_plants
+psmr.network.start.equilibrium: StartingPlant>Plant Terminal solve_plants
 psmr.network.start.initialise: check_residual polish
 psmr.network.start.wiring: plant_devices
 psmr.network.topology.connections: Connections

@@ -1,9 +1,4 @@
-"""The text of a data file, and the lines that a message names.
-
-The rows of a CSV file whose first line names its columns.
-
-What programs that write files leave of a number by rounding.
-"""
+"""The text of a data file with the lines that a message names, rows of CSV, and what rounding leaves."""
 
 from __future__ import annotations
 

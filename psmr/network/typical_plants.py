@@ -1,11 +1,10 @@
 """Standard dynamic devices for a case that is only a power flow: a plant for each generator.
 
-Typical data of plants, per unit on their own rating: ranges that `psmr.add_dynamics` draws from.
-
-The ranges lie inside those of P. Kundur, Power System Stability and Control (1994), tables 3.2 (inertia) and
-4.2 (reactances, time constants, resistances), and near the plants that P. M. Anderson and A. A. Fouad, Power
-System Control and Stability, print in appendix D. Controls have the values with which the standard models are
-commonly shown: Kundur, chapters 8, 9 and 12; IEEE Std 421.5-2005, annex H; PES-TR1 (2013).
+The ranges of their data, per unit on their own rating, lie inside those of P. Kundur, Power System Stability
+and Control (1994), tables 3.2 (inertia) and 4.2 (reactances, time constants, resistances), and near the
+plants that P. M. Anderson and A. A. Fouad, Power System Control and Stability, print in appendix D. Controls
+have the values with which the standard models are commonly shown: Kundur, chapters 8, 9 and 12; IEEE Std
+421.5-2005, annex H; PES-TR1 (2013).
 """
 
 from __future__ import annotations

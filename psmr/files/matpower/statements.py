@@ -3,8 +3,6 @@
 MATPOWER's distribution cases give ohms and kW and convert them at the end of the file; those statements are
 carried out on the matrices. What would need more of MATLAB is refused only where it could change a number of
 the case. Source: R. D. Zimmerman and C. E. Murillo-Sanchez, MATPOWER User's Manual, appendix B.
-
-Expressions of MATLAB as MATPOWER's case files have them: arithmetic on numbers and columns of matrices.
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
 """What a PSS/E record means where its values taken one by one would mean something else.
 
-Records of one device that stand in a RAW file more than once: the last counts, as in PSS/E.
-
-PSS/E updates a device by a record that names it again. Source: powsybl-core, issue 3607 and pull request
-3643, where its authors hold their reader against PSS/E.
-
-Values of planning data that stand for none: zero time constants, rates that are no limit, signs.
-
-Sources: for the lead-lag of IEEEG1 and WSIEG1 GridPACK's model of WSIEG1 and GridKit's of IEEEG1, which pass
-over it where T1 is zero; for Tiq and Tpord PowerWorld's pages on REEC_A and REEC_D, which set what is below
-half the shortest step to zero, no lag; for rates and dead bands EPRI 3002027129, Model User Guide for
-Generic Renewable Energy System Models (2023): Iqrmax limits where it is given, and a dead band contains its
-reference.
-
-Where the records of a PSS/E RAW file belong: the buses that there are.
+PSS/E updates a device by a record that names it again: the last counts. Source: powsybl-core, issue 3607 and
+pull request 3643, where its authors hold their reader against PSS/E. Values of planning data that stand for
+none are zero time constants, rates that are no limit, signs. Sources: for the lead-lag of IEEEG1 and WSIEG1
+GridPACK's model of WSIEG1 and GridKit's of IEEEG1, which pass over it where T1 is zero; for Tiq and Tpord
+PowerWorld's pages on REEC_A and REEC_D, which set what is below half the shortest step to zero, no lag; for
+rates and dead bands EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models (2023):
+Iqrmax limits where it is given, and a dead band contains its reference.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Rows of DC lines, FACTS devices and induction machines: loads, and generators where they hold a voltage.
 
-Induction machines of a PSS/E RAW file as the powers that they take in the power flow.
-
-A machine takes the active power PSET (PCODE 2), or what gives the mechanical power PSET (PCODE 1), in MW;
-above zero it is a motor. Its reactive power is that of its circuit at the voltage that the file stores: RA +
-j XA, the magnetising reactance XM, and two rotor circuits R1/s + j X1 and R2/s + j X2 side by side behind
-j X3, per unit on MBASE and RATEKV. A rotor circuit of 999, the default, is none; a machine without any takes
-its power and its magnetising current. Source: Siemens PTI, PSS/E Program Operation Manual, induction machine
-data; Kundur (1994), section 7.2.
+An induction machine takes the active power PSET (PCODE 2), or what gives the mechanical power PSET (PCODE 1),
+in MW; above zero it is a motor. Its reactive power is that of its circuit at the voltage that the file
+stores: RA + j XA, the magnetising reactance XM, and two rotor circuits R1/s + j X1 and R2/s + j X2 side by
+side behind j X3, per unit on MBASE and RATEKV. A rotor circuit of 999, the default, is none; a machine
+without any takes its power and its magnetising current. Source: Siemens PTI, PSS/E Program Operation Manual,
+induction machine data; Kundur (1994), section 7.2.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Load records of a PSS/E DYR file: which loads a record is for, and what they become.
+"""Records of loads and of static var systems in a PSS/E DYR file: what they are for, and what that becomes.
 
-The first number of a record is that of the bus, owner, zone or area, and 0 for all; the identifier is that of
-the load, ``*`` for any. Where several records are for one load, that of the bus goes before that of the
-owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program Operation Manual and Model Library,
-load models; `psmr.files.psse.entries` for the values.
+The first number of a load record is that of the bus, owner, zone or area, and 0 for all; the identifier is
+that of the load, ``*`` for any. Where several records are for one load, that of the bus goes before that of
+the owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program Operation Manual and Model
+Library, load models; `psmr.files.psse.entries` for the values.
 
-Records of static var systems on switched shunts in a PSS/E DYR file: SVSMO1T2 and SVSMO1T3.
+Static var systems stand on switched shunts:
 
 ======== ============================== ===============================================================
 record   head                           values

@@ -1,13 +1,9 @@
 """The records of a PSS/E DYR file: words up to a slash, over lines; which model each is, and for whom.
 
-The records of a PSS/E DYR file: words up to a slash, over lines; user-written ones are unwrapped.
-
 Components declare their records (`psmr.devices.placement.Placement.records`): the model's name, then the
 names of the parameters in the order of the values. ``name=value`` is a value that must be as given, for the
 component has no such option; ``-name`` one that changes nothing in psmr. Source: Siemens PTI, PSS/E Model
 Library, the data sheets of the models.
-
-The load records of a PSS/E DYR file: which values they have, and how their names say whom they are for.
 
 A load model's name says whom it is for: ``BL`` one load of a bus, ``OW``, ``ZN`` and ``AR`` the loads of an
 owner, a zone, an area, ``AL`` all loads. Source: Siemens PTI, PSS/E Model Library, load models; for the

@@ -1,27 +1,21 @@
-"""A record of a PSS/E file: fields by name, each with the line where it stands.
+"""A record of a PSS/E file: fields by name, and which fields and sections a RAW file of each version has.
 
-A field that is left out has the standard's default.
-
-The fields of PSS/E's free format, which is list-directed input of Fortran.
-
-Fields are separated by commas or blanks, texts are in single or double quotes, two commas in a row leave a
+A field that is left out has the standard's default. PSS/E's free format is list-directed input of Fortran:
+fields are separated by commas or blanks, texts are in single or double quotes, two commas in a row leave a
 field out, ``3*0.5`` is a field three times, ``3*`` leaves three out, and a slash ends the record. Source:
 ISO/IEC 1539-1:2018, Fortran, 13.10.3.
 
-Which sections a PSS/E RAW file has, in which order, and the fields of their records, by version.
-
 Version 23 has loads and shunts in the bus record and transformers among the branches; 24 to 27 have loads of
-their own; 29 and 30 have shunts
-in the bus record and switched shunts before the impedance correction; 31 to 33 have fixed shunts of their own
-and three ratings to a branch; from 34 on there are system-wide data, switching devices, twelve ratings and
-names on branches; 35 and 36 number the nodes of substations; 36 has voltage droop controls, ratings of
-switching devices in sets of their own, types of loads, and interfaces. Fields after those that psmr reads are
-left out here. Areas, zones, transfers, owners, groups of line sections, ratings, types of loads, interfaces
-and substations say nothing about the equations of the network and are passed over; so is the system-wide
-data, which sets the solver of the program that wrote it. Voltage droop controls move the voltages that
-generators hold in a power flow, and a solved file has stored those. Source: Siemens PTI, PSS/E Program
-Operation Manual; for 23 to 31 also MATPOWER's psse_parse, for 24 to 27 that alone, for 36 the titles of
-columns that PSS/E itself writes into a file.
+their own; 29 and 30 have shunts in the bus record and switched shunts before the impedance correction; 31 to
+33 have fixed shunts of their own and three ratings to a branch; from 34 on there are system-wide data,
+switching devices, twelve ratings and names on branches; 35 and 36 number the nodes of substations; 36 has
+voltage droop controls, ratings of switching devices in sets of their own, types of loads, and interfaces.
+Fields after those that psmr reads are left out here. Areas, zones, transfers, owners, groups of line
+sections, ratings, types of loads, interfaces and substations say nothing about the equations of the network
+and are passed over; so is the system-wide data, which sets the solver of the program that wrote it. Voltage
+droop controls move the voltages that generators hold in a power flow, and a solved file has stored those.
+Source: Siemens PTI, PSS/E Program Operation Manual; for 23 to 31 also MATPOWER's psse_parse, for 24 to 27
+that alone, for 36 the titles of columns that PSS/E itself writes into a file.
 """
 
 from __future__ import annotations

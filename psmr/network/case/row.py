@@ -1,7 +1,4 @@
-"""What every row of a table has, and the rows of devices and of sequence data that belong to one.
-
-A load: its power and how it follows the voltage.
-"""
+"""What every row of a table has; the rows of devices, of sequence data, and of loads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From a phasor system and a region of it to the system in which that region has its own dynamics.
-
-A line of pi sections at rest: the currents through its sections and the voltages between them.
-"""
+"""From a phasor system and a region of it to the system in which that region has its own dynamics."""
 
 from __future__ import annotations
 

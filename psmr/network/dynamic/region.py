@@ -1,11 +1,7 @@
-"""What is dynamic in a region of a network: a closed set.
+"""What is dynamic in a region of a network: a closed set, its buses without capacitance, its zero sequence.
 
-Buses without capacitance in a dynamic region: what they are, and which branch's current follows there.
-
-The zero sequence of a network with a dynamic region, as states of its own.
-
-It reaches as far as zero-sequence current flows from the region: up to windings in delta and neutrals that
-are not grounded, also among the phasors. There it has no other form: it does not turn.
+The zero sequence reaches as far as zero-sequence current flows from the region: up to windings in delta and
+neutrals that are not grounded, also among the phasors. There it has no other form: it does not turn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """What events do to elements with their own dynamics, and what they cannot do to them.
 
-Faults whose voltage swings: from step to step with the trapezoidal rule, or with the capacitance there.
-
 The voltage of a resistance r beside a capacitance b decays within tau = b r / w0, a microsecond or less. The
 trapezoidal rule multiplies it by (1 - z / 2) / (1 + z / 2), z = h / tau, in a step: near -1, so that the
 voltage of a bolted fault swings about zero with what it was before. Source: J. R. Marti and J. Lin,

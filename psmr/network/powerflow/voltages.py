@@ -1,14 +1,10 @@
-"""Voltages from which the power flow starts: stored ones, flat ones, of DC flow, of the unloaded network.
+"""Voltages from which a power flow starts, those that a file stores, and those of low voltage.
 
-The solution that a file stores: what it says of reactive limits, and how far another one is from it.
-
-Whether a solution of the power flow is one of low voltage, beyond the nose of the power-voltage curve.
-
-Beyond the nose a bus's voltage falls where more reactive power is injected there, and the determinant of the
-Jacobian has changed its sign an odd number of times since the unloaded network. Both are compared with that
-network, for a series capacitor gives such signs by itself. Sources: V. A. Venikov et al., Estimation of
-electrical power system steady-state stability in load flow calculations, IEEE Trans. PAS-94 (1975); P.
-Kundur, Power System Stability and Control (1994), section 14.3.
+Beyond the nose of the power-voltage curve a bus's voltage falls where more reactive power is injected there,
+and the determinant of the Jacobian has changed its sign an odd number of times since the unloaded network.
+Both are compared with that network, for a series capacitor gives such signs by itself. Sources: V. A. Venikov
+et al., Estimation of electrical power system steady-state stability in load flow calculations, IEEE Trans.
+PAS-94 (1975); P. Kundur, Power System Stability and Control (1994), section 14.3.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 A device gives admittances between its buses and the ground in per unit on the system base. Sources: Anderson,
 Analysis of Faulted Power Systems (1973), chapters 4 to 7; Grainger and Stevenson, Power System Analysis
 (1994), sections 11.4 to 11.9; the ratios are this program's where no data are given, and are said.
-
-The zero sequence of a device: impedances between buses or to ground, and admittances at buses.
-
-What is assumed of a system whose sequence data are not complete.
 """
 
 from __future__ import annotations

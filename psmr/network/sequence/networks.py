@@ -1,7 +1,4 @@
-"""The negative- and zero-sequence networks of a system, seen from a fault or from a gap in a line.
-
-A line with a fault or open phases inside, as its two buses see it: the points inside are eliminated.
-"""
+"""The negative- and zero-sequence networks of a system, seen from a fault or from a gap in a line."""
 
 from __future__ import annotations
 

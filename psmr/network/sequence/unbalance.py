@@ -1,15 +1,12 @@
-"""What faults and open phases are to the positive-sequence network: admittances of buses and lines.
+"""What faults and open phases are to the positive-sequence network, and the voltages of all sequences then.
 
 A parameter says which phases are joined or open, and where; the admittances that the equations read follow
 from these and from the networks of the other sequences.
 
-How the networks of the three sequences are joined where a system is unbalanced.
-
-What they are to the positive-sequence network is one admittance: between phase and ground for phases that are
-joined, in series for phases that are open. Source: Anderson, Analysis of Faulted Power Systems (1973),
-chapters 3 and 7; Grainger and Stevenson, Power System Analysis (1994), chapter 12.
-
-Voltages and currents of all sequences and phases, from those of the positive sequence.
+The networks of the three sequences are joined there. To the positive sequence that is one admittance: between
+phase and ground for phases that are joined, in series for phases that are open. Source: Anderson, Analysis of
+Faulted Power Systems (1973), chapters 3 and 7; Grainger and Stevenson, Power System Analysis (1994), chapter
+12.
 """
 
 from __future__ import annotations

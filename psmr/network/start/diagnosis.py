@@ -19,7 +19,7 @@ from psmr.devices.catalogue import components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import islands_of, unlikely
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
-from psmr.network.start.equilibrium import Plant, attempt_plants, decide
+from psmr.network.start.equilibrium import StartingPlant, attempt_plants, decide
 from psmr.network.start.initialise import allowed_residual, beyond_limits, polish
 from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
 from psmr.network.start.report import ERROR, NOTE, WARNING, Finding, Report, ordered
@@ -266,10 +266,10 @@ def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:
             findings.add(WARNING, "rating", row.name, message, share)
 
 
-def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
+def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[StartingPlant]:
     """Return the motors and plants that can be tried."""
     voltage = flow.by_number()
-    found: list[Plant | None] = []
+    found: list[StartingPlant | None] = []
     for load in case.loads:
         v = voltage[load.bus]
         findings.attempt("load", load.name, check_load, load, v)
@@ -322,7 +322,9 @@ def _look_at_limits(found: Sequence[Margin], findings: _Findings) -> None:
             findings.add(WARNING, "limit", margin.device, message)
 
 
-def _blind(case: Case, plants: Sequence[Plant], found: Sequence[Margin], findings: _Findings) -> set[str]:
+def _blind(
+    case: Case, plants: Sequence[StartingPlant], found: Sequence[Margin], findings: _Findings
+) -> set[str]:
     """Return the devices and buses whose residual says nothing new: something is off there already."""
     outside = {margin.device for margin in found if margin.outside}
     names = {bus.number: bus.name for bus in case.buses}

@@ -4,8 +4,7 @@ Given is the power flow's voltage and current at the terminals; unknown are the 
 and set-points of all devices of a plant jointly (a stabiliser with an output changes its exciter's
 set-point). Newton with the Jacobian by complex step. Limiters are open during the solution and looked at
 afterwards (`psmr.network.start.limits`): a limit that would be active is an error with a name, not a
-singular matrix.
-Plants of one structure are solved together, as arrays.
+singular matrix. Plants of one structure are solved together, as arrays.
 
 Parameters that are set by the start of a plant: a zero in the data stands for "the value at the start".
 """
@@ -54,7 +53,7 @@ class Terminal:
 
 
 @dataclass(frozen=True)
-class Plant:
+class StartingPlant:
     """Devices that share a bus, with the power flow's voltage and their current, pu on the system base.
 
     The current is what they send into the bus: that of a generator, or of a motor, where it is negative.
@@ -105,7 +104,7 @@ def _unknowns(device: Device) -> tuple[str, ...]:
     return (*device.component.states, *device.component.algebraic, *set_points(device))
 
 
-def solve_plants(plants: Sequence[Plant]) -> dict[str, float]:
+def solve_plants(plants: Sequence[StartingPlant]) -> dict[str, float]:
     """Return states, algebraic variables and set-points of all plants by full name.
 
     Raises InitialisationError where the set-points of a plant do not match its equations in number, or no
@@ -117,12 +116,14 @@ def solve_plants(plants: Sequence[Plant]) -> dict[str, float]:
     return start
 
 
-def attempt_plants(plants: Sequence[Plant]) -> tuple[dict[str, float], dict[str, InitialisationError]]:
+def attempt_plants(
+    plants: Sequence[StartingPlant],
+) -> tuple[dict[str, float], dict[str, InitialisationError]]:
     """Return what `solve_plants` does, for every plant that has an equilibrium, and why the others have none.
 
     The second dictionary has the error of each other plant by its name.
     """
-    groups: dict[tuple[Any, ...], list[Plant]] = {}
+    groups: dict[tuple[Any, ...], list[StartingPlant]] = {}
     for plant in plants:
         groups.setdefault(plant.structure(), []).append(plant)
     start: dict[str, float] = {}
@@ -140,7 +141,7 @@ def attempt_plants(plants: Sequence[Plant]) -> tuple[dict[str, float], dict[str,
     return start, failures
 
 
-def _solve_group(plants: Sequence[Plant]) -> dict[str, float]:
+def _solve_group(plants: Sequence[StartingPlant]) -> dict[str, float]:
     """Return the solution for plants of one structure by full name: Newton on all of them at once."""
     problem = _Group(plants)
     with np.errstate(all="ignore"):
@@ -173,7 +174,7 @@ def _newton(problem: _Group) -> Reals:
 class _Group:
     """Equations of plants of one structure, as arrays: a row per plant, a column per perturbed unknown."""
 
-    def __init__(self, plants: Sequence[Plant]) -> None:
+    def __init__(self, plants: Sequence[StartingPlant]) -> None:
         self.plants = plants
         self.devices = plants[0].devices
         self.places = [(k, v) for k, device in enumerate(self.devices) for v in _unknowns(device)]
@@ -288,7 +289,7 @@ class _Group:
             )
 
 
-def decide(plants: Sequence[Plant], start: Mapping[str, float]) -> list[Plant]:
+def decide(plants: Sequence[StartingPlant], start: Mapping[str, float]) -> list[StartingPlant]:
     """Return the plants with the parameters that their start decides (`Placement.at_start`).
 
     What changed has to be solved again. Warns (PsmrWarning) of every such parameter of a case,

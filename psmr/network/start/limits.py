@@ -1,7 +1,5 @@
 """Whether devices start inside their limits, by how much not, and how such limits are widened.
 
-Whether devices start inside their limits, and by how much not.
-
 A start at a limit (within `NEAR`) is a warning: ratings are round numbers, and a unit that is dispatched at
 one of them stands there. A start outside is an error: no set-point gives the power flow's operating point.
 """

@@ -1,9 +1,4 @@
-"""From a case and its power flow to devices: names, parameters, and the connections within plants by name.
-
-What the power flow hands to plants, static var systems, motors and loads, and whether they can start.
-
-Machines that another plant's turbine drives: how they start, and their connection to it.
-"""
+"""From a case and its power flow to devices: names, parameters, connections, and what each starts from."""
 
 from __future__ import annotations
 
@@ -36,7 +31,7 @@ from psmr.network.case.rows import (
 )
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.network.start.equilibrium import Plant
+from psmr.network.start.equilibrium import StartingPlant
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -246,7 +241,9 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
             )
 
 
-def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, complex], power: complex) -> Plant:
+def generator_plant(
+    case: Case, row: GeneratorRow, voltages: Mapping[int, complex], power: complex
+) -> StartingPlant:
     """Return the plant of a generator with a power in pu, at the voltages of the buses by number.
 
     Raises CaseError where it has no dynamic devices, or they cannot be wired to each other.
@@ -268,10 +265,10 @@ def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, comple
     flows: dict[str, float] = {}
     for branch in (branch for branch in case.branches if branch.name in read):
         flows |= branch_start(branch, voltages)
-    return Plant(row.name, devices, voltage, current, far, flows)
+    return StartingPlant(row.name, devices, voltage, current, far, flows)
 
 
-def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
+def motor_plant(case: Case, row: LoadRow, voltage: complex) -> StartingPlant:
     """Return a load with states of its own and what the power flow gives its bus for it.
 
     Raises CaseError where a motor cannot take its power at the voltage, with the most that it can.
@@ -287,16 +284,18 @@ def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
             f" {most:.4g} MW, at its pull-out torque; raise s_n = {p.s_n:g}, or correct its reactances"
         )
     current = -complex(row.p_mw, -row.q_mvar) / case.base_mva / voltage.conjugate()
-    return Plant(row.name, (device,), voltage, current)
+    return StartingPlant(row.name, (device,), voltage, current)
 
 
-def shunt_plant(case: Case, row: ShuntRow, device: DeviceRow, voltages: Mapping[int, complex]) -> Plant:
+def shunt_plant(
+    case: Case, row: ShuntRow, device: DeviceRow, voltages: Mapping[int, complex]
+) -> StartingPlant:
     """Return the device that a shunt is, with the shunt's current at the voltages of the buses by number."""
     made = shunt_device(case, row, device, voltages[row.bus])
     number = int(device.parameters.get("bus", 0)) or row.bus
     far = {case.bus(number).name: voltages[number]} if number != row.bus else {}
     current = -complex(row.g_mw, row.b_mvar) / case.base_mva * voltages[row.bus]
-    return Plant(row.name, (made,), voltages[row.bus], current, far)
+    return StartingPlant(row.name, (made,), voltages[row.bus], current, far)
 
 
 def check_load(row: LoadRow, voltage: complex) -> None:
@@ -341,8 +340,8 @@ def branch_start(row: BranchRow, voltages: Mapping[int, complex]) -> dict[str, f
 
 
 def coupled(
-    case: Case, plants: Sequence[Plant], start: Mapping[str, float]
-) -> tuple[list[Plant], dict[str, float]]:
+    case: Case, plants: Sequence[StartingPlant], start: Mapping[str, float]
+) -> tuple[list[StartingPlant], dict[str, float]]:
     """Return plants and start with second machines connected to the turbines that drive them.
 
     Each plant has been solved by itself, the torque of its machine a set-point. Of a second machine it is the
@@ -382,7 +381,7 @@ def _second(case: Case, device: DeviceRow) -> GeneratorRow:
 
 
 def _couple(
-    found: dict[str, Plant],
+    found: dict[str, StartingPlant],
     values: dict[str, float],
     row: GeneratorRow,
     turbine: DeviceRow,

@@ -1,8 +1,4 @@
-"""The plants of a system: a machine or converter with the controllers that are wired to it.
-
-The sources of a system with an angle of their own, and the centre of inertia of each island.
-
-Islands of a network, its parts without a source, and the devices that are out of service with them.
+"""The plants of a system and its sources with an angle, its islands, and its parts without a source.
 
 A part that is left without anything that holds the voltage is dead: its buses have no voltage and its
 devices are out of service. What holds it is a machine, an infinite bus, or a converter that forms the

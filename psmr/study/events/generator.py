@@ -80,7 +80,7 @@ def without_power(system: System, plant: Plant, turning: float) -> dict[str, flo
     outside = [name for name in read if name.rpartition(".")[0] not in plant.devices]
     given = {name: float(system.w0[system.index(name)]) for name in outside if name in variables}
     voltage = voltage_at(system, plant.bus)
-    found = equilibrium.Plant(plant.name, tuple(members), voltage, 0j, flows=given, turning=turning)
+    found = equilibrium.StartingPlant(plant.name, tuple(members), voltage, 0j, flows=given, turning=turning)
     start = solve_plants([found])
     w = system.w0.copy()
     for name, value in start.items():
