@@ -28,8 +28,8 @@ from typing import Any
 from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.files.load_flow_rules import agreed, energised, turned
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
-from psmr.files.psse.dyr import Key, with_dynamics
-from psmr.files.psse.entries import LoadUnit, Unit
+from psmr.files.psse.dyr import with_dynamics
+from psmr.files.psse.entries import Key, LoadUnit, Unit
 from psmr.files.text import WINDOWS, in_order, read_text
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
@@ -353,8 +353,10 @@ class _Tables:
         if line:
             self.lines.append(LineRow(i, j, x, r, b, 0.0, status, circuit, where=row.where))
             return
-        given = {"tap": ratio or 1.0, "shift_deg": angle, "where": row.where}
-        transformer, shunts = turned(TransformerRow(i, j, x, r, b, 0.0, status, circuit, **given), self.base)
+        branch = TransformerRow(
+            i, j, x, r, b, 0.0, status, circuit, tap=ratio or 1.0, shift_deg=angle, where=row.where
+        )
+        transformer, shunts = turned(branch, self.base)
         self.transformers.append(transformer)
         self.shunts += shunts
 

@@ -36,9 +36,9 @@ def matpower_text(case: Case) -> str:
     for load, p, q in zip(case.loads, flow.load_p, flow.load_q, strict=True):
         demand[load.bus, "p"] += float(p) * base
         demand[load.bus, "q"] += float(q) * base
-    for bus, y in _admittances(case):
-        demand[bus, "g"] += y.real * base
-        demand[bus, "b"] += y.imag * base
+    for number, y in _admittances(case):
+        demand[number, "g"] += y.real * base
+        demand[number, "b"] += y.imag * base
     kinds = {bus.number: 1 for bus in case.buses}
     for row in case.generators:
         kinds[row.bus] = max(kinds[row.bus], _KINDS[row.control])

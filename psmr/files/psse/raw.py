@@ -26,8 +26,8 @@ from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_plant, reachable
 from psmr.files.psse.conventions import bus_of, last_of_each, suffix
 from psmr.files.psse.converters import Converters
-from psmr.files.psse.dyr import Key, with_dynamics
-from psmr.files.psse.entries import LoadUnit, Unit
+from psmr.files.psse.dyr import with_dynamics
+from psmr.files.psse.entries import Key, LoadUnit, Unit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Lines, Transformers, corrections
@@ -257,8 +257,10 @@ class _Tables:
             what = "IDE = 3 (swing), and no generator is in service anywhere"
             warn(f"{bus.where}: {what}: taken as a source of its voltage")
             v, angle_deg = bus.positive("VM", 1.0), bus.real("VA", 0.0)
-            held = {"v": v, "angle_deg": angle_deg, "rating_mva": self.base}
-            self.generators.append(GeneratorRow(f"G{number}", number, "slack", **held, where=bus.where))
+            row = GeneratorRow(
+                f"G{number}", number, "slack", v=v, angle_deg=angle_deg, rating_mva=self.base, where=bus.where
+            )
+            self.generators.append(row)
 
     def leave_out(self, record: PsseRecord, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.arrays import Complexes
+from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import InputError, PowerFlowError, few, nearest, warn
 from psmr.devices.network import Transformer
 from psmr.network.case.case import Case
 from psmr.network.case.rows import two_ports
 from psmr.network.case.tables import ACTIVE, VOLTAGE, ShuntRow, TransformerRow
-from psmr.network.powerflow.power_balance import Balance, Reals, jacobian
+from psmr.network.powerflow.power_balance import Balance, jacobian
 from psmr.network.powerflow.powerflow import PowerFlow
 
 SHUNTS, TAPS, PHASE_SHIFTERS = "shunts", "taps", "phase-shifters"

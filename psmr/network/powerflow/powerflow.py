@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import InputError, PowerFlowError, few, warn
 from psmr.network.case.case import Case
-from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, solve
+from psmr.network.powerflow.power_balance import Balance, solve
 from psmr.network.powerflow.reactive_limits import shared_powers, solve_with_limits
 from psmr.network.powerflow.voltages import (
     STARTS,

@@ -26,9 +26,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import PowerFlowError
 from psmr.network.case.tables import AS_STORED, EQUAL
-from psmr.network.powerflow.power_balance import Balance, Places, Reals, demand, derivatives, solve
+from psmr.network.powerflow.power_balance import Balance, Places, demand, derivatives, solve
 
 SCALE = 10.0
 """Reactive power in pu that a voltage in pu is worth in the equation of a limit."""

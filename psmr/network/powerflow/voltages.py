@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigs, splu
 
+from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import warn
 from psmr.network.case.case import Case
-from psmr.network.powerflow.power_balance import Balance, Complexes, Reals, demand, jacobian
+from psmr.network.powerflow.power_balance import Balance, demand, jacobian
 
 if TYPE_CHECKING:
     import pandas as pd
