@@ -16,21 +16,17 @@ from psmr.dae.declare.component import (
     positive,
     whole,
 )
-from psmr.devices.machines.textbook import F_N
 from psmr.devices.stabilisers.signals import (
-    CODE,
     FILTER,
-    PLACE,
     POWER,
-    Measuring,
     Stabiliser,
+    TwoSignals,
     electrical_power,
     machine_power,
-    misplaced,
 )
 
 
-class PSS2A(Measuring):
+class PSS2A(TwoSignals):
     """Stabiliser on speed and power, whose combination is the integral of the accelerating power.
 
     ::
@@ -66,17 +62,10 @@ class PSS2A(Measuring):
         "r_4",
         "r_5",
     )
-    inputs: ClassVar[tuple[str, ...]] = ("u_1", "u_2")
-    buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
     order: ClassVar[int] = 5
     power: ClassVar[int] = 1
     structural = ("input_1", "input_2", "m", "n")
 
-    f_n = F_N
-    input_1 = CODE
-    bus_1 = PLACE
-    input_2 = CODE
-    bus_2 = PLACE
     m = Parameter("1", "lags of the ramp-tracking filter for each lead", whole(0, 5))
     n = Parameter("1", "power of the ramp-tracking filter", whole(0, 4))
     t_w1 = Parameter("s", "first washout of the first signal", positive)
@@ -103,8 +92,7 @@ class PSS2A(Measuring):
         """Object to a lead without its lag in the filter, and to buses of the machine's signals."""
         if p["m"] == 0 < p["n"] and p["t_8"] != 0:
             return f"m = 0 and t_8 = {p['t_8']:g}: m must be > 0 where there is a lead; n = 0 is no filter"
-        wrong = misplaced(p, "input_1", "bus_1") or misplaced(p, "input_2", "bus_2")
-        return wrong or (improper(p, ("t_8", "t_9")) if p["n"] > 0 else None)
+        return TwoSignals.objection(p) or (improper(p, ("t_8", "t_9")) if p["n"] > 0 else None)
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:

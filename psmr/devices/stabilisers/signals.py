@@ -8,7 +8,7 @@ Source: PSS/E, Model Library, input codes of IEEEST, ST2CUT and PSS2A.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from psmr.dae.declare.component import Parameter, positive, whole
 from psmr.devices.blocks import machine_frame, phasor_frequency, washout
 from psmr.devices.diagram import BlockDiagram
+from psmr.devices.machines.textbook import F_N
 from psmr.devices.placement import placement
 
 _CODES = "1 speed, 2 bus frequency, 3 electrical and 4 accelerating power, 5 bus voltage, 6 its derivative"
@@ -94,6 +95,15 @@ SIGNALS: tuple[Signal, ...] = (
 """The signal of each code."""
 
 
+def misplaced(p: Mapping[str, float], code: str, bus: str) -> str | None:
+    """Return the objection to a bus of a signal that is not a bus's."""
+    if p[bus] and p[code] and SIGNALS[int(p[code])].inputs != BUS:
+        return (
+            f"{bus} = {p[bus]:g} and {code} = {p[code]:g}: {bus} must be 0, the signal is the machine's own"
+        )
+    return None
+
+
 class Stabiliser(BlockDiagram, part=True):
     """A power system stabiliser, whose output is the signal v_s."""
 
@@ -150,10 +160,35 @@ def _state(signal: Signal, port: str) -> str:
     return signal.state and signal.state + port.removeprefix("u")
 
 
-def misplaced(p: Mapping[str, float], code: str, bus: str) -> str | None:
-    """Return the objection to a bus of a signal that is not a bus's."""
-    if p[bus] and p[code] and SIGNALS[int(p[code])].inputs != BUS:
-        return (
-            f"{bus} = {p[bus]:g} and {code} = {p[code]:g}: {bus} must be 0, the signal is the machine's own"
-        )
-    return None
+class OneSignal(Measuring, part=True):
+    """A stabiliser with one input code."""
+
+    buses = {"bus": ("u_re", "u_im")}
+
+    f_n = F_N
+    input = replace(CODE, default=1.0)
+    bus = PLACE
+
+    @staticmethod
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to a bus of a signal that is the machine's."""
+        return misplaced(p, "input", "bus")
+
+
+class TwoSignals(Measuring, part=True):
+    """A stabiliser with two input codes."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("u_1", "u_2")
+    buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
+    structural: ClassVar[tuple[str, ...]] = ("input_1", "input_2")
+
+    f_n = F_N
+    input_1 = CODE
+    bus_1 = PLACE
+    input_2 = CODE
+    bus_2 = PLACE
+
+    @staticmethod
+    def objection(p: Mapping[str, float]) -> str | None:
+        """Object to buses of signals that are the machine's."""
+        return misplaced(p, "input_1", "bus_1") or misplaced(p, "input_2", "bus_2")

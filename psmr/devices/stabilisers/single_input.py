@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from psmr.dae.declare.component import Parameter, nonnegative, nonpositive, positive
-from psmr.devices.machines.textbook import F_N
-from psmr.devices.stabilisers.signals import (
-    CODE,
-    FILTER,
-    PLACE,
-    POWER,
-    Measuring,
-    Stabiliser,
-    machine_power,
-    misplaced,
-)
+from psmr.devices.stabilisers.signals import FILTER, POWER, OneSignal, Stabiliser, TwoSignals, machine_power
 
 
 def while_between(b: Any, v: Any, p: Any, output: Any) -> None:
@@ -28,7 +17,7 @@ def while_between(b: Any, v: Any, p: Any, output: Any) -> None:
     b.output("v_s", between, "y, 0 where |v| is outside [v_cl, v_cu]")
 
 
-class IEEEST(Measuring):
+class IEEEST(OneSignal):
     """IEEE stabilising model on one signal: filter, two lead-lags, washout, limits.
 
     u is the signal of the code `input`. A limit v_cl or v_cu of zero is none. Source: IEEE Std 421.5-2016,
@@ -38,12 +27,7 @@ class IEEEST(Measuring):
     records = (
         "IEEEST input bus a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
     )
-    inputs = ("u", "v_re", "v_im")
-    buses = {"bus": ("u_re", "u_im")}
 
-    f_n = F_N
-    input = replace(CODE, default=1.0)
-    bus = PLACE
     a_1 = Parameter("s", "first denominator of the filter, coefficient of s", nonnegative)
     a_2 = Parameter("s^2", "first denominator of the filter, coefficient of s^2", nonnegative)
     a_3 = Parameter("s", "second denominator of the filter, coefficient of s", nonnegative)
@@ -69,7 +53,7 @@ class IEEEST(Measuring):
         if p["a_3"] == 0 == p["a_4"] and p["a_5"] != 0:
             more = "; a_1 and a_2 may change places with a_3 and a_4" if p["a_1"] or p["a_2"] else ""
             return f"a_3 = a_4 = 0 and a_5 = {p['a_5']:g}: one of them must be > 0 where a_5 is not 0{more}"
-        return misplaced(p, "input", "bus")
+        return OneSignal.objection(p)
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
@@ -81,7 +65,7 @@ class IEEEST(Measuring):
         while_between(b, v, p, b.named("y", b.limit(washed, "l_s_min", "l_s_max")))
 
 
-class PSS1A(Measuring):
+class PSS1A(OneSignal):
     """Stabiliser on one signal: lag, washout, filter, two lead-lags, limits.
 
     u is the signal of the code `input`. A limit v_cl or v_cu of zero is none. Source: IEEE Std 421.5-2005 and
@@ -89,12 +73,7 @@ class PSS1A(Measuring):
     """
 
     records = ("PSS1A input a_1 a_2 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",)
-    inputs = ("u", "v_re", "v_im")
-    buses = {"bus": ("u_re", "u_im")}
 
-    f_n = F_N
-    input = replace(CODE, default=1.0)
-    bus = PLACE
     a_1 = Parameter("s", "filter, coefficient of s", nonnegative)
     a_2 = Parameter("s^2", "filter, coefficient of s^2", nonnegative)
     t_1 = Parameter("s", "first lead", nonnegative)
@@ -109,11 +88,6 @@ class PSS1A(Measuring):
     v_cu = Parameter("pu", "bus voltage above which there is no output, 0 for none", nonnegative)
     v_cl = Parameter("pu", "bus voltage below which there is no output, 0 for none", nonnegative)
     t_f = FILTER
-
-    @staticmethod
-    def objection(p: Mapping[str, float]) -> str | None:
-        """Object to a bus of a signal that is the machine's."""
-        return misplaced(p, "input", "bus")
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
@@ -205,18 +179,11 @@ class PssSpeed(Stabiliser):
         b.output("v_s", b.clip(led, p.v_s_min, p.v_s_max))
 
 
-class TwoSignals(Measuring, part=True):
+class SumOfSignals(TwoSignals, part=True):
     """What both stabilisers with two inputs share: lags, washout, three lead-lags, limits."""
 
     inputs = ("u_1", "u_2", "v_re", "v_im")
-    buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
-    structural = ("input_1", "input_2")
 
-    f_n = F_N
-    input_1 = CODE
-    bus_1 = PLACE
-    input_2 = CODE
-    bus_2 = PLACE
     k_1 = Parameter("pu voltage per pu of the signal", "gain of the first signal")
     k_2 = Parameter("pu voltage per pu of the signal", "gain of the second signal")
     t_1 = Parameter("s", "lag of the first signal", nonnegative)
@@ -233,11 +200,6 @@ class TwoSignals(Measuring, part=True):
     l_s_min = Parameter("pu", "lower limit of the output")
     t_f = FILTER
 
-    @staticmethod
-    def objection(p: Mapping[str, float]) -> str | None:
-        """Object to buses of signals that are the machine's."""
-        return misplaced(p, "input_1", "bus_1") or misplaced(p, "input_2", "bus_2")
-
     @classmethod
     def limited(cls, b: Any, v: Any, p: Any) -> Any:
         """Connect lags, washout and lead-lags, and return the output within its limits."""
@@ -248,7 +210,7 @@ class TwoSignals(Measuring, part=True):
         return b.named("y", b.limit(led, "l_s_min", "l_s_max"))
 
 
-class ST2CUT(TwoSignals):
+class ST2CUT(SumOfSignals):
     """Stabilising model on the sum of two signals: washout, three lead-lags, limits, voltage cut-off.
 
     u_1 and u_2 are the signals of the codes `input_1` and `input_2`, v_0 is the voltage at the start. A limit
@@ -274,7 +236,7 @@ class ST2CUT(TwoSignals):
         b.output("v_s", high, "y, 0 where |v| - v_0 is outside [v_cl, v_cu]")
 
 
-class IEE2ST(TwoSignals):
+class IEE2ST(SumOfSignals):
     """IEEE stabilising model on the sum of two signals: `ST2CUT` with a cut-off at two voltages.
 
     A limit v_cl or v_cu of zero is none. Source: PSS/E, Model Library, IEE2ST; for its parameters PowerWorld.
