@@ -50,7 +50,7 @@ from psmr.network.topology.connections import Connections
 from psmr.network.topology.islands import centre_of_inertia, sources_of
 from psmr.study.detectors.angles import Angles
 from psmr.study.record.record import FinishedRun, values_of
-from psmr.study.run.points import at_rows_of, with_dense_output
+from psmr.study.run.data import at_rows_of, with_dense_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,10 +19,10 @@ Behind the loss of synchronism values are not compared: swings pass ever faster,
 was lost. What the estimate does not have: the error of the instants at which devices acted by themselves,
 which both runs share, and what lies between the samples.
 
-What counts at those points are the voltages of buses, their magnitudes in pu, and the speeds of sources: machines, and
-converters that form the voltage, whose droop makes a speed of their measured power. A bus counts while no
-fault is on at it and its part of the network is not dead, a source while it is in service. A system without
-buses has its variables instead, those of one name together.
+What counts at those points are the voltages of buses, their magnitudes in pu, and the speeds of sources:
+machines, and converters that form the voltage, whose droop makes a speed of their measured power. A bus
+counts while no fault is on at it and its part of the network is not dead, a source while it is in service. A
+system without buses has its variables instead, those of one name together.
 """
 
 from __future__ import annotations

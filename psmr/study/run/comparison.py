@@ -15,7 +15,7 @@ from psmr.base.modules import draw
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
 from psmr.study.record.record import FinishedRun, values_of
-from psmr.study.run.points import at_rows_of, with_dense_output
+from psmr.study.run.data import at_rows_of, with_dense_output
 
 SHOWN = 5
 """So many devices that only one system has are named."""

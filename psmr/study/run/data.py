@@ -1,22 +1,25 @@
-"""The data of a run: its points, what it was made of, and what follows from both."""
+"""The data of a run: its points, what it was made of, and what lies between its points."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import PsmrError
+from psmr.base.arrays import Reals
+from psmr.base.errors import InputError, PsmrError, shown
+from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import leaves_newton_tolerance
 from psmr.integrate.timeline.past import DelayedInputs
-from psmr.integrate.timeline.span import Change, Span
+from psmr.integrate.timeline.span import Change, Span, ending_where_the_next_begins
 from psmr.network.signals.signals import Signals
+from psmr.network.topology.connections import system_in
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.dead_parts import interruptions
@@ -25,8 +28,9 @@ from psmr.study.detectors.detector import Stop
 from psmr.study.events import Event
 from psmr.study.events.when import When
 from psmr.study.outcome import Outcome
-from psmr.study.record.dense_output import with_algebraic_solved
-from psmr.study.record.record import PIECE, ReducedRecord
+from psmr.study.record.dense_output import AlgebraicPoints, dense_points, with_algebraic_solved
+from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
+from psmr.study.record.record import PIECE, FinishedRun, ReducedRecord
 from psmr.study.record.stats import Stats
 
 # Bytes of algebraic variables up to which those solved anew are kept beside them.
@@ -212,3 +216,182 @@ class RunData:
     def whole(self) -> bool:
         """Whether every accepted point and variable was kept, with the system: points between can be had."""
         return self.kept is None and self.system is not None
+
+
+Side = Literal["before", "after"]
+SIDES = ("before", "after")
+
+
+# A time outside the run by less than this part of its length is its first or last time, rounded.
+ROUNDED = 1e-9
+
+
+def within_run(t: Reals, times: ArrayLike) -> Reals:
+    """Return (L,) times in s; those outside the (K,) times of a run by rounding are its first or last one.
+
+    Raises InputError for a time outside the run, or that is not a number.
+    """
+    wanted = np.atleast_1d(np.asarray(times, dtype=float))
+    found, slack = np.clip(wanted, t[0], t[-1]), ROUNDED * (t[-1] - t[0])
+    wrong = ~(np.abs(wanted - found) <= slack)
+    if wrong.any():
+        raise InputError(
+            f"t = {wanted[wrong][0]:g} s: must be within the run, from {t[0]:g} s to {t[-1]:g} s; take a time"
+            " there, or simulate to a later t_end"
+        )
+    return found
+
+
+def interpolated(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> Reals:
+    """Return (L, j) values at (L,) times in s, straight between the recorded points.
+
+    `t`, `values`: (K,) recorded times, twice at an event, and (K, j) values there; `times`: where values are
+    wanted, in any order; `side`: at the very instant of an event the value before it or after it. Raises
+    InputError for a time outside the run or that is not a number.
+    """
+    if side not in SIDES:
+        raise InputError(
+            f'side = {shown(side)}: must be "before" or "after" (the value at the instant of an event)'
+        )
+    wanted = within_run(t, times)
+    if side == "after":
+        first = np.searchsorted(t, wanted, side="right") - 1
+        second = np.minimum(first + 1, len(t) - 1)
+    else:
+        second = np.searchsorted(t, wanted, side="left")
+        first = np.maximum(second - 1, 0)
+    length = t[second] - t[first]
+    part = np.where(length > 0, (wanted - t[first]) / np.where(length > 0, length, 1.0), 0.0)
+    straight = values[first] + part[:, None] * (values[second] - values[first])
+    # At a recorded point its value to the last digit.
+    return np.asarray(np.where(part[:, None] == 1.0, values[second], straight))
+
+
+def refined(run: FinishedRun, times: ArrayLike) -> tuple[Reals, Reals, Reals, tuple[Span, ...]]:
+    """Return t, x, y and timeline of a run with further points at (L,) times in s, in the order of time.
+
+    The points are those of the dense output of the method (`psmr.study.record.dense_output`); times at which
+    a point is recorded, or outside the run, add none.
+    """
+    t = run.t
+    wanted = np.unique(np.asarray(times, dtype=float))
+    if np.isnan(wanted).any():
+        raise InputError("times: has a value that is not a number (NaN)")
+    wanted = np.setdiff1d(wanted[(wanted > t[0]) & (wanted < t[-1])], t)
+    if wanted.size == 0 or run.system is None:
+        return t, run.x, run.y, run.timeline
+    points = np.hstack([run.x, run.y])
+    new = dense_points(run.system, run.spans, t, points, wanted)
+    at = np.searchsorted(t, wanted, side="right")
+    points, n = np.insert(points, at, new, axis=0), run.x.shape[1]
+    moved = [replace(span, first=span.first + int((at <= span.first).sum())) for span in run.timeline]
+    t = np.insert(t, at, wanted)
+    return t, points[:, :n], points[:, n:], ending_where_the_next_begins(moved, len(t))
+
+
+def with_dense_output(run: FinishedRun, times: Reals) -> FinishedRun:
+    """Return a run with the points of its dense output at (L,) times in s.
+
+    A scheme of fixed steps has none, and a run that kept a part of its points or variables lost it: both are
+    returned as they are.
+    """
+    return run.refined(times) if run.whole and run.scheme.error_control is not None else run
+
+
+def strictly_ascending(t: Reals) -> Reals:
+    """Return (K,) times that ascend strictly: the row after an event is the next number above its instant."""
+    times = np.array(t, dtype=float)
+    for k in np.flatnonzero(np.diff(times) <= 0.0) + 1:
+        times[k] = np.nextafter(times[k - 1], np.inf)
+    return times
+
+
+def after_events(t: Reals) -> NDArray[np.bool_]:
+    """Return for each of (K,) recorded times whether it is the point after an event, of the same time."""
+    return np.concatenate([[False], np.diff(t) == 0.0])
+
+
+def at_rows_of(t: Reals, other: Reals, values: Reals) -> tuple[NDArray[np.bool_], Reals]:
+    """Return which of (K,) times t another run has too, and its values there.
+
+    `t`: (K,) times of a run, twice at an event; `other`, `values`: (L,) times of the other and (L, j) values.
+    Returns (K,) whether a time is within the other, and a row of j values for each that is: straight between
+    its points, before and after an event each for itself.
+    """
+    rows = (t >= other[0]) & (t <= other[-1])
+    after = after_events(t)[rows]
+    found = np.empty((int(rows.sum()), values.shape[1]))
+    for flag, side in ((False, "before"), (True, "after")):
+        at = after == flag
+        found[at] = interpolated(other, values, t[rows][at], side)  # type: ignore[arg-type]
+    return rows, found
+
+
+Where = Literal["point", "equilibrium"]
+
+
+def system_at(run: FinishedRun, t: float) -> System:
+    """Return the system as it stands at t in s; see `psmr.study.run.run.Run.system_at`."""
+    return _system_in(run, *_span_at(run, t))
+
+
+def linear_system_at(run: FinishedRun, t: float, at: Where) -> tuple[System, LinearDae]:
+    """Return that system, started where it is linearised, and its linearisation; see `Run.linearise`."""
+    if at not in ("point", "equilibrium"):
+        raise InputError(f'at = {shown(at)}: must be "point" or "equilibrium"')
+    span, t = _span_at(run, t)
+    system = _system_in(run, span, t)
+    if at == "point":
+        return system, system.linearise()
+    assert run.system is not None
+    found = equilibrium_after(run.system, span, run.ends[0], system, run.outcome.lost is None)
+    if found is None:
+        raise InputError(
+            f"no equilibrium was found for the system as it stands at t = {t:g} s; linearise at the point of "
+            'the run (at="point"), or at a later time, when the run has settled'
+        )
+    system = system.with_start(found.x, found.y)
+    return system, in_turning_frame(system, system.linearise(), found.turning)
+
+
+def _span_at(run: FinishedRun, t: float) -> tuple[Span, float]:
+    """Return the span that a time in s lies in, the later one at the instant of an event, and the time.
+
+    Raises InputError for a run without its system, and a time outside the run.
+    """
+    if run.system is None:
+        raise InputError(
+            f"{run.name}: the run has no system to return; it was loaded from a file that could not keep it"
+        )
+    t = float(within_run(run.t, t)[0])
+    return next(span for span in reversed(run.spans) if run.t[span.rows.start] <= t), t
+
+
+def _system_in(run: FinishedRun, span: Span, t: float) -> System:
+    assert run.system is not None
+    point = _point(run, t)
+    left: list[float] = []
+    point = AlgebraicPoints(run.system, span, left).points(np.array([t]), point[None])[0]
+    if left:
+        raise InputError(
+            f"t = {t:g} s: no solution of the algebraic equations was found near the point of the run; take "
+            "another time"
+        )
+    found = system_in(run.system, span, point[: run.system.n], point[run.system.n :], t)
+    if not found.devices:
+        raise InputError(f"t = {t:g} s: no part of the network has supply, so that no system is left")
+    return found
+
+
+def _point(run: FinishedRun, t: float) -> Reals:
+    """Return the (n + m,) point of a run at t in s, the later one at the instant of an event."""
+    if run.kept is not None:
+        at = {float(run.t[0]): 0, float(run.t[-1]): 1}.get(t)
+        if at is None:
+            raise InputError(
+                f"t = {t:g} s: the run kept a part of its points or variables, so that its system is known "
+                f"at its first and last time, {run.t[0]:g} s and {run.t[-1]:g} s; simulate without `record`"
+            )
+        return np.concatenate(run.ends[at])
+    fine = with_dense_output(run, np.array([t]))
+    return interpolated(fine.t, np.hstack([fine.x, fine.y]), t)[0]

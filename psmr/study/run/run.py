@@ -29,7 +29,7 @@ from psmr.study.estimated_error import GlobalError
 from psmr.study.outcome import Judgement, judge_run
 from psmr.study.output import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
-from psmr.study.record.certificate_after import certificate_after
+from psmr.study.record.equilibrium_after import certificate_after
 from psmr.study.record.modes_over_period import (
     PeriodicModes,
     certificate_while_unequal,
@@ -39,8 +39,8 @@ from psmr.study.record.modes_over_period import (
 from psmr.study.record.record import FinishedRun, values_in_pieces, values_of
 from psmr.study.record.reintegrate import TIME_ROUNDING, estimated_error, judged_error
 from psmr.study.run.comparison import Comparison, compare
-from psmr.study.run.data import RunData
-from psmr.study.run.points import (
+from psmr.study.run.data import (
+    RunData,
     Side,
     Where,
     after_events,
@@ -69,7 +69,7 @@ class Run(RunData):
     def certificate_after(self) -> Certificate | None:
         """The certificate on the system that the last event left; None where no event altered it.
 
-        Computed when it is first asked for; see `psmr.study.record.certificate_after`.
+        Computed when it is first asked for; see `psmr.study.record.equilibrium_after`.
         """
         return None if self.certificate is None else certificate_after(self)
 
