@@ -8,8 +8,9 @@ from psmr.cli.options import Setting, settings
 from psmr.files.toml.case import DYNAMIC
 from psmr.files.toml.case import TABLES as CASE
 from psmr.files.toml.document import Spec, specification
+from psmr.study.criteria import Criteria
 from psmr.study.file.recipe import HOMES, scheme_fields
-from psmr.study.file.study import CRITERIA, EVENTS, HEAD, MONITORS, SIMULATION, Output
+from psmr.study.file.study import EVENTS, HEAD, MONITORS, SIMULATION, Output
 
 BAR = r"\|"
 """A bar within a table."""
@@ -49,7 +50,7 @@ def _study() -> Iterator[tuple[str, Spec]]:
     for name, known in (("event", EVENTS), ("monitor", MONITORS)):
         for kind, make in known.items():
             yield f'`[[{name}]]`, `type = "{kind}"`', specification(make)
-    yield "`[criteria]`", CRITERIA
+    yield "`[criteria]`", specification(Criteria)
     yield "`[output]`", specification(Output)
 
 

@@ -243,14 +243,13 @@ def read_sweep(path: str | os.PathLike[str], allow_code: bool = False) -> Sweep:
     check_arguments(read_sweep, locals(), StudyError)
     document = read_document(path, StudyError)
     study = _study(document, allow_code)
-    axes = tuple(_made(document, ("axis", k), given, AXES) for k, given in enumerate(document.rows("axis")))
+    axes = tuple(document.made(("axis", k), given, AXES) for k, given in enumerate(document.rows("axis")))
     if not axes:
         document.fail("nothing varies; add [[axis]] tables")
     given = document.table("measure")
-    measure = Outcomes() if given is None else _made(document, ("measure",), given, MEASURES)
+    measure = Outcomes() if given is None else document.made(("measure",), given, MEASURES)
     output = document.table("output")
-    chosen = {} if output is None else document.values(("output",), output, specification(SweepOutput))
-    kept = SweepOutput(**chosen)
+    kept = document.fill(("output",), output or {}, SweepOutput)
     name = document.content.get("name", document.path.stem)
     places = Places(
         tuple(document.where(("axis", k)) for k in range(len(axes))),
@@ -283,18 +282,3 @@ def _study(document: Document, allow_code: bool) -> Study:
 @dataclass(frozen=True)
 class _Named:
     study: os.PathLike[str]
-
-
-def _made(
-    document: Document,
-    place: tuple[str | int, ...],
-    given: Mapping[str, Any],
-    known: Mapping[str, Callable[..., Any]],
-) -> Any:
-    make = known[document.choice(place, given, known)]
-    written = {key: value for key, value in given.items() if key != "type"}
-    values = document.values(place, written, specification(make))
-    try:
-        return make(**values)
-    except InputError as error:
-        raise StudyError(f"{document.where(place)}: {error}") from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from psmr.base.declared import Kind, declared, option_of
-from psmr.base.errors import CaseError, InputError, Mistakes, in_line, nearest, shown, steers
+from psmr.base.errors import CaseError, InputError, Mistakes, in_line, nearest, placing, shown, steers
 from psmr.dae.declare.component import Component
 from psmr.files.text import parsed_toml, read_utf8
 from psmr.files.toml.lines import Lines
@@ -219,6 +219,19 @@ class Document:
                 mistakes.attempt(self.fail, words, table)
         mistakes.finish()
         return found
+
+    def fill(self, table: TablePath, given: Mapping[str, Any], make: Callable[..., Any]) -> Any:
+        """Return what the values of a table make; what it objects to is said with its place."""
+        values = self.values(table, given, specification(make))
+        with placing(self.error, self.where(table)):
+            return make(**values)
+
+    def made(
+        self, table: TablePath, given: Mapping[str, Any], known: Mapping[str, Callable[..., Any]]
+    ) -> Any:
+        """Return what a table of one of the types known stands for."""
+        make = known[self.choice(table, given, known)]
+        return self.fill(table, {key: value for key, value in given.items() if key != "type"}, make)
 
     def _unknown(self, table: TablePath, key: str, known: Collection[str], tables: bool) -> NoReturn:
         hint = nearest(key, known) or (f"; known: {', '.join(known)}" if known else "; it has none")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import Mistakes, SchemeError, StudyError, nearest, placing, shown
@@ -23,7 +23,6 @@ from psmr.study.criteria import Criteria
 from psmr.study.events import When
 from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
 from psmr.study.file.study import (
-    CRITERIA,
     EVENTS,
     FORMAT,
     HEAD,
@@ -96,7 +95,8 @@ def study_of(
     region = mistakes.attempt(read_region, document)
     delays = mistakes.attempt(_delays, document)
     recipe = None if schemes is None else mistakes.attempt(_recipe, document, schemes)
-    criteria = mistakes.attempt(_criteria, document)
+    judged = mistakes.attempt(document.table, "criteria") or {}
+    criteria = mistakes.attempt(document.fill, ("criteria",), judged, Criteria)
     output = None if "output" in without else mistakes.attempt(_output, document)
     mistakes.finish()
     assert head is not None
@@ -212,22 +212,14 @@ def _delays(document: Document) -> tuple[tuple[str, float], ...]:
     return tuple((name, float(tau)) for name, tau in found.items())
 
 
-def _criteria(document: Document) -> Criteria:
-    place = ("criteria",)
-    values = document.values(place, document.table("criteria") or {}, CRITERIA)
-    with placing(StudyError, document.where(place)):
-        return Criteria(**values)
-
-
 def _row(document: Document, place: TablePath, given: Mapping[str, Any]) -> Any:
     """Return the event or monitor that a table stands for."""
-    known: Mapping[str, Callable[..., Any]] = EVENTS if place[0] == "event" else MONITORS
-    make = known[document.choice(place, given, known)]
-    fields = specification(make)
-    if place[0] == "event":
-        fields["when"] = Field((str,))
-        if "when" in given and "start" in fields:
-            given = {"start": 0.0, **given}
+    if place[0] == "monitor":
+        return document.made(place, given, MONITORS)
+    make = EVENTS[document.choice(place, given, EVENTS)]
+    fields = {**specification(make), "when": Field((str,))}
+    if "when" in given and "start" in fields:
+        given = {"start": 0.0, **given}
     values = document.values(place, _beside_type(given), fields)
     condition = values.pop("when", None)
     with placing(StudyError, document.where(place)):
@@ -252,7 +244,7 @@ def _output(document: Document) -> Output | None:
     if given is None:
         return None
     values = {"folder": str(usual_folder(document.path)), **given}
-    return Output(**document.values(("output",), values, specification(Output)))
+    return cast(Output, document.fill(("output",), values, Output))
 
 
 def usual_folder(source: str | os.PathLike[str]) -> Path:

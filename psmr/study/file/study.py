@@ -302,8 +302,6 @@ HEAD: Spec = {
 
 RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
 
-CRITERIA: Spec = specification(Criteria)
-
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 
 
