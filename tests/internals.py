@@ -172,8 +172,7 @@ psmr.study.tuning.candidates: candidates_module cost_module moved_along_mode
 psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: ChosenModes EveryMode Target
 psmr.study.warmup: warmup_module
-psmr.sweep.axes: Base
-psmr.sweep.axes.axis: together
+psmr.sweep.axes.axis: Base together
 psmr.sweep.axes.events: event_of
 psmr.sweep.clearing_time: confirmed_border
 psmr.sweep.dask_cluster: check_versions dask_cluster_module

@@ -19,7 +19,7 @@ from psmr.base.errors import InputError, StudyError, placed
 from psmr.base.modules import draw, optional
 from psmr.study.file.study import Study
 from psmr.study.output import require_folder, require_pyarrow
-from psmr.sweep.axes import Axis
+from psmr.sweep.axes.axis import Axis
 from psmr.sweep.measures import Measure, Outcomes
 from psmr.sweep.point_runner import PointRunner
 from psmr.sweep.store import Store

@@ -36,18 +36,9 @@ from psmr.files.case_file import CaseFile
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.study.file.read_study import read_study, study_of
 from psmr.study.file.study import TABLES, Study
-from psmr.sweep.axes import (
-    Axis,
-    BranchOutages,
-    BusFaults,
-    CaseAxis,
-    GeneratorTrips,
-    ListedEvents,
-    ParameterAxis,
-    SampleAxis,
-    SchemeAxis,
-)
-from psmr.sweep.axes.axis import EVENT
+from psmr.sweep.axes import AXES
+from psmr.sweep.axes.axis import EVENT, Axis
+from psmr.sweep.axes.values import CaseAxis
 from psmr.sweep.clearing_time import ClearingTime
 from psmr.sweep.measures import Damping, Measure, Outcomes, Stability
 
@@ -214,13 +205,9 @@ def plain(value: Any) -> Any:
 
 FORMAT, VERSION = "psmr-sweep", 1
 
-_AXES = (
-    ParameterAxis, SampleAxis, SchemeAxis, CaseAxis, BranchOutages, BusFaults, GeneratorTrips, ListedEvents,
-)  # fmt: skip
-_MEASURES = (Outcomes, ClearingTime, Damping, Stability)
-
-AXES: Mapping[str, Callable[..., Axis]] = {axis.kind: axis for axis in _AXES}
-MEASURES: Mapping[str, Callable[..., Measure]] = {measure.kind: measure for measure in _MEASURES}
+MEASURES: Mapping[str, Callable[..., Measure]] = {
+    measure.kind: measure for measure in (Outcomes, ClearingTime, Damping, Stability)
+}
 
 
 @dataclass(frozen=True)

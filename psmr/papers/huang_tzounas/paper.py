@@ -9,36 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from psmr.papers.catalogue import Paper, Results
-from psmr.papers.huang_tzounas import figures
-from psmr.papers.huang_tzounas.runs import (
-    FINE,
-    RESPONSES,
-    error_curves,
-    interpolation,
-    lag_law,
-    largest_errors,
-    reference_error,
-    responses,
-    settings,
-    slow_residuals,
-    threshold_errors,
-    threshold_scheme,
-)
+from psmr.papers.huang_tzounas import figures, runs, tables
 from psmr.papers.huang_tzounas.statements import numbers, statement_numbers, verdicts
-from psmr.papers.huang_tzounas.tables import (
-    CONVERTER_THRESHOLDS,
-    THRESHOLDS,
-    critical_steps,
-    other_partitions,
-    published_critical_step,
-    ratios,
-    ringdowns,
-    spectra,
-    swing_mode,
-    table_1,
-    table_2,
-    thresholds,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,61 +27,63 @@ def _interpolations(r: Results) -> Mapping[str, Any]:
         schemes = {
             f"r = {n}": first.scheme("TM", "TM", 0.05 / n, n, interpolation=kind) for n in DRAWN_RATIOS
         }
-        return error_curves(first, schemes)
+        return runs.error_curves(first, schemes)
 
-    fast = interpolation(transducers, 20.0, 0.05)
+    fast = runs.interpolation(transducers, 20.0, 0.05)
     return {
         "interpolation_curves": {kind: curves(kind) for kind in ("linear", "spline")},
         "interpolations": {
-            "δ = 20 1/s, $h_s$ = 0.05 s": interpolation(first, 20.0, 0.05),
-            "δ = 20 1/s, 0.01 s": interpolation(first, 20.0, 0.01),
+            "δ = 20 1/s, $h_s$ = 0.05 s": runs.interpolation(first, 20.0, 0.05),
+            "δ = 20 1/s, 0.01 s": runs.interpolation(first, 20.0, 0.01),
             "fast transducers, 0.05 s": fast,
-            "converters, 0.01 s": interpolation(r.settings.converters, 20.0, 0.01),
+            "converters, 0.01 s": runs.interpolation(r.settings.converters, 20.0, 0.01),
         },
         "transducer_errors": fast,
-        "lag_law": lag_law(transducers),
+        "lag_law": runs.lag_law(transducers),
     }
 
 
 def _thresholds(r: Results) -> Mapping[str, Any]:
-    both = ((r.settings.paper, THRESHOLDS), (r.settings.converters, CONVERTER_THRESHOLDS))
+    both = ((r.settings.paper, tables.THRESHOLDS), (r.settings.converters, tables.CONVERTER_THRESHOLDS))
 
     def curves(setting: Any) -> Any:
-        schemes = {f"δ = {name}": threshold_scheme(setting, d) for name, d in DRAWN_THRESHOLDS.items()}
-        return error_curves(setting, schemes, FINE)
+        schemes = {f"δ = {name}": runs.threshold_scheme(setting, d) for name, d in DRAWN_THRESHOLDS.items()}
+        return runs.error_curves(setting, schemes, runs.FINE)
 
     return {
-        "thresholds": [thresholds(*which) for which in both],
-        "threshold_errors": [threshold_errors(*which) for which in both],
+        "thresholds": [tables.thresholds(*which) for which in both],
+        "threshold_errors": [runs.threshold_errors(*which) for which in both],
         "threshold_curves": [curves(setting) for setting, _ in both],
-        "reference_errors": [reference_error(setting) for setting, _ in both],
+        "reference_errors": [runs.reference_error(setting) for setting, _ in both],
     }
 
 
 PARTS: Mapping[str, Callable[[Results], Mapping[str, Any]]] = {
-    "systems": lambda r: {"settings": settings()},
-    "Table 1: factorisations of real runs": lambda r: {"table_1": table_1(r.settings.paper)},
+    "systems": lambda r: {"settings": runs.settings()},
+    "Table 1: factorisations of real runs": lambda r: {"table_1": tables.table_1(r.settings.paper)},
     "Table 2: deformation of the dominant mode": lambda r: {
-        "table_2": table_2(r.settings.paper),
-        "transducers_table_2": table_2(r.settings.transducers),
+        "table_2": tables.table_2(r.settings.paper),
+        "transducers_table_2": tables.table_2(r.settings.transducers),
     },
-    "ringdowns of the nonlinear system": lambda r: {"ringdowns": ringdowns(r.settings.paper)},
+    "ringdowns of the nonlinear system": lambda r: {"ringdowns": tables.ringdowns(r.settings.paper)},
     "critical steps": lambda r: {
-        "critical": critical_steps(r.settings.paper),
-        "published_critical": published_critical_step(r.settings.paper),
+        "critical": tables.critical_steps(r.settings.paper),
+        "published_critical": tables.published_critical_step(r.settings.paper),
     },
     "figures 2 to 6: pencils": lambda r: {
-        "spectra": spectra(r.settings.paper),
-        "partitions": other_partitions(r.settings.paper),
-        "swing": swing_mode(r.settings.paper),
-        "ratios": ratios(r.settings.paper),
+        "spectra": tables.spectra(r.settings.paper),
+        "partitions": tables.other_partitions(r.settings.paper),
+        "swing": tables.swing_mode(r.settings.paper),
+        "ratios": tables.ratios(r.settings.paper),
     },
     "figures 7 to 10: responses": lambda r: {
-        "responses": [responses(r.settings.paper, *which) for which in RESPONSES],
-        "errors": largest_errors(r.settings.paper),
+        "responses": [runs.responses(r.settings.paper, *which) for which in runs.RESPONSES],
+        "errors": runs.largest_errors(r.settings.paper),
     },
     "figure 11: linear and spline interpolation": _interpolations,
-    "figure 12: residual of the slow subsystem": lambda r: {"residuals": slow_residuals(r.settings.paper)},
+    "figure 12: residual of the slow subsystem": lambda r: {
+        "residuals": runs.slow_residuals(r.settings.paper)
+    },
     "figure 13: thresholds": _thresholds,
     "statements on each parameter set": lambda r: {
         "sets": {name: statement_numbers(setting) for name, setting in r.settings.sets.items()}
@@ -126,7 +100,7 @@ def _figures() -> dict[str, tuple[str, Callable[[Results], Figure]]]:
         "imaginary part of the dominant mode": lambda r: figures.part_figure(r.swing, "imaginary"),
         "dominant mode over the ratio, macro step 0.05 s": lambda r: figures.ratio_figure(r.ratios),
     }
-    for k, (events, solution) in enumerate(RESPONSES):
+    for k, (events, solution) in enumerate(runs.RESPONSES):
         title = f"speed of machine 1 after the {events} at bus 5, {solution} solution"
         drawn[title] = functools.partial(figures.response_figure, k=k, events=events)
     drawn |= {
@@ -140,7 +114,7 @@ def _figures() -> dict[str, tuple[str, Callable[[Results], Figure]]]:
 
 def _tables(r: Results) -> dict[str, pd.DataFrame]:
     """Return the tables by title; those of figures hold the figures' numbers."""
-    tables = {
+    found = {
         "Statements on each parameter set": verdicts(PAPER.claims, r.sets),
         "Table 1: factorisations in a macro step of ratio 10, counted": r.table_1,
         "Table 2: relative deformation of the dominant mode": r.table_2,
@@ -154,12 +128,12 @@ def _tables(r: Results) -> dict[str, pd.DataFrame]:
         "Figures 7 to 10: errors of the speed of machine 1": r.errors,
     }
     for name, table in r.interpolations.items():
-        tables[f"Figure 11: {name.replace('$h_s$', 'h_s').replace('δ', 'delta')}"] = table
-    tables["Figure 11: errors that the lag of a jump explains"] = r.lag_law
+        found[f"Figure 11: {name.replace('$h_s$', 'h_s').replace('δ', 'delta')}"] = table
+    found["Figure 11: errors that the lag of a jump explains"] = r.lag_law
     for name, deformed, errors in zip(NAMES, r.thresholds, r.threshold_errors, strict=True):
-        tables[f"Figure 13: thresholds, {name}"] = deformed
-        tables[f"Figure 13: errors, {name}"] = errors
-    return tables
+        found[f"Figure 13: thresholds, {name}"] = deformed
+        found[f"Figure 13: errors, {name}"] = errors
+    return found
 
 
 PAPER = Paper(

@@ -1,18 +1,16 @@
 """Axes: what a sweep varies. Each is a frozen record that lists its points."""
 
-from psmr.sweep.axes.axis import Axis, Base
+from collections.abc import Callable, Mapping
+
+from psmr.sweep.axes.axis import Axis
 from psmr.sweep.axes.events import BranchOutages, BusFaults, GeneratorTrips, ListedEvents
 from psmr.sweep.axes.values import CaseAxis, ParameterAxis, SampleAxis, SchemeAxis
 
-__all__ = [
-    "Axis",
-    "Base",
-    "BranchOutages",
-    "BusFaults",
-    "CaseAxis",
-    "GeneratorTrips",
-    "ListedEvents",
-    "ParameterAxis",
-    "SampleAxis",
-    "SchemeAxis",
-]
+AXES: Mapping[str, Callable[..., Axis]] = {
+    axis.kind: axis
+    for axis in (
+        ParameterAxis, SampleAxis, SchemeAxis, CaseAxis,
+        BranchOutages, BusFaults, GeneratorTrips, ListedEvents,
+    )
+}  # fmt: skip
+"""By what a sweep file calls them."""
