@@ -210,14 +210,38 @@ class GridSteps:
         return piece, status
 
 
-class FixedSteps:
+class _ProgramSteps:
+    """What both engines of a program hand on to its stepper."""
+
+    ends_at_stops = True
+    stepper: Stepper
+
+    @property
+    def blocks(self) -> dict[int, Block]:
+        """See `Engine`."""
+        return self.stepper.blocks
+
+    def forget(self, autonomous: bool) -> None:
+        """See `Engine`."""
+        self.stepper.forget(autonomous)
+
+    def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
+        """See `Stepper`."""
+        return self.stepper.read_slowly(inputs, parameters)
+
+    def take_out_of_service(
+        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
+    ) -> None:
+        """See `Engine`."""
+        self.stepper.take_out_of_service(system, parameters, w, out)
+
+
+class FixedSteps(_ProgramSteps):
     """See `psmr.integrate.schemes.scheme.Engine`: steps of one size, the last one of a span shortened.
 
     `within` has the times in s of the points within a step of h in s, `every` says whether they are recorded;
     all else as for `Stepper`.
     """
-
-    ends_at_stops = True
 
     def __init__(
         self,
@@ -233,7 +257,7 @@ class FixedSteps:
         every: bool,
     ) -> None:
         self.stepper = Stepper(system, programs, step, choices, split, parameters, w, every, first_step)
-        self.blocks, self.every = self.stepper.blocks, every
+        self.every = every
         self._grid = GridSteps(step, within, every, system.n + system.m)
         self._before: tuple[float, ...] = ()
         self._after_event = False
@@ -248,8 +272,7 @@ class FixedSteps:
 
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         """See `Engine`."""
-        piece, status = self._grid.advance(most, w, self._take)
-        return piece, status
+        return self._grid.advance(most, w, self._take)
 
     def _take(
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
@@ -284,17 +307,7 @@ class FixedSteps:
     def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
         self._before, self._after_event = (), self.stepper.restarts
-        self.stepper.forget(autonomous)
-
-    def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
-        """See `Stepper`."""
-        return self.stepper.read_slowly(inputs, parameters)
-
-    def take_out_of_service(
-        self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
-    ) -> None:
-        """See `Engine`."""
-        self.stepper.take_out_of_service(system, parameters, w, out)
+        super().forget(autonomous)
 
     def counted(self) -> dict[str, Any]:
         """See `Engine`."""
@@ -310,15 +323,13 @@ class FixedSteps:
         return step_failure(block, status, w, h, min(h, least), difference)
 
 
-class ControlledSteps:
+class ControlledSteps(_ProgramSteps):
     """See `psmr.integrate.schemes.scheme.Engine`: steps of one rate whose estimated error a tolerance bounds.
 
     `system`, `parameters`, `w`: See `Stepper`.
     `program`, `pair`: The step that is tried, and the method with its estimate.
     `tolerance`, `longest`, `most`: See `psmr.integrate.control.controller.control_for`.
     """
-
-    ends_at_stops = True
 
     def __init__(
         self,
@@ -334,7 +345,7 @@ class ControlledSteps:
         accurate = min(TUNED.newton_share * tolerance, TUNED.least_accurate)
         choices = NewtonSettings("very dishonest", accurate, TUNED.drifts_from)
         self.stepper = Stepper(system, lambda h, before: program, 1.0, choices, None, parameters, w, False)
-        self.blocks, self.pair, self._size = self.stepper.blocks, pair, system.n + system.m
+        self.pair, self._size = pair, system.n + system.m
         self._last = np.array([w[-1]]), w[None, : self._size].copy()
         self.control: Control = control_for(
             pair, tolerance, longest, most, system, self.stepper.encoded, self._corners(system, w), w
@@ -369,15 +380,11 @@ class ControlledSteps:
         times, rows = self._last
         return rows[max(0, int(np.searchsorted(times, t, side="right")) - 1)]
 
-    def forget(self, autonomous: bool) -> None:
-        """See `Engine`."""
-        self.stepper.forget(autonomous)
-
     def take_out_of_service(
         self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
     ) -> None:
         """See `Engine`."""
-        self.stepper.take_out_of_service(system, parameters, w, out)
+        super().take_out_of_service(system, parameters, w, out)
         self.control = self.control._replace(corners=self._corners(system, w))
 
     def counted(self) -> dict[str, Any]:

@@ -26,8 +26,6 @@ from psmr.integrate.solve.block import Block
 from psmr.integrate.timeline.past import History
 from psmr.integrate.timeline.span import AsTripped, Change, Service, Span, first_span, span_after
 
-__all__ = ["Change", "Trajectory", "integrate"]
-
 
 def integrate(
     system: System,

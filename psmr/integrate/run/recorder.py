@@ -183,7 +183,6 @@ LARGEST = 1e30
 class Recorder:
     """Points in the order of time, and how many steps made them.
 
-    `states`, `size`: See below.
     `followers`: What sees the points as they come, one after another.
     `keep`: Whether all points are kept; otherwise the first one alone.
     `expected`: About how many there will be.
@@ -191,7 +190,6 @@ class Recorder:
     `names`: Of the variables, for messages.
     `history`: What is read with a delay, which sees all points; None where nothing is.
     `inner`: Whether followers and table have the points within a step.
-
     `states`, `size`: Number of states n, and of states and algebraic variables n + m.
     `steps`, `macro_steps`, `divided_at`, `jumped_at`: As in `Counters`.
     `spans`: What held from when on, each with its first row.

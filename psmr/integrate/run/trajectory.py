@@ -84,17 +84,8 @@ class Counters:
         return self.reversals / max(1, self.steps)
 
     @classmethod
-    def of(
-        cls,
-        blocks: Iterable[Block],
-        steps: int,
-        macro_steps: int,
-        seconds: float,
-        divided_at: tuple[float, ...] = (),
-        jumped_at: tuple[float, ...] = (),
-        **choices: Any,
-    ) -> Counters:
-        """Collect what the blocks counted; `choices` are the other counts by name."""
+    def of(cls, blocks: Iterable[Block], **others: Any) -> Counters:
+        """Collect what the blocks counted; `others` are the other counts by name."""
         counted = {block.role: (block.size, block.records.newton.counts) for block in blocks}
 
         def by_role(place: int) -> dict[str, int]:
@@ -105,8 +96,6 @@ class Counters:
             if role != "event" and count[FACTORISATIONS]:
                 by_order[size] = by_order.get(size, 0) + int(count[FACTORISATIONS])
         return cls(
-            steps=steps,
-            macro_steps=macro_steps,
             newton_iterations=by_role(ITERATIONS),
             residuals=by_role(RESIDUALS),
             solves=by_role(SOLVES),
@@ -117,10 +106,7 @@ class Counters:
             repivots=sum(by_role(REPIVOTS).values()),
             honest=sum(by_role(HONEST_SOLVES).values()),
             damped=sum(n for role, n in by_role(DAMPED_SOLVES).items() if role != "event"),
-            seconds=seconds,
-            divided_at=divided_at,
-            jumped_at=jumped_at,
-            **({"corrections": 0} | choices),
+            **({"corrections": 0} | others),
         )
 
 

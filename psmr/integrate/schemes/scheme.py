@@ -336,8 +336,10 @@ class Engine(Protocol):
     `ends_at_stops`: Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
     """
 
-    blocks: dict[int, Block]
     ends_at_stops: bool
+
+    @property
+    def blocks(self) -> dict[int, Block]: ...  # noqa: D102
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Begin a span from the point in w; `stops` are times in s before its end; return a status."""

@@ -12,7 +12,7 @@ each time round where it differs from time to time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 NOW, NEW = "now", "new"
@@ -167,13 +167,11 @@ class Program:
     `instructions`: In the order in which they are done; the last point is ``"new"``.
     `history`, `history_of`: Accepted points before the step that it reads: 0, 1 or 2 (`OLDER`), of the slow
       side or of all.
-    `words`: Headings for the explanation, by role.
     `carried`: Names of points within the step that outlive it, under the name ``"older "`` and their own.
     """
 
     instructions: tuple[Instruction, ...]
     history: int = 0
-    words: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
     carried: tuple[str, ...] = ()
     history_of: Side = "slow"
 

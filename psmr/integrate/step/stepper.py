@@ -34,7 +34,7 @@ from psmr.integrate.step.interpreter import (
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
-from psmr.integrate.step.sides import HeldInterface, SchurInterface, Sides, sides_in_service, sides_of
+from psmr.integrate.step.sides import HeldInterface, SchurInterface, sides_in_service, sides_of
 from psmr.integrate.step.validity import DUE
 
 Programs = Callable[[float, tuple[float, ...]], Program]
@@ -251,6 +251,3 @@ def uniform(h: float, history: int) -> tuple[float, ...]:
     for _ in range(history):
         distances = (h, *(h + back for back in distances))
     return distances
-
-
-__all__ = ["NewtonSettings", "Sides", "Stepper"]
