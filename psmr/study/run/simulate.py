@@ -27,8 +27,8 @@ from psmr.network.topology.connections import at_start
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
-from psmr.study.certificate.certify import certify, foreseen, judged_steps
-from psmr.study.certificate.certify import certify as _certify
+from psmr.study.certificate.certify import certify as certified
+from psmr.study.certificate.certify import foreseen, judged_steps
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.dead_parts import Interruption, interruptions
 from psmr.study.detectors.detection import Detection, Monitor, detect
@@ -210,7 +210,7 @@ def _certificate_of_steps(setup: Setup, taken: NDArray[np.float64], events: Iter
     """Return the certificate at the steps that were taken; (K,) times in s."""
     end = float(taken[-1])
     steps = judged_steps(taken, [event for event in events if event < end])
-    return certify(
+    return certified(
         at_start(setup.system), setup.scheme, any_size=setup.certify == "always", steps=steps, t_end=end
     )
 
@@ -321,7 +321,7 @@ def simulate(
         check_size(setup.system, setup.scheme, setup.t_end, setup.record, all)
     certificate = None
     if certify and scheme.step_choice is None:
-        certificate = _certify(system, scheme, any_size=certify == "always", t_end=setup.end)
+        certificate = certified(system, scheme, any_size=certify == "always", t_end=setup.end)
     try:
         with setup.files(transaction):
             trajectory = integrate(
