@@ -50,7 +50,7 @@ psmr.devices.loads.composite.air_conditioner: air_conditioner_module
 psmr.devices.loads.composite.start: start>start_of_composite
 psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
-psmr.devices.placement: placement
+psmr.devices.placement: Placement placement
 psmr.devices.protection.relays: NO_VOLTAGE
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel Words
     across band Linear Log SymLog tick_texts

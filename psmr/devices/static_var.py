@@ -68,17 +68,9 @@ def voltage(m: Any, v: Any) -> Any:
     return m.sqrt(v.u_re**2 + v.u_im**2)
 
 
-def at_once(p: Any) -> float:
-    """Return no delay."""
-    return 0.0
-
-
-def always(p: Any) -> bool:
-    """Return that a device has an action whatever its parameters are."""
-    return True
-
-
-def sets(name: str, value: float, condition: Any, delay: Any = at_once, used: Any = always) -> Action:
+def sets(
+    name: str, value: float, condition: Any, delay: Any = Action.delay, used: Any = Action.used
+) -> Action:
     """Return the action that gives a parameter in the memory a value that it does not have."""
 
     def holds(m: Any, v: Any, p: Any) -> Any:
