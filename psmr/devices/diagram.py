@@ -232,10 +232,12 @@ class Blocks:
         """Return a state that is declared behind, from its value at rest."""
         return getattr(self._v, state) if self._rest is None else self._rest.setdefault(state, rest())
 
-    def limit(self, x: Any, low: str, high: str, scale: Any = 1) -> Any:
-        """Limiter between two parameters times `scale`, which must not cross."""
+    def limit(self, x: Any, low: str, high: str, scale: Any = None) -> Any:
+        """Limiter between two parameters, where given times `scale`, which must not cross."""
         self.ordered(low, high)
-        return self.clip(x, scale * self._of(low), scale * self._of(high))
+        sides = self._of(low), self._of(high)
+        # As they are: a start beyond a limit is told by its parameter's name.
+        return self.clip(x, *(sides if scale is None else (scale * side for side in sides)))
 
     def dead_band(self, x: Any, low: Any, high: Any, regulated: bool = False) -> Any:
         """Return by how much x is beyond a dead band; open at the start where the error is `regulated`."""

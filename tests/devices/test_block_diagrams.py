@@ -107,6 +107,34 @@ def test_a_block_that_cannot_be_is_objected_to(changed, said):
         Device("AVR", Regulator, P | changed)
 
 
+def test_a_limiter_has_its_parameters_as_they_are():
+    """A start beyond a limit tells the parameter by what it is given."""
+
+    class Limiter(BlockDiagram):
+        """A limiter."""
+
+        inputs = ("u",)
+        low = Parameter("pu", "lower limit")
+        high = Parameter("pu", "upper limit")
+
+        @classmethod
+        def diagram(cls, b, v, p):
+            b.output("y", b.limit(v.u, "low", "high"))
+
+    seen = []
+
+    class Recorder(NumericMath):
+        @staticmethod
+        def clip(x, lower, upper):
+            seen.extend((lower, upper))
+            return x
+
+    low, high = type("Named", (float,), {})(-1.0), type("Named", (float,), {})(1.0)
+    Limiter.equations(Recorder, SimpleNamespace(u=0.5, y=0.5), SimpleNamespace(low=low, high=high))
+    assert seen[0] is low
+    assert seen[1] is high
+
+
 def test_a_value_to_branch_on_is_refused():
     with pytest.raises(InputError, match="has no value to branch on or to convert there; use b"):
 
