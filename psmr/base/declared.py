@@ -272,7 +272,7 @@ def _constant(module: str, name: str) -> Any:
             case ast.Assign(targets=[ast.Name(id=known)], value=value) if known == name:
                 found = _note(value, functools.partial(_constant, module))
                 return getattr(importlib.import_module(module), name) if found is None else found
-            case ast.FunctionDef(name=known) if known == name:
+            case ast.FunctionDef(name=known) | ast.AnnAssign(target=ast.Name(id=known)) if known == name:
                 return getattr(importlib.import_module(module), name)
     return None
 
@@ -304,6 +304,10 @@ def _note(note: ast.expr, find: Find) -> Any:
             return find(name)
         case ast.Tuple(elts=parts):
             return tuple(_note(part, find) for part in parts)
+        case ast.Dict():
+            return ast.literal_eval(note)
+        case ast.Call(func=ast.Name(id="tuple"), args=[ast.Name(id=name)]):
+            return tuple(find(name))
         case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
             return Literal[ast.literal_eval(choices)]
         case ast.Call(func=ast.Name(id="Option" | "Positive" as kind), args=values, keywords=named):
