@@ -36,16 +36,9 @@ GAP = 14.0
 
 
 def svg(drawing: Drawing, words: str, whole: bool = False) -> Markup:
-    """Return a figure as an ``<svg>`` element in the colours of the page.
+    """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows.
 
-    Parameters
-    ----------
-    drawing
-        The figure.
-    words
-        What it shows, for who does not see it.
-    whole
-        Whether it keeps its size; otherwise it is cut to what is drawn.
+    It keeps its size where it is `whole`; otherwise it is cut to what is drawn.
     """
     sheet = Sheet(drawing.width * INCH, drawing.height * INCH)
     planes = [Plane.of(*both) for both in zip(drawing.panels, _boxes(drawing), strict=True)]

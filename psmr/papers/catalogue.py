@@ -161,13 +161,7 @@ class Reproduction:
         }
 
     def write(self, folder: str | Path) -> tuple[Path, ...]:
-        """Write tables (CSV), figures and ``index.html`` into a folder; return the files.
-
-        Raises
-        ------
-        StudyError
-            When the folder cannot be written.
-        """
+        """Write tables (CSV), figures and ``index.html`` into a folder, else StudyError; return the files."""
         folder = Path(folder)
         texts = {f"{slug(title)}.csv": table.to_csv(index=False) for title, table in self.tables.items()}
         for name, text in (texts | {"index.html": self._page()}).items():
@@ -283,13 +277,7 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def paper(name: str) -> Paper:
-    """Return how a paper is reproduced.
-
-    Raises
-    ------
-    InputError
-        For a paper that is not there, with the nearest known one.
-    """
+    """Return how a paper is reproduced; InputError for one that is not there, with the nearest known one."""
     if name not in PAPERS:
         raise InputError(f"no paper {name!r}{nearest(name, PAPERS)}; there are {', '.join(PAPERS)}")
     found: Paper = importlib.import_module(f"psmr.papers.{name.replace('-', '_')}.paper").PAPER

@@ -52,24 +52,12 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Rows that were carried out, and how they are laid out.
+    """Rows of the sweep of this title that were carried out, and how they are laid out.
 
-    Attributes
-    ----------
-    title
-        Of the sweep.
-    table
-        The rows, the worst first; column ``_line`` has what stands down the side.
-    over
-        Label of the number that goes along; None where no number varied.
-    lines
-        Words for what stands down the side; None where nothing else varied.
-    grid
-        Two labels that are numbers and make a grid: down and along; empty otherwise.
-    left_out
-        Lines that are not shown.
-    units
-        Units of the numbers that varied.
+    The worst stand first, with what stands down the side in column ``_line``; `over` is the label of the
+    number that goes along, `lines` words for what stands down the side, None where nothing does; `grid` the
+    two labels, down and along, of numbers that make one. `left_out` lines are not shown; `units` are those of
+    the numbers that varied.
     """
 
     title: str

@@ -116,7 +116,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mappi
     ]
     return render(
         "sweep.html",
-        "psmr.sweep",
+        "psmr.figures.sweep",
         title=swept.sweep.name,
         headline=swept.headline,
         colour=_colour(swept),

@@ -68,7 +68,7 @@ def path_figure(setting: Setting, swing: pd.DataFrame) -> Figure:
     """Draw figure 3: the dominant mode in the complex plane as h_fast grows, h_fast = 0.005 s marked."""
 
     def panel(ax: Axes, pencil: str, pairs: tuple[tuple[str, str], ...]) -> None:
-        star = {"ms": 12, "color": INK, "mec": "white", "mew": 0.6, "zorder": 5}
+        star: dict[str, Any] = {"ms": 12, "color": INK, "mec": "white", "mew": 0.6, "zorder": 5}
         ax.plot(setting.mode.real, setting.mode.imag, "*", **star)
         for pair in pairs:
             line, look = _line(swing, pencil, pair), _look(pair, pairs)
@@ -114,8 +114,8 @@ def ratio_figure(ratios: pd.DataFrame) -> Figure:
         limit = ratios.loc[ratios["r"] == MANY, f"{predictor} exact [%]"].iloc[0]
         ax.axhline(limit, color=FAINT, lw=0.7, ls=(0, (4, 3)), label=f"$r$ = {MANY}")
         for _, row in shown[shown["r"] <= 6].iterrows():
-            at, look = (int(row["r"]), row[f"{predictor} exact [%]"]), {"color": PREDICTOR_COLOUR[predictor]}
-            ax.annotate(str(at[0]), at, xytext=(5, 3), textcoords="offset points", fontsize=8, **look)
+            at, colour = (int(row["r"]), row[f"{predictor} exact [%]"]), PREDICTOR_COLOUR[predictor]
+            ax.annotate(str(at[0]), at, xytext=(5, 3), textcoords="offset points", fontsize=8, color=colour)
         ax.set_title(f"exact pencil, {predictor} prediction", loc="left")
         ax.margins(0.12)
         ax.legend(loc="upper right" if predictor == "FEM" else "lower right")
@@ -160,7 +160,7 @@ def _line(swing: pd.DataFrame, pencil: str, pair: tuple[str, str]) -> pd.DataFra
     ]
 
 
-def _look(pair: tuple[str, str], pairs: tuple[tuple[str, str], ...]) -> dict[str, object]:
+def _look(pair: tuple[str, str], pairs: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     """Return the style of a line; the second of a panel is dashed, since the two may lie on one another."""
     dashed = {"ls": (0, (4, 2))} if pairs.index(pair) else {}
     return {"color": PREDICTOR_COLOUR[pair[0]], "lw": 1.6, "label": f"{pair[0]} prediction", **dashed}
