@@ -410,12 +410,13 @@ class BlockDiagram(Component):
             raise InputError(f"{cls.__name__}: states = {cls.states}: the diagram has {tuple(b.slopes)}")
         named = {name for names in (*b.lags.values(), b.integrals.values()) for name in names}
         lasting = {name for name in named if getattr(cls, name).check is positive}
+        states = cls.states if ordered else tuple(b.slopes)
         found: dict[str, Any] = {
-            "states": cls.states if ordered else tuple(b.slopes),
+            "states": states,
             "algebraic": tuple(b.rows),
-            "lags": {state: names for state, names in b.lags.items() if not lasting & set(names)},
-            "limits": b.limits,
-            "integrals": {state: name for state, name in b.integrals.items() if name not in lasting},
+            "lags": {x: b.lags[x] for x in states if x in b.lags and not lasting & set(b.lags[x])},
+            "limits": {x: b.limits[x] for x in states if x in b.limits},
+            "integrals": {x: b.integrals[x] for x in states if b.integrals.get(x, "") not in {"", *lasting}},
             "conflict": staticmethod(_conflict(cls, b)),
             "guess": staticmethod(_guess(cls)),
         }
