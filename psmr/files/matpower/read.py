@@ -139,12 +139,13 @@ def _code(line: str) -> tuple[str, bool]:
     return line, False
 
 
-_BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
-_GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
-_BRANCH = ["fbus", "tbus", "r", "x", "b", "rateA", "rateB", "rateC", "ratio", "angle", "status"]
-
-_DCLINE = ["fbus", "tbus", "status", "Pf", "Pt", "Qf", "Qt", "Vf", "Vt", "Pmin", "Pmax"]
-_DCLINE += ["QminF", "QmaxF", "QminT", "QmaxT", "loss0", "loss1"]
+COLUMNS: Mapping[str, str] = {
+    "bus": "bus_i type Pd Qd Gs Bs area Vm Va baseKV zone Vmax Vmin",
+    "gen": "bus Pg Qg Qmax Qmin Vg mBase status Pmax Pmin",
+    "branch": "fbus tbus r x b rateA rateB rateC ratio angle status",
+    "dcline": "fbus tbus status Pf Pt Qf Qt Vf Vt Pmin Pmax QminF QmaxF QminT QmaxT loss0 loss1",
+}
+"""The columns of each matrix, as far as a case has them."""
 
 
 def read_matpower(
@@ -259,14 +260,10 @@ class _Tables:
         self.generators: list[GeneratorRow] = []
         self._bus: dict[int, _Row] = {}
         self._count: dict[Any, int] = {}
-        for matrix, names, add in (
-            ("bus", _BUS, self._add_bus),
-            ("gen", _GEN, self._add_generator),
-            ("branch", _BRANCH, self._add_branch),
-            ("dcline", _DCLINE, self._add_dc_line),
-        ):
+        takers = self._add_bus, self._add_generator, self._add_branch, self._add_dc_line
+        for (matrix, names), add in zip(COLUMNS.items(), takers, strict=True):
             for line in matrices.get(matrix, ()):
-                row = mistakes.attempt(_Row, path, matrix, names, line)
+                row = mistakes.attempt(_Row, path, matrix, names.split(), line)
                 if row is not None:
                     mistakes.attempt(add, row)
 

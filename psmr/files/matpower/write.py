@@ -16,6 +16,7 @@ import numpy as np
 
 from psmr.base.errors import warn
 from psmr.files.load_flow_rules import holders
+from psmr.files.matpower.read import COLUMNS
 from psmr.network.case.case import Case
 from psmr.network.case.tables import GeneratorRow, TransformerRow
 from psmr.network.powerflow.powerflow import power_flow
@@ -70,9 +71,9 @@ def matpower_text(case: Case) -> str:
             f"% {' '.join(case.name.split())}; written by psmr",
             "mpc.version = '2';",
             f"mpc.baseMVA = {base!r};",
-            _matrix("bus", "bus_i type Pd Qd Gs Bs area Vm Va baseKV zone Vmax Vmin", buses),
-            _matrix("gen", "bus Pg Qg Qmax Qmin Vg mBase status Pmax Pmin", generators),
-            _matrix("branch", "fbus tbus r x b rateA rateB rateC ratio angle status", branches),
+            _matrix("bus", buses),
+            _matrix("gen", generators),
+            _matrix("branch", branches),
             "",
         ]
     )
@@ -132,9 +133,9 @@ def _warn_of_losses(case: Case, reduced: Sequence[str]) -> None:
         )
 
 
-def _matrix(name: str, columns: str, rows: Sequence[tuple[float, ...]]) -> str:
+def _matrix(name: str, rows: Sequence[tuple[float, ...]]) -> str:
     lines = ["\t".join(["", *map(_number, row)]) + ";" for row in rows]
-    return "\n".join([f"\n%\t{columns.replace(' ', chr(9))}", f"mpc.{name} = [", *lines, "];"])
+    return "\n".join([f"\n%\t{COLUMNS[name].replace(' ', chr(9))}", f"mpc.{name} = [", *lines, "];"])
 
 
 def _number(value: float) -> str:

@@ -9,8 +9,9 @@ voltage, as PSS/E does (PQBRAK); generators hold power and voltage (pv), power (
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -108,26 +109,26 @@ class PowerFlow:
 
     def buses(self) -> pd.DataFrame:
         """Return a row per bus: v in pu, angle in degrees."""
-        import pandas as pd  # slow to import, for tables alone
-
-        names = pd.Index([bus.name for bus in self.case.buses], name="bus")
-        return pd.DataFrame({"v": self.v, "angle_deg": np.degrees(self.angle)}, index=names)
+        return _table("bus", self.case.buses, {"v": self.v, "angle_deg": np.degrees(self.angle)})
 
     def loads(self) -> pd.DataFrame:
         """Return a row per load: bus, p in MW, q in Mvar."""
-        import pandas as pd  # slow to import, for tables alone
-
-        names = pd.Index([row.name for row in self.case.loads], name="load")
-        power = {"p_mw": self.load_p * self.case.base_mva, "q_mvar": self.load_q * self.case.base_mva}
-        return pd.DataFrame({"bus": [row.bus for row in self.case.loads], **power}, index=names)
+        return self._powers("load", self.case.loads, self.load_p, self.load_q)
 
     def generators(self) -> pd.DataFrame:
         """Return a row per generator: bus, p in MW, q in Mvar."""
-        import pandas as pd  # slow to import, for tables alone
+        return self._powers("generator", self.case.generators, self.p, self.q)
 
-        names = pd.Index([g.name for g in self.case.generators], name="generator")
-        power = {"p_mw": self.p * self.case.base_mva, "q_mvar": self.q * self.case.base_mva}
-        return pd.DataFrame({"bus": [g.bus for g in self.case.generators], **power}, index=names)
+    def _powers(self, kind: str, rows: Sequence[Any], p: Reals, q: Reals) -> pd.DataFrame:
+        base = self.case.base_mva
+        columns = {"bus": [row.bus for row in rows], "p_mw": p * base, "q_mvar": q * base}
+        return _table(kind, rows, columns)
+
+
+def _table(kind: str, rows: Sequence[Any], columns: Mapping[str, Any]) -> pd.DataFrame:
+    import pandas as pd  # slow to import, for tables alone
+
+    return pd.DataFrame(columns, index=pd.Index([row.name for row in rows], name=kind))
 
 
 def power_flow(
