@@ -216,14 +216,10 @@ def control_for(
     corners: Corners,
     w: Reals,
 ) -> Control:
-    """Return the controller of a pair's program on a system.
+    """Return the controller of a pair's program, encoded for the interpreter, on a system that starts at w.
 
-    `pair`: The method with its estimate.
-    `tolerance`: Largest estimated error of a step.
-    `longest`, `most`: Longest step in s, and steps after which a run that has not reached its end fails.
-    `system`, `encoded`, `corners`: The DAE, the method's program for the interpreter, and what sees the
-      corners of the equations.
-    `w`: Buffer at the start.
+    `tolerance` is the largest estimated error of a step, `longest` the longest step in s; after `most` steps
+    a run that has not reached its end fails.
     """
     return Control(
         difference=np.array(pair.difference),
@@ -249,10 +245,8 @@ def begin_control(
 ) -> Control:
     """Return the controller for a span from the point in w: the first step follows from the rates there.
 
-    `block`: All equations.
-    `before`: (n + m,) values ahead of the events at w.
-    `end`, `stops`: End of the span in s, and times within at which a step ends too, ascending.
-    `autonomous`: Whether no equation reads the time.
+    `block` has all equations, `before` the (n + m,) values ahead of the events at w; a step ends at each of
+    the ascending `stops` in s and at the `end`.
     """
     control = control._replace(stops=np.append(stops, end), passed=np.zeros(1, np.int64))
     control.corners.follows[:] = 0

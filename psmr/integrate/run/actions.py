@@ -118,14 +118,10 @@ class Timers:
     def cross(
         self, last: Reals, value: Reals, between: tuple[float, float], span: Span, small: float
     ) -> float:
-        """Turn the timers whose conditions change between two points.
+        """Turn the timers whose conditions change between two points of a span, with their (D,) values there.
 
-        `last`, `value`: (D,) values of the condition at the two points.
-        `between`: Their times in s.
-        `span`: In which they lie.
-        `small`: Time in s below which instants are one.
-
-        Returns where a condition is to be looked at before its timer can be turned, in s; inf for nowhere.
+        `between` has their times in s; those closer than `small` are one. Returns where a condition is to be
+        looked at before its timer can be turned, in s; inf for nowhere.
         """
         holds, (before, now), sought = value > 0, between, np.inf
         for device in map(int, np.flatnonzero(holds != self.running)):

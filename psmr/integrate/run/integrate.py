@@ -44,8 +44,6 @@ def integrate(
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
-    `system`: The DAE at its starting point.
-    `scheme`: Any scheme.
     `t_end`: End in s; the last step is shortened where it is no multiple of the step.
     `changes`: New parameter and input values at their instants, in any order. The step before an instant is
       shortened to reach it. At the instant the algebraic equations are solved again, f is evaluated anew and

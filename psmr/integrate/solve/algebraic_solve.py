@@ -204,12 +204,9 @@ def worst_variable(block: Block) -> str:
 
 
 def step_failure(block: Block, status: int, w: Reals, h: float, least: float, difference: float) -> PsmrError:
-    """Return the error for a step that did not end, not even subdivided.
+    """Return the error for a step of h in s from w that ended with a status in a block, not even subdivided.
 
-    `block`: Block in whose solution it failed.
-    `status`: How it ended.
-    `w`: Buffer at the start of the step.
-    `h`, `least`: Step in s, and the least part of it that was tried.
+    `least`: The least part of it in s that was tried.
     `difference`: Last difference of slow solution and prediction, where the corrections did not agree.
     """
     where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose} ({block.size} unknowns)"

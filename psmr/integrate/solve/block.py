@@ -363,7 +363,6 @@ def make_block(
 ) -> Block:
     """Return the block of a system with the given rows and variables.
 
-    `system`, `parameters`: The whole, and its parameter matrices.
     `role`: Name for counters and messages.
     `w`: Buffer at which constant entries are evaluated (they depend on parameters only).
     `rows`, `variables`: Positions in the residual and in w, states first and equal on both sides.

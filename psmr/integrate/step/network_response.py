@@ -153,12 +153,8 @@ def response_block(
 ) -> ResponseBlock:
     """Return the block of the fast equations with the network's response.
 
-    `system`, `parameters`: The DAE.
-    `w`: Buffer at which constant entries are evaluated.
-    `gains`: S.
-    `fast`: Positions of the fast rows and of their variables.
-    `read`: Positions of the slow algebraic variables that respond.
-    `out`: Names of devices out of service.
+    `gains` is S, `fast` has the positions of the fast rows and of their variables, `read` those of the slow
+    algebraic variables that respond, `out` the devices out of service; constant entries are those at w.
     """
     rows, variables = fast
     size, entries = system.n + system.m, gains.tocoo()
@@ -214,12 +210,10 @@ def probe_of(
 ) -> Probe:
     """Return what is needed to try the response later on.
 
-    `response`: The response.
-    `fast`, `slow`: Numbers and blocks of the fast equations and of the last slow solve of a macro step.
+    `fast`, `slow`: Numbers and blocks of the fast equations and of the last slow solve of a macro step, over
+      which `rounds` solves of the fast block reach.
     `read`: Positions of the responding variables that the fast equations read.
-    `rounds`: How many solves of the fast block reach over a macro step.
-    `most`: Gain from which on the response is formed anew.
-    `size`: Length of w.
+    `most`, `size`: Gain from which on the response is formed anew, and the length of w.
     """
     if not response.gains.size:
         return no_probe()

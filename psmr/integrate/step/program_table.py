@@ -100,8 +100,7 @@ def blocks_of(program: Program) -> list[tuple[str, str]]:
 def encode(program: Program, blocks: tuple[tuple[tuple[str, str], int], ...]) -> Encoded:
     """Return a program for the interpreter; the runs of a sweep share it, and none writes into it.
 
-    `program`: The program of a step.
-    `blocks`: Each (role, side) of `blocks_of` with the number of its block.
+    `blocks` has each (role, side) of `blocks_of` with the number of its block.
     """
     writer = _Writer(program, dict(blocks))
     writer.write(program.instructions, None)

@@ -291,11 +291,7 @@ def going_on(span: Span, t: float) -> Span:
 def span_after(system: System, span: Span, t: float, changes: Sequence[Change], service: Service) -> Span:
     """Return what holds from t in s on, where a span ends and changes are made, in their order.
 
-    `system`: The system of the run.
-    `span`: What held before.
-    `t`: The instant.
-    `changes`: What is done then; without any what held goes on.
-    `service`: What says which devices are in service.
+    Without any what held goes on; `service` says which devices are in service.
     """
     span = going_on(span, t)
     if not changes:
