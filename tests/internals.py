@@ -20,6 +20,7 @@ psmr.base.declared: declared
 psmr.base.errors: Mistakes SHOWN in_line printable steers
 psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING uninterrupted
 psmr.base.modules: broken_package optional
+psmr.base.newton: Ended newton
 psmr.base.numbers: real_in whole_in
 psmr.cli.console: Progress console_module json_value
 psmr.cli.entry: COMMANDS
