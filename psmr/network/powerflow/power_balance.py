@@ -19,7 +19,6 @@ from scipy.sparse.linalg import splu
 from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import PowerFlowError, few
 from psmr.dae.declare.component import Component, NumericMath
-from psmr.dae.system.complex_step import STEP
 from psmr.network.case.case import Case
 from psmr.network.case.row import LoadRow
 from psmr.network.case.rows import admittance, columns, load_component, load_parameters
@@ -102,6 +101,9 @@ def _falls_below(row: LoadRow) -> float:
 
 
 Places = NDArray[np.intp]
+
+STEP = 1e-30
+"""Complex step: far below the roundoff of the real part, far above underflow."""
 
 DEAD = 1e-3
 """A bus below this voltage in pu is dead: at zero volts every power balance holds, whatever the network."""

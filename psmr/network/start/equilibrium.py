@@ -22,8 +22,8 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.component import Component, NumericMath, parameters_of, rows_of
 from psmr.dae.declare.device import Device
-from psmr.dae.system.complex_step import STEP
 from psmr.devices.placement import placement
+from psmr.network.powerflow.power_balance import STEP
 
 TOLERANCE = 1e-11
 """Residual at which Newton takes its last step; a tenth of what `build` promises for the whole system."""
