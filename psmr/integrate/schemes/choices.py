@@ -55,12 +55,13 @@ def check_positive(field: str, value: float, unit: str = "") -> None:
 def check_fields(scheme: Any) -> None:
     """Give the fields of a scheme their types, and raise SchemeError for one that is not what it declares.
 
-    A choice of the scheme that is None is left to it: it depends on the others.
+    A choice whose default is None may be left to the scheme: it depends on the others.
     """
     settle_fields(scheme, SchemeError)
     for each in declared(type(scheme)):  # type: ignore[arg-type]
         value = getattr(scheme, each.name)
-        if each.whole and each.kinds.keys() == {"Literal"} and value is not None:
+        left = value is None and getattr(type(scheme), each.name, "") is None
+        if each.whole and each.kinds.keys() == {"Literal"} and not left:
             check_choice(each.name, value, each.kinds["Literal"].choices)
         for note in each.notes:
             if isinstance(note, Positive) and (value is not None or "None" not in each.kinds):
