@@ -22,6 +22,7 @@ from psmr.cli.options import (
     Target,
     case_file,
     input_file,
+    names_study,
     path,
     system_and_recipe,
 )
@@ -140,10 +141,12 @@ def deformation(
     """
     from psmr.pencil.deformation.deformation import deformation
 
-    scheme = {**single, **split, **steps, **choices}
-    system, recipe = system_and_recipe(case, reading, scheme)
+    several = {**steps, **choices}
+    if not names_study(case, reading):  # what is wrong with the options is said before the case is read
+        _recipe(single, split, several)
+    system, recipe = system_and_recipe(case, reading, {**single, **split, **several})
     linear = system.linearise()
-    made = (recipe or _recipe(single, split, {**steps, **choices})).scheme(linear)
+    made = (recipe or _recipe(single, split, several)).scheme(linear)
     report = deformation(linear, made, **pencil, modes=modes or None)
     if output:
         (report.to_csv if output.lower().endswith(TABLES) else report.to_html)(output)

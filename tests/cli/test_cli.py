@@ -151,6 +151,8 @@ def test_a_study_names_the_dynamic_data(psse, capsys, study_text):
         (("partition", "{case}", "--suggest", "--figure", "a.svg"), "--figure draws one partition"),
         (("partition", "{case}", "--delta", "-1"), "delta"),
         (("deformation", "{case}"), "--delta, --h-slow, --h-fast missing; for instance"),
+        # What is wrong with the options is said before the case is read.
+        (("deformation", "{wscc9}/none.raw"), "--delta, --h-slow, --h-fast missing; for instance"),
         (("deformation", "{case}", "--method", "TM"), "needs --method and --h"),
         (
             ("deformation", "{case}", "--method", "TM", "--h", "0.1", "--delta", "3"),
