@@ -201,7 +201,7 @@ class Device:
         Unique name; variables are called ``"name.variable"``.
     component
         The declaration; its structure where that is a choice, its algebraic form where a time constant is
-        zero (`psmr.dae.declare.device`, `psmr.dae.declare.device`).
+        zero; see `structure_for` and `form_for`.
     parameters
         Value of each parameter, in the units of its declaration; declared defaults may be left out.
     connections
