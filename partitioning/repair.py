@@ -31,7 +31,7 @@ SpectralRadius = Callable[[Partition], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Wish:
+class RequestedSplit:
     """A split as it was asked for, before any check.
 
     `fast`: ``(n + m,)`` bool, states first.
@@ -68,7 +68,7 @@ class Verdict:
 
 def well_posed(
     linear: Linear,
-    wish: Wish,
+    wish: RequestedSplit,
     spectral_radius: SpectralRadius | None = None,
     limit: float = 1.0,
     budget: float = BUDGET,
@@ -94,7 +94,7 @@ class _Repair:
     def __init__(
         self,
         linear: Linear,
-        wish: Wish,
+        wish: RequestedSplit,
         spectral_radius: SpectralRadius | None,
         limit: float,
         budget: float,

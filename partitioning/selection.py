@@ -21,7 +21,7 @@ from partitioning.partition import (
     require_linear,
     variables,
 )
-from partitioning.repair import SpectralRadius, Wish, well_posed
+from partitioning.repair import RequestedSplit, SpectralRadius, well_posed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,7 +136,7 @@ def _checked(
     limit: float,
 ) -> Partition:
     check_finite(linear)
-    wish = Wish(wanted, reasons, None, origin, _known_modes(linear), wanted)
+    wish = RequestedSplit(wanted, reasons, None, origin, _known_modes(linear), wanted)
     return well_posed(linear, wish, spectral_radius, limit)
 
 
@@ -212,7 +212,9 @@ def by_participation(
     if algebraic == "fast":
         fast[linear.n :] = firm[linear.n :] = True
         reasons[linear.n :] = ["every algebraic variable was asked to be fast"] * linear.m
-    return well_posed(linear, Wish(fast, reasons, delta, algebraic, found, firm), spectral_radius, limit)
+    return well_posed(
+        linear, RequestedSplit(fast, reasons, delta, algebraic, found, firm), spectral_radius, limit
+    )
 
 
 def suggest_delta(linear: Linear, rows: int = 10) -> pd.DataFrame:

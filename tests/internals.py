@@ -13,14 +13,14 @@ from typing import Any
 MODULES = """
 partitioning.matching: WORST_CONDITION condition scaled
 partitioning.participation: modes
-partitioning.repair: Wish
+partitioning.repair: RequestedSplit
 partitioning.storage: StoragePencil
 psmr.base.arguments: check_arguments settle_fields
 psmr.base.declared: declared
 psmr.base.errors: Mistakes SHOWN in_line printable steers
 psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING uninterrupted
 psmr.base.modules: broken_package optional
-psmr.base.newton: Ended newton
+psmr.base.newton: NewtonEnd newton
 psmr.base.numbers: real_in whole_in
 psmr.cli.console: Progress console_module json_value
 psmr.cli.entry: COMMANDS
@@ -53,8 +53,8 @@ psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.placement: Placement placement
 psmr.devices.protection.relays: NO_VOLTAGE
-psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line Panel Words
-    across band Linear Log SymLog tick_texts
+psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow PanelAxis>ChartAxis Cells Dots Drawing Line Panel
+    Text across band LinearScale LogScale SymLogScale tick_texts
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map compass participation_bars
     shape_drawing shortened>shortened_name
 psmr.figures.modes.page: page
@@ -62,7 +62,7 @@ psmr.figures.modes.render: render
 psmr.figures.run.lines: named_signals panels_with thinned
 psmr.figures.run.oneline: one_line plants stress_layout
 psmr.figures.run.plots: comparison panel_drawing trajectories pareto
-psmr.figures.run.report: Origin run_page
+psmr.figures.run.report: ReportOrigin run_page
 psmr.figures.svg: svg
 psmr.figures.svg_frame: width_of Plane
 psmr.figures.sweep.maps: shades
@@ -177,7 +177,7 @@ psmr.sweep.axes.axis: Base together
 psmr.sweep.axes.events: event_of
 psmr.sweep.clearing_time: confirmed_border
 psmr.sweep.dask_cluster: check_versions dask_cluster_module
-psmr.sweep.measures: Column Start
+psmr.sweep.measures: MeasureColumn Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
 psmr.sweep.workers: packed unpacked workers_module

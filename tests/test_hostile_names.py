@@ -25,7 +25,7 @@ from tests.internals import (
     Line,
     Page,
     Panel,
-    Words,
+    Text,
     one_line,
     steers,
     svg,
@@ -143,7 +143,7 @@ def test_what_a_notebook_shows(case, system, run):
 def test_every_text_of_a_figure(name):
     """Title, labels, tick, legend and words of a panel, by both renderers; LaTeX is not asked."""
     axis = ChartAxis(name, ticks=[(0.5, name)])
-    marks = [Line([0.0, 1.0], [0.0, 1.0], label=name), Words(name, (0.5, 0.5))]
+    marks = [Line([0.0, 1.0], [0.0, 1.0], label=name), Text(name, (0.5, 0.5))]
     drawing = Drawing((Panel(marks, axis, axis, name, legend="upper left"),), 6.0, 6.0, name)
     assert texts(svg(drawing, name, whole=True)).count(name) == 8
     with matplotlib.rc_context({"text.usetex": True}):

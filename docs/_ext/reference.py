@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from psmr.cli.entry import COMMANDS
-from psmr.cli.options import Setting, settings
+from psmr.cli.options import CommandArgument, settings
 from psmr.files.toml.case import DYNAMIC
 from psmr.files.toml.case import TABLES as CASE
 from psmr.files.toml.document import Spec, specification
@@ -54,13 +54,13 @@ def _study() -> Iterator[tuple[str, Spec]]:
     yield "`[output]`", specification(Output)
 
 
-def _flags(setting: Setting) -> str:
+def _flags(setting: CommandArgument) -> str:
     metavar = setting.option.metavar or ""
     flags = ", ".join(setting.flags)
     return f"{flags} {metavar}".strip() if flags else metavar or setting.argument.name
 
 
-def _words(setting: Setting) -> str:
+def _words(setting: CommandArgument) -> str:
     kinds = setting.argument.kinds
     choices = kinds["Literal"].choices if "Literal" in kinds else ()
     among = ", ".join(f"`{choice}`" for choice in choices if choice is not None)

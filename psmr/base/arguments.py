@@ -15,8 +15,8 @@ from psmr.base.declared import (
     CLASSES,
     REALS,
     SINGULARS,
-    Kind,
     Kinds,
+    ValueKind,
     fits_any,
     is_a,
     kinds_of,
@@ -133,7 +133,7 @@ def _given(value: Any) -> str:
     return f"is of the type {type(value).__name__}"
 
 
-def _remedy(wanted: str, kind: Kind, value: Any) -> str:
+def _remedy(wanted: str, kind: ValueKind, value: Any) -> str:
     """Return how to come by what is wanted, if possible from what was given."""
     if isinstance(value, type) and any(base.__name__ == wanted for base in value.__mro__):
         return f"make one of it, {value.__name__}(...)"
@@ -146,7 +146,7 @@ def _remedy(wanted: str, kind: Kind, value: Any) -> str:
     return kind.remedy
 
 
-Record = TypeVar("Record")
+Dataclass = TypeVar("Dataclass")
 
 _START, _END = ("start",), ("clear", "end", "reconnect", "reclose", "stop")
 _STEP = ("h", "h_slow", "h_max", "longest")
@@ -231,10 +231,10 @@ def unknown_keyword(
     return f"{function.__name__} has no keyword {name!r}{hint}"
 
 
-def explains_keywords(error: type[InputError]) -> Callable[[type[Record]], type[Record]]:
+def explains_keywords(error: type[InputError]) -> Callable[[type[Dataclass]], type[Dataclass]]:
     """Let a record say by an error what an unknown keyword should be, and which value it still needs."""
 
-    def decorate(record: type[Record]) -> type[Record]:
+    def decorate(record: type[Dataclass]) -> type[Dataclass]:
         made = record.__init__
         known: dict[str, int] | None = None
         needed: list[tuple[int, str]] = []

@@ -24,7 +24,7 @@ from psmr.base.numbers import are_numbers, plain
 Types = type | tuple[type, ...]
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """What a name in an annotation admits: in words, as a test of a value, and how one comes by it."""
 
     words: str
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     remedy: str = ""
     error: type[InputError] | None = None  # raised in place of the error of the function
     choices: tuple[Any, ...] = ()
-    parts: Mapping[str, Kind] = {}  # of a list: what it holds
+    parts: Mapping[str, ValueKind] = {}  # of a list: what it holds
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ CLASSES = {
     "Trace": ("a trace", "read one with psmr.read_trace(path)"),
     "Study": ("a study", "read one with psmr.read_study(path)"),
     "Sweep": ("a sweep", "read one with psmr.read_sweep(path)"),
-    "Places": ("places in a file", "leave them out; psmr.read_sweep finds them"),
+    "StudyPositions": ("places in a file", "leave them out; psmr.read_study finds them"),
+    "SweepPositions": ("places in a file", "leave them out; psmr.read_sweep finds them"),
     "PowerFlow": ("the solved power flow of the case", "leave it out"),
     "LoadShares": ("shares of loads", 'write a text such as "p=0.5,0.3,0.2 q=1,0,0"'),
     "Record": ("a psmr.Record", "make one with psmr.Record(signals)"),
@@ -154,24 +155,24 @@ _PLURALS = {
 
 SINGULARS = {"axes": "axis", "buses": "bus"}
 
-_PATH = Kind("the path of a file, as text or pathlib.Path", is_a((str, os.PathLike)))
+_PATH = ValueKind("the path of a file, as text or pathlib.Path", is_a((str, os.PathLike)))
 
 _KINDS = {
-    "None": Kind("", is_a(type(None)), type(None)),
-    "bool": Kind("True or False", is_a(bool), bool),
-    "int": Kind("a whole number", lambda value: is_a(int)(value) and not too_long(value), int),
-    "float": Kind("a finite number", lambda value: _is_finite(value, REALS), REALS),
-    "complex": Kind("a finite number", lambda value: _is_finite(value, _NUMBERS), _NUMBERS),
-    "str": Kind("a text", is_a(str), str),
+    "None": ValueKind("", is_a(type(None)), type(None)),
+    "bool": ValueKind("True or False", is_a(bool), bool),
+    "int": ValueKind("a whole number", lambda value: is_a(int)(value) and not too_long(value), int),
+    "float": ValueKind("a finite number", lambda value: _is_finite(value, REALS), REALS),
+    "complex": ValueKind("a finite number", lambda value: _is_finite(value, _NUMBERS), _NUMBERS),
+    "str": ValueKind("a text", is_a(str), str),
     "Path": _PATH,
     "PathLike": _PATH,
-    "Mapping": Kind("a dictionary", is_a(Mapping), Mapping),
-    "Callable": Kind("a function", callable),
-    "ArrayLike": Kind("a number or an array of numbers", are_numbers),
-    "ndarray": Kind("an array of numbers", are_numbers),
-    "slice": Kind("a slice", is_a(slice)),
+    "Mapping": ValueKind("a dictionary", is_a(Mapping), Mapping),
+    "Callable": ValueKind("a function", callable),
+    "ArrayLike": ValueKind("a number or an array of numbers", are_numbers),
+    "ndarray": ValueKind("an array of numbers", are_numbers),
+    "slice": ValueKind("a slice", is_a(slice)),
     **{
-        name: Kind(
+        name: ValueKind(
             words,
             functools.partial(_is_named, name) if name not in _PROTOCOLS else lambda value: True,
             remedy=remedy,
@@ -181,7 +182,7 @@ _KINDS = {
     },
 }
 
-Kinds = Mapping[str, Kind]
+Kinds = Mapping[str, ValueKind]
 """What an annotation admits; empty where a part of it is not known here."""
 
 
@@ -355,7 +356,7 @@ def _either(one: ast.expr, other: ast.expr) -> ast.expr:
 def _choices(choices: Iterable[Any]) -> Kinds:
     listed = tuple(choices)
     words = " or ".join(map(repr, listed))
-    return {"Literal": Kind(words, lambda v: isinstance(v, str | int) and v in listed, choices=listed)}
+    return {"Literal": ValueKind(words, lambda v: isinstance(v, str | int) and v in listed, choices=listed)}
 
 
 def _list(inner: Kinds) -> Kinds:
@@ -370,7 +371,7 @@ def _list(inner: Kinds) -> Kinds:
         single = next(iter(inner.values())).words
         words += f" of {_PLURALS.get(single, single.removeprefix('a ').removeprefix('an ') + 's')}"
     error = next((kind.error for kind in inner.values() if kind.error), None)
-    return {"list": Kind(words, fits, (tuple, list), error=error, parts=inner)}
+    return {"list": ValueKind(words, fits, (tuple, list), error=error, parts=inner)}
 
 
 def fits_any(value: Any, kinds: Kinds) -> bool:

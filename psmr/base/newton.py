@@ -11,7 +11,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 
 
-class Ended(Enum):
+class NewtonEnd(Enum):
     """How an iteration ended."""
 
     CONVERGED = "the residual is small enough"
@@ -21,12 +21,12 @@ class Ended(Enum):
     SPENT = "the iterations allowed are spent"
 
 
-class Iterate(NamedTuple):
+class NewtonResult(NamedTuple):
     """Where an iteration ended, the residual there, and how."""
 
     x: Reals
     residual: Reals
-    ended: Ended
+    ended: NewtonEnd
 
 
 def newton(
@@ -37,7 +37,7 @@ def newton(
     most: int,
     halvings: int = 0,
     moved: Callable[[Reals, Reals], Reals] = np.add,
-) -> Iterate:
+) -> NewtonResult:
     """Solve residual(x) = 0 from x; `step(x, residual)` is the way to go: -J^-1 F, or what stands for it.
 
     With `halvings` each step is halved, so many times less one, until the norm of the residual falls. `step`
@@ -46,19 +46,19 @@ def newton(
     left = residual(x)
     for _ in range(most):
         if not np.isfinite(left).all():
-            return Iterate(x, left, Ended.NOT_FINITE)
+            return NewtonResult(x, left, NewtonEnd.NOT_FINITE)
         if small(left):
-            return Iterate(x, left, Ended.CONVERGED)
+            return NewtonResult(x, left, NewtonEnd.CONVERGED)
         try:
             way = step(x, left)
         except (np.linalg.LinAlgError, RuntimeError):
-            return Iterate(x, left, Ended.SINGULAR)
+            return NewtonResult(x, left, NewtonEnd.SINGULAR)
         for k in range(max(1, halvings)):
             tried = moved(x, 0.5**k * way)
             there = residual(tried)
             if not halvings or np.linalg.norm(there) < np.linalg.norm(left):
                 break
         else:
-            return Iterate(x, left, Ended.STALLED)
+            return NewtonResult(x, left, NewtonEnd.STALLED)
         x, left = tried, there
-    return Iterate(x, left, Ended.SPENT)
+    return NewtonResult(x, left, NewtonEnd.SPENT)

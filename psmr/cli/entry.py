@@ -29,7 +29,7 @@ from psmr.cli.options import add_command, call
 from psmr.cli.runs import compare, plot, run, sweep, view
 
 
-class Ended(KeyboardInterrupt):
+class EndedBySignal(KeyboardInterrupt):
     """A signal, `number`, has asked this process to end."""
 
     def __init__(self, number: int) -> None:
@@ -68,7 +68,7 @@ def heed_signals() -> None:
         if os.getpid() != owner:
             os.kill(os.getpid(), number)
             return
-        heard.append(Ended(number))
+        heard.append(EndedBySignal(number))
         raise heard[-1]
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -90,7 +90,7 @@ def heed_signals() -> None:
         if not isinstance(error, KeyboardInterrupt) or os.getpid() != owner:
             usual(unraisable)
             return
-        number = error.number if isinstance(error, Ended) else signal.SIGINT
+        number = error.number if isinstance(error, EndedBySignal) else signal.SIGINT
         if number in heeded:
             signal.signal(number, end)
         again = threading.Timer(AGAIN, os.kill, (owner, number))
@@ -213,7 +213,7 @@ def _exit_code(error: BaseException) -> int | None:
             return _fail(error, 2)
         case PsmrError():
             return _fail(error, 1)
-        case Ended():
+        case EndedBySignal():
             return _fail(error, error.code)
         case KeyboardInterrupt():
             return _fail(f"interrupted; {LEFT}", 130)

@@ -19,7 +19,7 @@ from psmr.cli.options import (
     TABLE,
     Fills,
     Given,
-    Target,
+    OutputPath,
     case_file,
     input_file,
     names_study,
@@ -41,7 +41,7 @@ PENCIL = Fills("psmr.pencil.deformation.deformation.deformation", "pencil")
 MODES = Fills("psmr.pencil.modes.search.ModeChoice", "least_damped band_hz")
 GOAL = Fills("psmr.study.tuning.tune.tune", "up_to accuracy damping frequency margin")
 ALGEBRAIC = Fills(SPLIT.made, "algebraic")
-REPORT = Target((*PAGES, *TABLES))
+REPORT = OutputPath((*PAGES, *TABLES))
 STUDY_WITH_SCHEME = Option(
     "study file, or case file with a scheme, or a name that `psmr cases` lists; - reads standard input",
     "CASE|STUDY",

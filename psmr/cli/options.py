@@ -42,7 +42,7 @@ class Fills:
 
 
 @dataclass(frozen=True)
-class Target:
+class OutputPath:
     """What reads the path of a file that is written; before the work it is found out whether it can be."""
 
     suffixes: Sequence[str]
@@ -52,7 +52,7 @@ class Target:
         return path(text)
 
 
-class Setting(NamedTuple):
+class CommandArgument(NamedTuple):
     """An option or a place of a command: its argument, under which name its value is kept, its heading."""
 
     argument: Argument
@@ -78,23 +78,25 @@ class Setting(NamedTuple):
 
 
 @functools.cache
-def settings(command: Callable[..., Any]) -> tuple[Setting, ...]:
+def settings(command: Callable[..., Any]) -> tuple[CommandArgument, ...]:
     """Return the options and places of a command, in order."""
     return tuple(_settings(command))
 
 
-def _settings(command: Callable[..., Any]) -> Iterator[Setting]:
+def _settings(command: Callable[..., Any]) -> Iterator[CommandArgument]:
     for argument in declared(command):
         fills = _noted(argument, Fills)
         if fills is None:
             heading = option_of(argument.notes).heading
-            yield Setting(argument, argument.name, heading, argument.needed)
+            yield CommandArgument(argument, argument.name, heading, argument.needed)
             continue
         known = {each.name: each for each in declared(fills.made)}
         for name in fills.names.split():
             one = known[name]
             needed = one.needed and not fills.choosing
-            yield Setting(one._replace(keyword=True), f"{argument.name}.{name}", fills.heading, needed)
+            yield CommandArgument(
+                one._replace(keyword=True), f"{argument.name}.{name}", fills.heading, needed
+            )
 
 
 def _noted(argument: Argument, kind: type) -> Any:
@@ -196,7 +198,7 @@ def call(arguments: argparse.Namespace) -> int | None:
                 given[each.kept] = None
             continue
         value = values[each.kept]
-        target = _noted(each.argument, Target)
+        target = _noted(each.argument, OutputPath)
         if target is not None:
             require_target(each.flags[0], value, target.suffixes)
         value = tuple(value) if isinstance(value, list) else value
@@ -230,7 +232,7 @@ def input_file(text: str) -> str:
 
 JSON = Option("print the result as JSON")
 CASE = Option("case file, or a name that `psmr cases` lists; - reads standard input", "CASE")
-TABLE, PICTURE = Target(TABLES), Target(PICTURES)
+TABLE, PICTURE = OutputPath(TABLES), OutputPath(PICTURES)
 STUDY = Option("study file, or a name that `psmr cases` lists; - reads it from standard input", "STUDY")
 CSV = Option("write the table as CSV", "FILE", "o,output")
 

@@ -12,7 +12,7 @@ from psmr.base.errors import EventError, InputError, PsmrError, PsmrWarning, Sch
 from psmr.base.files import OutputTransaction
 from psmr.cli.console import Progress
 from psmr.dae.system.system import System
-from psmr.figures.run.report import Origin
+from psmr.figures.run.report import ReportOrigin
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.network_deformation import (
@@ -34,7 +34,7 @@ PARTIAL = ".partial"
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     """What the report on a run says beside the run: its system, its title, how to make it again.
 
     `network` returns what leaving out dynamics of the network does to the modes of a run, or in words why
@@ -43,7 +43,7 @@ class Page:
 
     system: System
     title: str
-    origin: Origin | None = None
+    origin: ReportOrigin | None = None
     network: Callable[[Run], NetworkDeformation | str] | None = None
 
 
@@ -79,7 +79,7 @@ def _warn_of_removed(paths: Sequence[Path]) -> None:
 def write_outputs(
     run: Run,
     output: Output,
-    page: Page,
+    page: ReportPage,
     transaction: OutputTransaction,
     written: tuple[Path, ...] = (),
     stage: Callable[[str], None] | None = None,
@@ -118,7 +118,9 @@ def write_outputs(
     return tuple(files.values())
 
 
-def write_partial(run: Run, output: Output, page: Page, stage: Callable[[str], None] | None = None) -> str:
+def write_partial(
+    run: Run, output: Output, page: ReportPage, stage: Callable[[str], None] | None = None
+) -> str:
     """Write what a run that failed came to, under names that say so, and return a sentence on it.
 
     Files of an earlier run that ended well stay; those of one that failed are removed unless replaced.
@@ -143,7 +145,7 @@ def write_partial(run: Run, output: Output, page: Page, stage: Callable[[str], N
 
 
 def _written_partial(
-    run: Run, output: Output, page: Page, stage: Callable[[str], None] | None
+    run: Run, output: Output, page: ReportPage, stage: Callable[[str], None] | None
 ) -> tuple[Path, ...]:
     """Write the files of a run that failed, in the place of those that an earlier one left."""
     with OutputTransaction(StudyError, instead=_earlier(output, PARTIAL)) as transaction:
@@ -238,13 +240,13 @@ def run_study(
             )
             if output is None:
                 return system, run, ()
-            page = Page(system, study.name, _origin(study), _network(study, system, output))
+            page = ReportPage(system, study.name, _origin(study), _network(study, system, output))
             files = write_outputs(run, output, page, transaction, streamed, stage)
     except EventError as error:
         refuse_event(study, system, error)
     except PsmrError as error:
         if output is not None and error.partial is not None:
-            page = Page(system, f"{study.name}: partial run", _origin(study))
+            page = ReportPage(system, f"{study.name}: partial run", _origin(study))
             error.args = (f"{error}\n{write_partial(error.partial, output, page, stage)}",)
         raise
     _warn_of_removed(transaction.removed)
@@ -262,12 +264,12 @@ def saved_or_run(path: str, modules: Sequence[str] = (), allow_code: bool = Fals
         return run_study(study, progress=progress, write=False)[1]
 
 
-def _origin(study: Study) -> Origin | None:
+def _origin(study: Study) -> ReportOrigin | None:
     """Return what a report says of where its run came from, of a study that was read from a file."""
     if not study.source:
         return None
     code = " --allow-code" if study.case.allow_code else ""
-    return Origin(f"psmr run {study.source}{code}", study.text, str(study.case.path))
+    return ReportOrigin(f"psmr run {study.source}{code}", study.text, str(study.case.path))
 
 
 def _network(

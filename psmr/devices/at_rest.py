@@ -90,7 +90,7 @@ def _open(*values: Any) -> Unknown | None:
     return next((x for x in values if isinstance(x, Unknown)), None)
 
 
-class Known(SimpleNamespace):
+class RestVariables(SimpleNamespace):
     """The variables at rest: a state that is read before its block is not yet known."""
 
     def __init__(self, found: dict[str, Any], **read: Any) -> None:

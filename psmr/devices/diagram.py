@@ -16,9 +16,9 @@ import numpy as np
 
 from psmr.base.errors import InputError
 from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
-from psmr.devices.at_rest import Known, Resting, Unknown
+from psmr.devices.at_rest import Resting, RestVariables, Unknown
 from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
-from psmr.devices.drawing import Anything, Drawing, Drawn, Words, Writing, between
+from psmr.devices.drawing import Anything, BlockDrawing, DrawnDocstring, SymbolNames, Writing, between
 
 Limits = tuple[str | None, str | None]
 
@@ -424,13 +424,13 @@ class BlockDiagram(Component):
             if name not in cls._given or name == "states":
                 setattr(cls, name, value)
         text = own.get("__doc__")
-        drawn = text if not text or "::" in text else Drawn(text, _drawing)
+        drawn = text if not text or "::" in text else DrawnDocstring(text, _drawing)
         for name, value in {"equations": staticmethod(_equations(cls)), "__doc__": drawn}.items():
             setattr(cls, name, value)
 
 
-def _drawing(kind: type[BlockDiagram]) -> Drawing:
-    drawing, v, p = Drawing(), Words(), Words(parameters_of(kind))
+def _drawing(kind: type[BlockDiagram]) -> BlockDrawing:
+    drawing, v, p = BlockDrawing(), SymbolNames(), SymbolNames(parameters_of(kind))
     kind.diagram(Blocks(Writing(drawing), v, p, drawing=drawing), v, p)
     return drawing
 
@@ -472,7 +472,7 @@ def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
         read |= {**kind.optional, **terminal.signals, **found}
         if kind.set_point:
             read[kind.set_point] = found[kind.set_point] = unknown
-        kind.diagram(Blocks(Resting, v := Known(found, **read), p, rest=found), v, p)
+        kind.diagram(Blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
         # A gain below zero times nothing is -0.0.
         return {name: (x.value if isinstance(x, Unknown) else x) + 0.0 for name, x in found.items()}
 

@@ -109,7 +109,7 @@ def symbol(value: Any) -> Symbol:
     return value if isinstance(value, Symbol) else Symbol(f"{value:.6g}", fixed=True)
 
 
-class Words:
+class SymbolNames:
     """Variables, or the parameters `constants`, by name: each is its own name."""
 
     def __init__(self, constants: Collection[str] | None = None) -> None:
@@ -124,7 +124,7 @@ class Words:
 class Writing:
     """The mathematical functions, in words."""
 
-    def __init__(self, drawing: Drawing) -> None:
+    def __init__(self, drawing: BlockDrawing) -> None:
         self._drawing = drawing
 
     def __getattr__(self, name: str) -> Any:
@@ -167,7 +167,7 @@ def between(limits: tuple[str | None, str | None] | None) -> str:
     return f"limits [{low}, {high}]"
 
 
-class Drawing:
+class BlockDrawing:
     """Lines of a drawing, each a signal and the blocks that it passes to a named one."""
 
     def __init__(self) -> None:
@@ -232,10 +232,10 @@ class Drawing:
         return found
 
 
-class Drawn:
+class DrawnDocstring:
     """The docstring of a class, with the drawing behind its first paragraph, made when it is asked for."""
 
-    def __init__(self, text: str, draw: Callable[[type], Drawing]) -> None:
+    def __init__(self, text: str, draw: Callable[[type], BlockDrawing]) -> None:
         self._text, self._draw = text, draw
         self._whole: str | None = None
 

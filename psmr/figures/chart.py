@@ -38,7 +38,7 @@ class Scale(Protocol):
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearScale:
     """Equal distances for equal differences."""
 
     name: ClassVar[str] = "linear"
@@ -65,11 +65,11 @@ class Linear:
         return [round(k * step, digits) for k in range(first, last + 1)]
 
 
-LINEAR = Linear()
+LINEAR = LinearScale()
 
 
 @dataclass(frozen=True)
-class Log:
+class LogScale:
     """Equal distances for equal ratios; values are above 0."""
 
     name: ClassVar[str] = "log"
@@ -91,7 +91,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class SymLog:
+class SymLogScale:
     """Linear up to `linear` on both sides of 0, logarithmic beyond; `share` decades long each linear side."""
 
     name: ClassVar[str] = "symlog"
@@ -252,7 +252,7 @@ def band(first: float, last: float, colour: str = RED, alpha: float = 0.16, z: f
 
 
 @dataclass(frozen=True, eq=False)
-class Words(Mark):
+class Text(Mark):
     """A text at a point, moved by `shift` points to the right and up.
 
     One that is `fixed` has the same colour where a page is dark; one with `paper` behind it covers lines. A
@@ -307,7 +307,7 @@ class Cells(Mark):
 
 
 @dataclass(frozen=True)
-class Axis:
+class PanelAxis:
     """An axis of a panel: the quantity with its unit, the values at both ends, its scale.
 
     Without limits it shows what is drawn, with the part `margin` free at both ends; `ticks` are values and
@@ -353,8 +353,8 @@ class Panel:
     """
 
     marks: Sequence[Mark]
-    x: Axis = Axis()
-    y: Axis = Axis()
+    x: PanelAxis = PanelAxis()
+    y: PanelAxis = PanelAxis()
     title: str = ""
     grid: str = "xy"
     bare: bool = False

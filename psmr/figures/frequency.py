@@ -14,14 +14,14 @@ from psmr.figures.chart import (
     FAINT,
     RED,
     Area,
-    Axis,
     Dots,
     Drawing,
     Line,
-    Log,
+    LogScale,
     Mark,
     Panel,
-    Words,
+    PanelAxis,
+    Text,
     across,
 )
 from psmr.figures.with_matplotlib import to_matplotlib
@@ -43,8 +43,8 @@ def scan_figure(scan: ImpedanceScan) -> Figure:
     return to_matplotlib(Drawing(panels, 12.5, 4.6, title, across=True, legend=True))
 
 
-def _frequency(scan: ImpedanceScan) -> Axis:
-    return Axis("frequency [Hz]", (float(scan.f[0]), float(scan.f[-1])), Log())
+def _frequency(scan: ImpedanceScan) -> PanelAxis:
+    return PanelAxis("frequency [Hz]", (float(scan.f[0]), float(scan.f[-1])), LogScale())
 
 
 def _magnitudes(scan: ImpedanceScan) -> Panel:
@@ -57,7 +57,7 @@ def _magnitudes(scan: ImpedanceScan) -> Panel:
             entry = scan.axes[axis]
             size, label = np.abs(matrix[:, axis, axis]), f"{name}, {entry}{entry}"
             marks.append(Line(scan.f, size, (BLUE, RED)[k], dashes=dashes, label=label))
-    return Panel(marks, _frequency(scan), Axis("impedance [pu]", scale=Log()), "Impedance")
+    return Panel(marks, _frequency(scan), PanelAxis("impedance [pu]", scale=LogScale()), "Impedance")
 
 
 def _passivity(scan: ImpedanceScan) -> Panel:
@@ -65,7 +65,7 @@ def _passivity(scan: ImpedanceScan) -> Panel:
     below = np.minimum(scan.passivity, 0.0)
     shade = Area([*scan.f, *scan.f[::-1]], [*below, *np.zeros(len(below))], RED, 0.18)
     marks = [shade, across("y", 0.0), Line(scan.f, scan.passivity, RED)]
-    return Panel(marks, _frequency(scan), Axis("passivity index [pu]"), "Plant: passive above 0")
+    return Panel(marks, _frequency(scan), PanelAxis("passivity index [pu]"), "Plant: passive above 0")
 
 
 def _loci(scan: ImpedanceScan) -> Panel:
@@ -78,13 +78,13 @@ def _loci(scan: ImpedanceScan) -> Panel:
         marks += [Line(curve.real, sign * curve.imag, colour, z=2.0 if sign > 0 else 1.5) for sign in (1, -1)]
     marks += [
         Dots([-1.0], [0.0], "x", 7.0, edge=RED, width=1.6),
-        Words("-1", (-1.0, 0.0), shift=(0, -14), ha="center"),
+        Text("-1", (-1.0, 0.0), shift=(0, -14), ha="center"),
     ]
     verdict = "stable" if scan.stable else "unstable"
     return Panel(
         marks,
-        Axis("real part", REAL),
-        Axis("imaginary part", IMAG),
+        PanelAxis("real part", REAL),
+        PanelAxis("imaginary part", IMAG),
         f"Loci of the loop gain: {verdict}",
         equal=True,
     )
@@ -113,14 +113,14 @@ def bode(response: FrequencyResponse, other: FrequencyResponse | None = None) ->
             phase.append(Line(other.f, np.degrees(turned), **look))
     units = {f"{o} / {i}" if o != i else "1" for o in response.output_units for i in response.input_units}
     unit = f" [{units.pop()}]" if len(units) == 1 else ""
-    frequency = Axis("frequency [Hz]", (float(response.f[0]), float(response.f[-1])), Log())
+    frequency = PanelAxis("frequency [Hz]", (float(response.f[0]), float(response.f[-1])), LogScale())
     heights = np.abs(response.values)
     heights = heights[heights > 0]
     ends = (float(heights.min()) / ROOM, float(heights.max()) * ROOM) if heights.size else None
     words = "" if other is None else f"dashed: {other.scheme or other.name}"
     panels = (
-        Panel(size, frequency, Axis(f"gain{unit}", ends, Log()), words),
-        Panel(phase, frequency, Axis("phase [deg]")),
+        Panel(size, frequency, PanelAxis(f"gain{unit}", ends, LogScale()), words),
+        Panel(phase, frequency, PanelAxis("phase [deg]")),
     )
     return to_matplotlib(
         Drawing(panels, WIDTH, HEIGHT, response.name, shared=True, ratios=(1.4, 1.0), legend=True)

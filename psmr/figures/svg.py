@@ -9,7 +9,7 @@ from functools import singledispatch
 import numpy as np
 from markupsafe import Markup
 
-from psmr.figures.chart import DASHED, PAPER, Area, Arrow, Cells, Dots, Drawing, Line, Mark, Words
+from psmr.figures.chart import DASHED, PAPER, Area, Arrow, Cells, Dots, Drawing, Line, Mark, Text
 from psmr.figures.svg_frame import (
     Box,
     Plane,
@@ -101,7 +101,7 @@ def _draw_marks(sheet: Sheet, plane: Plane) -> None:
     """Draw the marks of a panel, the lowest first; what is not text is cut off at its edges."""
     clip, within = sheet.clip(plane.box), False
     for mark in sorted(plane.panel.marks, key=lambda mark: mark.z):
-        clipped = not isinstance(mark, Words | Arrow)
+        clipped = not isinstance(mark, Text | Arrow)
         if clipped != within:
             sheet.parts.append(f'<g clip-path="url(#{clip})">' if clipped else "</g>")
             within = clipped
@@ -137,7 +137,7 @@ def _(mark: Area, sheet: Sheet, plane: Plane) -> None:
 
 
 @_draw.register
-def _(mark: Words, sheet: Sheet, plane: Plane) -> None:
+def _(mark: Text, sheet: Sheet, plane: Plane) -> None:
     x, y = plane.place(mark.at, mark.frame)
     left, top, right, bottom = plane.box
     near = left - 0.1 <= x <= right + 0.1 and top - 0.1 <= y <= bottom + 0.1

@@ -22,12 +22,12 @@ from psmr.figures.chart import (
     GRID,
     INK,
     Area,
-    Axis,
     Dots,
     Frame,
     Line,
     Mark,
     Panel,
+    PanelAxis,
     Point,
     tick_texts,
 )
@@ -269,12 +269,12 @@ class Plane:
         return [(y1 - part * (y1 - y0), text, bold) for part, text, bold in ticks]
 
 
-def _parts(axis: Axis, span: Reals, values: ArrayLike) -> Reals:
+def _parts(axis: PanelAxis, span: Reals, values: ArrayLike) -> Reals:
     """Return where values are between both ends of a scale, 0 to 1."""
     return np.asarray((axis.scale.forward(values) - span[0]) / (span[1] - span[0]))
 
 
-def _ticks(axis: Axis, span: Reals, ends: Point, most: float) -> list[tuple[float, str, bool]]:
+def _ticks(axis: PanelAxis, span: Reals, ends: Point, most: float) -> list[tuple[float, str, bool]]:
     """Return the ticks of an axis, about `most`: where from 0 to 1, what is written, and whether in bold."""
     if axis.ticks is not None:
         values, texts = [value for value, _ in axis.ticks], [text for _, text in axis.ticks]

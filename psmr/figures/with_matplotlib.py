@@ -24,7 +24,6 @@ from psmr.figures.chart import (
     TOP,
     Area,
     Arrow,
-    Axis,
     Cells,
     Dots,
     Drawing,
@@ -32,8 +31,9 @@ from psmr.figures.chart import (
     Line,
     Mark,
     Panel,
-    SymLog,
-    Words,
+    PanelAxis,
+    SymLogScale,
+    Text,
 )
 from psmr.study.output import placed
 
@@ -230,19 +230,19 @@ def draw_on(ax: Axes, panel: Panel) -> Figure:
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def _set_axis(ax: Any, which: str, axis: Axis) -> None:
+def _set_axis(ax: Any, which: str, axis: PanelAxis) -> None:
     """Set scale, limits, ticks and label of an axis."""
     own = getattr(ax, f"{which}axis")
     if axis.scale.name != "linear":
         how = {}
-        if isinstance(axis.scale, SymLog):
+        if isinstance(axis.scale, SymLogScale):
             how = {"linthresh": axis.scale.linear, "linscale": axis.scale.share}
         getattr(ax, f"set_{which}scale")(axis.scale.name, **how)
         # 0.1, 1, 10 in place of powers of ten.
         own.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     if axis.limits is not None:
         getattr(ax, f"set_{which}lim")(*axis.limits)
-    elif axis.margin != Axis.margin:
+    elif axis.margin != PanelAxis.margin:
         ax.margins(**{which: axis.margin})
     if axis.ticks is not None:
         own.set_ticks(
@@ -251,7 +251,7 @@ def _set_axis(ax: Any, which: str, axis: Axis) -> None:
             fontsize=axis.size,
             **LITERAL,
         )
-    if axis.length != Axis.length:
+    if axis.length != PanelAxis.length:
         ax.tick_params(axis=which, length=axis.length)
     if axis.label:
         getattr(ax, f"set_{which}label")(axis.label, **LITERAL)
@@ -312,7 +312,7 @@ def _(mark: Area, ax: Any) -> None:
 
 
 @_draw.register
-def _(mark: Words, ax: Any) -> None:
+def _(mark: Text, ax: Any) -> None:
     behind = {"bbox": {"fc": "white", "ec": "none", "pad": 0.8}} if mark.paper else {}
     if mark.stem:
         line = {

@@ -15,7 +15,7 @@ import pandas as pd
 
 from psmr.base.errors import InputError, nearest
 from psmr.figures.with_matplotlib import save, styled
-from psmr.papers.finding import VERDICTS, Claim, Finding, Numbers, plain, read_claims
+from psmr.papers.finding import VERDICTS, Claim, ClaimResult, Numbers, plain, read_claims
 from psmr.study.output import write_text
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Reproduction:
     citation: str
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
     figures: Mapping[str, Path] = field(repr=False)
-    findings: tuple[Finding, ...] = field(repr=False)
+    findings: tuple[ClaimResult, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
         for finding in self.findings:
@@ -216,7 +216,10 @@ class Reproduction:
 
 
 def _cells(
-    f: Finding, verdict: Callable[[str], str], place: Callable[[str], str], text: Callable[[str], str] = str
+    f: ClaimResult,
+    verdict: Callable[[str], str],
+    place: Callable[[str], str],
+    text: Callable[[str], str] = str,
 ) -> tuple[str, ...]:
     """Return the cells of a finding under `COLUMNS`."""
     head, tail = (text(f.claim), text(f.paper), text(f.ours)), (place(f.figure), text(f.why))

@@ -3,7 +3,7 @@
 ``claims.toml`` beside a paper's module holds them in order, each a ``[[finding]]``:
 
 ``claim``, ``paper``, ``ours``, ``why``, ``figure``
-    As in `Finding`, with fields such as ``{error:.2e}`` for the numbers. A field of several numbers lists
+    As in `ClaimResult`, with fields such as ``{error:.2e}`` for the numbers. A field of several numbers lists
     them, one of a mapping lists names and numbers, and ``!p`` gives per cent. A figure holds for what
     follows, too.
 ``rules``, ``corrected``
@@ -279,7 +279,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimResult:
     """One claim of a paper, how it is checked, and what came out here.
 
     Attributes
@@ -355,7 +355,7 @@ Numbers = Mapping[str, Any]
 """What came out, by the name that the table has for it."""
 
 
-class _Words(Formatter):
+class _ListFormatter(Formatter):
     """Fields of text: lists and mappings are listed, and the conversion ``p`` is per cent."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
@@ -369,7 +369,7 @@ class _Words(Formatter):
         return str(super().format_field(value, format_spec))
 
 
-_WORDS = _Words()
+_WORDS = _ListFormatter()
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ class Claim:
                 found += (made,) if isinstance(made, Check) else made
         return tuple(found)
 
-    def findings(self, numbers: Numbers) -> Iterator[Finding]:
+    def findings(self, numbers: Numbers) -> Iterator[ClaimResult]:
         """Return what came out, one finding or one for each row."""
         for row in numbers[self.each] if self.each else ({},):
             known = {**numbers, **row}
@@ -407,7 +407,7 @@ class Claim:
             claim, paper, ours, why, figure = (
                 _WORDS.vformat(" ".join(text.split()), (), known) for text in texts
             )
-            yield Finding(claim, paper, ours, self.decide(known), why, self.decide(known, True), figure)
+            yield ClaimResult(claim, paper, ours, self.decide(known), why, self.decide(known, True), figure)
 
 
 @functools.cache

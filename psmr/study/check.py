@@ -17,7 +17,7 @@ from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.powerflow.voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
 from psmr.network.start.limits import ADJUST, CHOICES
-from psmr.network.start.report import ERROR, Finding, Report, StartModes, ordered
+from psmr.network.start.report import ERROR, Report, StartFinding, StartModes, ordered
 from psmr.pencil.modes.search import ModeChoice, ShiftInvert, find
 from psmr.pencil.modes.verdict import mode_text
 
@@ -87,7 +87,7 @@ def _with_region(report: Report, system: System, region: Region, frequency: floa
     try:
         return replace(report, system=with_dynamics(system, region, frequency))
     except InputError as error:
-        found = Finding(ERROR, "region", "dynamic", str(error))
+        found = StartFinding(ERROR, "region", "dynamic", str(error))
         return replace(report, findings=tuple(ordered([*report.findings, found])))
 
 

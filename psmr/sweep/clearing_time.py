@@ -16,7 +16,7 @@ from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.detection import AngleSpread
 from psmr.study.events import Event, Fault
 from psmr.study.run.run import Run
-from psmr.sweep.measures import Column, Start, needs_simulation
+from psmr.sweep.measures import MeasureColumn, Start, needs_simulation
 
 if TYPE_CHECKING:
     from psmr.study.file.study import Study
@@ -58,11 +58,13 @@ class ClearingTime:
     order: ClassVar[tuple[tuple[str, bool], ...]] = (("critical_clearing_time", True),)
     shown: ClassVar[tuple[str, ...]] = ("critical_clearing_time", "lost_then")
 
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("critical_clearing_time", "number", "s", "longest clearing time that keeps synchronism"),
-        Column("bounded", "flag", "", "whether a longer one that was tried loses it"),
-        Column("lost_then", "text", "", "how, at the shortest one that does"),
-        Column("trials", "count", "", "runs of the bisection"),
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+        MeasureColumn(
+            "critical_clearing_time", "number", "s", "longest clearing time that keeps synchronism"
+        ),
+        MeasureColumn("bounded", "flag", "", "whether a longer one that was tried loses it"),
+        MeasureColumn("lost_then", "text", "", "how, at the shortest one that does"),
+        MeasureColumn("trials", "count", "", "runs of the bisection"),
     )
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from psmr.study.file.study import Study
 
 
-class Column(NamedTuple):
+class MeasureColumn(NamedTuple):
     """A column of the table: its name, what it holds, its unit and what it says."""
 
     name: str
@@ -91,7 +91,7 @@ class Measure(Protocol):
     @property
     def longest_fault(self) -> float | None: ...  # noqa: D102
     @property
-    def columns(self) -> tuple[Column, ...]: ...  # noqa: D102
+    def columns(self) -> tuple[MeasureColumn, ...]: ...  # noqa: D102
 
     def check(self, study: Study, events: bool) -> None:
         """Raise StudyError for a study that it cannot measure; `events` where an axis has some."""
@@ -130,7 +130,7 @@ class Outcomes:
     longest_fault: ClassVar[None] = None
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[MeasureColumn, ...]:
         """See `Measure`."""
         return OUTCOME + CERTIFICATE + JUDGEMENT + WORK
 
@@ -146,53 +146,55 @@ class Outcomes:
 
 
 OUTCOME = (
-    Column("synchronism", "text", "", "kept, lost, or none where fewer than two sources have an angle"),
-    Column("lost_at", "number", "s", "time at which synchronism was lost"),
-    Column(
+    MeasureColumn(
+        "synchronism", "text", "", "kept, lost, or none where fewer than two sources have an angle"
+    ),
+    MeasureColumn("lost_at", "number", "s", "time at which synchronism was lost"),
+    MeasureColumn(
         "lost_machines", "text", "", "the machines on the smaller side then, or the converter that slipped"
     ),
-    Column("angle_spread", "number", "deg", "largest difference of two rotor angles in an island"),
-    Column("angle_spread_at", "number", "s", "when that was"),
-    Column("lowest_voltage", "number", "pu", "lowest voltage of a bus without a fault at it"),
-    Column("lowest_voltage_bus", "text", "", "where that was"),
-    Column("lowest_voltage_at", "number", "s", "when that was"),
-    Column("low_voltage", "number", "s", "longest time without a break below 0.8 pu"),
-    Column("end_voltage", "number", "pu", "lowest voltage at the end"),
-    Column("end_voltage_bus", "text", "", "where that was"),
-    Column("nadir", "number", "Hz", "lowest frequency of a centre of inertia"),
-    Column("nadir_at", "number", "s", "when that was"),
-    Column("overshoot", "number", "Hz", "highest frequency of a centre of inertia"),
-    Column("dead_buses", "text", "", "buses without supply at the end or before"),
-    Column("load_lost", "number", "MW", "load that lost its supply with them"),
-    Column("limits", "count", "", "states that reached a limit"),
-    Column("stopped", "text", "", "what ended the run early"),
-    Column("t_end", "number", "s", "end of the run"),
+    MeasureColumn("angle_spread", "number", "deg", "largest difference of two rotor angles in an island"),
+    MeasureColumn("angle_spread_at", "number", "s", "when that was"),
+    MeasureColumn("lowest_voltage", "number", "pu", "lowest voltage of a bus without a fault at it"),
+    MeasureColumn("lowest_voltage_bus", "text", "", "where that was"),
+    MeasureColumn("lowest_voltage_at", "number", "s", "when that was"),
+    MeasureColumn("low_voltage", "number", "s", "longest time without a break below 0.8 pu"),
+    MeasureColumn("end_voltage", "number", "pu", "lowest voltage at the end"),
+    MeasureColumn("end_voltage_bus", "text", "", "where that was"),
+    MeasureColumn("nadir", "number", "Hz", "lowest frequency of a centre of inertia"),
+    MeasureColumn("nadir_at", "number", "s", "when that was"),
+    MeasureColumn("overshoot", "number", "Hz", "highest frequency of a centre of inertia"),
+    MeasureColumn("dead_buses", "text", "", "buses without supply at the end or before"),
+    MeasureColumn("load_lost", "number", "MW", "load that lost its supply with them"),
+    MeasureColumn("limits", "count", "", "states that reached a limit"),
+    MeasureColumn("stopped", "text", "", "what ended the run early"),
+    MeasureColumn("t_end", "number", "s", "end of the run"),
 )
 
 CERTIFICATE = (
-    Column("certificate", "text", "", "verdict on the scheme, or why there is none"),
-    Column("stable", "flag", "", "whether no numerical mode grows"),
-    Column("spectral_radius", "number", "", "largest magnitude of an eigenvalue of one step"),
-    Column("mode_real", "number", "1/s", "least damped oscillatory mode"),
-    Column("mode_imag", "number", "rad/s", "least damped oscillatory mode"),
-    Column("deformation", "number", "", "relative deformation of that mode by the scheme"),
+    MeasureColumn("certificate", "text", "", "verdict on the scheme, or why there is none"),
+    MeasureColumn("stable", "flag", "", "whether no numerical mode grows"),
+    MeasureColumn("spectral_radius", "number", "", "largest magnitude of an eigenvalue of one step"),
+    MeasureColumn("mode_real", "number", "1/s", "least damped oscillatory mode"),
+    MeasureColumn("mode_imag", "number", "rad/s", "least damped oscillatory mode"),
+    MeasureColumn("deformation", "number", "", "relative deformation of that mode by the scheme"),
 )
 
 JUDGEMENT = (
-    Column(
+    MeasureColumn(
         "colour", "text", "",
         "red, amber or green by the outcome and the certificate; the run itself is also judged by its "
         "estimated error and the system after its events, and may be amber where this is green",
     ),
-    Column("reason", "text", "", "the gravest thing for which it is not green"),
+    MeasureColumn("reason", "text", "", "the gravest thing for which it is not green"),
 )  # fmt: skip
 
 WORK = (
-    Column("steps", "count", "", "accepted steps"),
-    Column("rejected", "count", "", "steps that were tried and taken back"),
-    Column("iterations", "count", "", "Newton iterations"),
-    Column("factorisations", "count", "", "factorised matrices"),
-    Column("seconds", "number", "s", "wall time of the integration"),
+    MeasureColumn("steps", "count", "", "accepted steps"),
+    MeasureColumn("rejected", "count", "", "steps that were tried and taken back"),
+    MeasureColumn("iterations", "count", "", "Newton iterations"),
+    MeasureColumn("factorisations", "count", "", "factorised matrices"),
+    MeasureColumn("seconds", "number", "s", "wall time of the integration"),
 )
 
 
@@ -286,15 +288,15 @@ class Damping:
         "dominant_state",
     )
     longest_fault: ClassVar[None] = None
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("damping_ratio", "number", "", "of the least damped oscillatory mode in the band"),
-        Column("frequency", "number", "Hz", "of that mode"),
-        Column("mode_real", "number", "1/s", "that mode"),
-        Column("mode_imag", "number", "rad/s", "that mode"),
-        Column("dominant_state", "text", "", "state of the largest participation factor in it"),
-        Column("growing", "count", "", "modes of any frequency that grow"),
-        Column("real", "numbers", "1/s", "all modes in the band, the least damped first"),
-        Column("imag", "numbers", "rad/s", "all modes in the band, the least damped first"),
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+        MeasureColumn("damping_ratio", "number", "", "of the least damped oscillatory mode in the band"),
+        MeasureColumn("frequency", "number", "Hz", "of that mode"),
+        MeasureColumn("mode_real", "number", "1/s", "that mode"),
+        MeasureColumn("mode_imag", "number", "rad/s", "that mode"),
+        MeasureColumn("dominant_state", "text", "", "state of the largest participation factor in it"),
+        MeasureColumn("growing", "count", "", "modes of any frequency that grow"),
+        MeasureColumn("real", "numbers", "1/s", "all modes in the band, the least damped first"),
+        MeasureColumn("imag", "numbers", "rad/s", "all modes in the band, the least damped first"),
     )
 
     def __post_init__(self) -> None:
@@ -339,9 +341,9 @@ class Stability:
     order: ClassVar[tuple[tuple[str, bool], ...]] = (("spectral_radius", False), ("deformation", False))
     shown: ClassVar[tuple[str, ...]] = ("stable", "spectral_radius", "deformation", "damping_change")
     longest_fault: ClassVar[None] = None
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
         *CERTIFICATE,
-        Column(
+        MeasureColumn(
             "damping_change", "number", "", "damping ratio of that mode in the scheme less that of the system"
         ),
     )

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Block:
+class CasePoints:
     """The points of one case: all combinations of its axes, the last one fastest."""
 
     case: int
@@ -64,10 +64,10 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """All points of a sweep, numbered from 0."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[CasePoints, ...]
     hidden: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class Plan:
         return tuple(name for name in names if name not in self.hidden)
 
 
-def plan_of(sweep: Sweep, bases: Sequence[Base]) -> Plan:
+def plan_of(sweep: Sweep, bases: Sequence[Base]) -> SweepPlan:
     """Return the points of a sweep on the systems of its cases.
 
     Raises StudyError for a name that an axis does not find, axes that vary the same, and no point at all.
@@ -101,9 +101,9 @@ def plan_of(sweep: Sweep, bases: Sequence[Base]) -> Plan:
         points = [(axis, _points(sweep, axis, base)) for axis in ordered]
         # A block has one of the cases.
         points = [(axis, at[number : number + 1] if axis.rank == CASE else at) for axis, at in points]
-        blocks.append(Block(number, tuple(_grouped(sweep, points))))
+        blocks.append(CasePoints(number, tuple(_grouped(sweep, points))))
         _check_columns(sweep, points)
-    plan = Plan(tuple(blocks), ("clearing",) if sweep.finds_clearing else ())
+    plan = SweepPlan(tuple(blocks), ("clearing",) if sweep.finds_clearing else ())
     if not len(plan):
         empty = [axis.kind for axis in ordered for base in bases if not len(axis.points(base))]  # type: ignore[attr-defined]
         raise StudyError(
@@ -177,7 +177,7 @@ KEYS = ("run", "status", "message", "warnings")
 """Columns that every table has."""
 
 
-def schema_of(plan: Plan, measure: Measure) -> pyarrow.Schema:
+def schema_of(plan: SweepPlan, measure: Measure) -> pyarrow.Schema:
     """Return the columns of a sweep's rows: number, labels, status, what is found out, messages."""
     require_pyarrow()
     import pyarrow
@@ -259,7 +259,7 @@ class PointRunner:
     def __init__(self, sweep: Sweep, cases: Sequence[Case]) -> None:
         self.sweep, self.cases = sweep, tuple(cases)
         self._clear()
-        self.plan: Plan = plan_of(
+        self.plan: SweepPlan = plan_of(
             sweep, [Base(sweep.study, one, self.system(k, ())) for k, one in enumerate(self.cases)]
         )
         self.schema = schema_of(self.plan, sweep.measure)

@@ -44,7 +44,7 @@ from psmr.sweep.measures import Damping, Measure, Outcomes, Stability
 
 
 @dataclass(frozen=True)
-class Places:
+class SweepPositions:
     """File, line and table of what a sweep consists of, for messages; empty where it was given in Python."""
 
     axes: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Sweep:
     worst: int = 5
     name: str = ""
     folder: str | None = None
-    places: Places = field(default=Places(), compare=False, repr=False)
+    places: SweepPositions = field(default=SweepPositions(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         signals: object = self.signals
@@ -238,7 +238,7 @@ def read_sweep(path: str | os.PathLike[str], allow_code: bool = False) -> Sweep:
     output = document.table("output")
     kept = document.fill(("output",), output or {}, SweepOutput)
     name = document.content.get("name", document.path.stem)
-    places = Places(
+    places = SweepPositions(
         tuple(document.where(("axis", k)) for k in range(len(axes))),
         document.where(() if given is None else ("measure",)),
         document.where(("output",), "signals"),

@@ -21,7 +21,7 @@ PALETTE = ("fault", "trip")
 
 
 @dataclass(frozen=True)
-class Target:
+class DropTarget:
     """Something on the diagram that an event can happen to: its kind of event, its name and its place."""
 
     kind: str
@@ -29,25 +29,25 @@ class Target:
     at: Point
 
 
-def targets(system: System, where: dict[str, Point]) -> tuple[Target, ...]:
+def targets(system: System, where: dict[str, Point]) -> tuple[DropTarget, ...]:
     """Return everything on a diagram that an event can happen to."""
     scale, centre = spacing(where), middle(where)
-    found = [Target("fault", bus, at) for bus, at in where.items()]
+    found = [DropTarget("fault", bus, at) for bus, at in where.items()]
     for branch in branches(system):
         a, b = (where[end] for end in branch.ends)
-        found.append(Target("line-trip", branch.name, ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)))
+        found.append(DropTarget("line-trip", branch.name, ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)))
     for bus, there in at_buses(system).items():
         if any(map(is_load, there)):
-            found.append(Target("load-trip", bus, (where[bus][0], where[bus][1] - 0.55 * scale)))
+            found.append(DropTarget("load-trip", bus, (where[bus][0], where[bus][1] - 0.55 * scale)))
     beside: dict[str, int] = {}
     for name, plant in plants(system).items():
         beside[plant.bus] = beside.get(plant.bus, -1) + 1
         spot = outward(where[plant.bus], centre, 0.9 * scale, 0.9 * beside[plant.bus])
-        found.append(Target("generator-trip", name, spot))
+        found.append(DropTarget("generator-trip", name, spot))
     return tuple(found)
 
 
-def dropped_on(symbol: str, at: Point, known: tuple[Target, ...]) -> Target:
+def dropped_on(symbol: str, at: Point, known: tuple[DropTarget, ...]) -> DropTarget:
     """Return the nearest thing on the diagram that a symbol of `PALETTE` can be dropped on."""
     fits = [target for target in known if (target.kind == "fault") == (symbol == "fault")]
     return min(fits, key=lambda target: math.dist(at, target.at))
@@ -64,7 +64,7 @@ class Diagram:
     `dropped` is called with what a symbol was dropped on.
     """
 
-    def __init__(self, system: System, dropped: Callable[[Target], None]) -> None:
+    def __init__(self, system: System, dropped: Callable[[DropTarget], None]) -> None:
         from bokeh.models import ColumnDataSource, PointDrawTool
         from bokeh.plotting import figure
 
@@ -161,5 +161,5 @@ class Diagram:
                 text_font_size="9pt", text_color=INK,
             )  # fmt: skip
 
-    def _home(self, system: System, target: Target) -> Point:
+    def _home(self, system: System, target: DropTarget) -> Point:
         return self.where[target.name if target.kind == "load-trip" else plants(system)[target.name].bus]

@@ -13,7 +13,7 @@ from psmr.dae.system.system import System
 from psmr.figures.modes.render import environment
 from psmr.figures.run.report import BADGES, run_text
 from psmr.network.topology.network import buses
-from psmr.viewer.diagram import Diagram, Target
+from psmr.viewer.diagram import Diagram, DropTarget
 from psmr.viewer.panels import ModeMap, SchemeForm, signal_panels
 from psmr.viewer.workbench import Job, Workbench
 
@@ -214,7 +214,7 @@ class Page:
         self.say(f"Added: {TITLES[self.kind.value]}, {self.place.value}.")
         self.refresh()
 
-    def _dropped(self, target: Target) -> None:
+    def _dropped(self, target: DropTarget) -> None:
         self.kind.value, self.place.value = target.kind, target.name
         self._guard(self._add_event)()
 

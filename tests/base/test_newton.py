@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.internals import Ended, newton
+from tests.internals import NewtonEnd, newton
 
 
 def small(residual):
@@ -19,7 +19,7 @@ def run(residual, slope, start, most=20, **choices):
 
 def test_a_root_is_found_with_its_residual():
     found = run(lambda x: x**2 - 2.0, lambda x: np.diag(2.0 * x), [1.0, 3.0])
-    assert found.ended is Ended.CONVERGED
+    assert found.ended is NewtonEnd.CONVERGED
     # The error of x is its residual, below 1e-12, over the slope 2 sqrt(2).
     np.testing.assert_allclose(found.x, np.sqrt(2.0), rtol=0.0, atol=1e-12 / (2.0 * np.sqrt(2.0)))
     np.testing.assert_array_equal(found.residual, found.x**2 - 2.0)
@@ -30,17 +30,17 @@ def test_halved_steps_reach_what_whole_ones_overshoot():
     with np.errstate(all="ignore"):
         whole = run(np.arctan, lambda x: np.diag(1.0 / (1.0 + x**2)), [3.0])
         halved = run(np.arctan, lambda x: np.diag(1.0 / (1.0 + x**2)), [3.0], halvings=10)
-    assert whole.ended is not Ended.CONVERGED
-    assert (halved.ended, abs(halved.x[0]) < 1e-12) == (Ended.CONVERGED, True)
+    assert whole.ended is not NewtonEnd.CONVERGED
+    assert (halved.ended, abs(halved.x[0]) < 1e-12) == (NewtonEnd.CONVERGED, True)
 
 
 @pytest.mark.parametrize(
     ("residual", "slope", "most", "halvings", "ended"),
     [
-        (lambda x: x + 1.0, lambda x: np.zeros((1, 1)), 20, 0, Ended.SINGULAR),
-        (lambda x: x * np.nan, lambda x: np.eye(1), 20, 0, Ended.NOT_FINITE),
-        (lambda x: x**2 + 1.0, lambda x: np.eye(1) * -1.0, 20, 5, Ended.STALLED),
-        (lambda x: x - 1.0, lambda x: np.eye(1) * 2.0, 3, 0, Ended.SPENT),
+        (lambda x: x + 1.0, lambda x: np.zeros((1, 1)), 20, 0, NewtonEnd.SINGULAR),
+        (lambda x: x * np.nan, lambda x: np.eye(1), 20, 0, NewtonEnd.NOT_FINITE),
+        (lambda x: x**2 + 1.0, lambda x: np.eye(1) * -1.0, 20, 5, NewtonEnd.STALLED),
+        (lambda x: x - 1.0, lambda x: np.eye(1) * 2.0, 3, 0, NewtonEnd.SPENT),
     ],
 )
 def test_it_says_why_it_ended(residual, slope, most, halvings, ended):
@@ -57,4 +57,4 @@ def test_a_step_may_be_added_in_a_way_of_its_own():
         5,
         moved=lambda x, d: np.minimum(x + d, 1.0),
     )
-    assert (found.x[0], found.ended) == (1.0, Ended.SPENT)
+    assert (found.x[0], found.ended) == (1.0, NewtonEnd.SPENT)

@@ -280,7 +280,7 @@ except KeyboardInterrupt as end:
 """
 
 
-@pytest.mark.parametrize(("name", "kind"), [("SIGTERM", "Ended"), ("SIGINT", "KeyboardInterrupt")])
+@pytest.mark.parametrize(("name", "kind"), [("SIGTERM", "EndedBySignal"), ("SIGINT", "KeyboardInterrupt")])
 def test_a_signal_while_an_object_is_cleared_away_is_not_lost(name, kind):
     """What is raised there goes nowhere: it is raised once more, and no traceback is shown."""
     done = subprocess.run([sys.executable, "-c", SWALLOWED, name], capture_output=True, text=True, timeout=60)

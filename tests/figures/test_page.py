@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import psmr
-from tests.internals import Origin, render, run_page
+from tests.internals import ReportOrigin, render, run_page
 
 BROWSER = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
@@ -21,7 +21,9 @@ FAULT = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 
 @pytest.fixture(scope="module")
 def page(fault_run):
-    return run_page(fault_run, title="a fault", origin=Origin("psmr run x.toml", 'case = "<b>"', "x.toml"))
+    return run_page(
+        fault_run, title="a fault", origin=ReportOrigin("psmr run x.toml", 'case = "<b>"', "x.toml")
+    )
 
 
 @pytest.fixture(scope="module")

@@ -16,12 +16,12 @@ from tests.internals import (
     Dots,
     Drawing,
     Line,
-    Linear,
-    Log,
+    LinearScale,
+    LogScale,
     Panel,
     Plane,
-    SymLog,
-    Words,
+    SymLogScale,
+    Text,
     across,
     band,
     draw_on,
@@ -44,22 +44,22 @@ from tests.internals import (
     ],
 )
 def test_ticks_of_a_linear_scale_are_round(low, high, most, expected):
-    assert Linear().ticks(low, high, most) == pytest.approx(expected[: most + 1], rel=1e-12)
+    assert LinearScale().ticks(low, high, most) == pytest.approx(expected[: most + 1], rel=1e-12)
 
 
 def test_ticks_of_logarithmic_scales():
-    assert Log().ticks(5e-5, 200.0, 9) == pytest.approx([1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])
-    assert Log().ticks(1e-12, 1e3, 6) == pytest.approx([1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3])
-    found = SymLog(0.1, 0.6).ticks(-2000.0, 0.1, 8)
+    assert LogScale().ticks(5e-5, 200.0, 9) == pytest.approx([1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])
+    assert LogScale().ticks(1e-12, 1e3, 6) == pytest.approx([1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3])
+    found = SymLogScale(0.1, 0.6).ticks(-2000.0, 0.1, 8)
     assert found == pytest.approx([-1000.0, -100.0, -10.0, -1.0, -0.1, 0.0, 0.1])
     # 0 stays where every second one is left out.
-    assert 0.0 in SymLog(0.1, 0.6).ticks(-2000.0, 0.1, 4)
+    assert 0.0 in SymLogScale(0.1, 0.6).ticks(-2000.0, 0.1, 4)
 
 
-@pytest.mark.parametrize("scale", [Linear(), Log(), SymLog(0.01, 0.6)])
+@pytest.mark.parametrize("scale", [LinearScale(), LogScale(), SymLogScale(0.01, 0.6)])
 def test_scales_go_both_ways_and_ascend(scale):
     values = np.geomspace(1e-4, 1e4, 30)
-    if not isinstance(scale, Log):
+    if not isinstance(scale, LogScale):
         values = np.concatenate([-values[::-1], [0.0], values])
     places = scale.forward(values)
     assert (np.diff(places) > 0).all()
@@ -70,7 +70,7 @@ def test_symmetric_logarithm_is_matplotlibs():
     matplotlib_scale = pytest.importorskip("matplotlib.scale")
     theirs = matplotlib_scale.SymmetricalLogTransform(10, 0.01, 0.6)
     values = np.array([-300.0, -0.02, -0.01, -0.003, 0.0, 0.004, 0.5, 70.0])
-    ours, known = SymLog(0.01, 0.6).forward(values), theirs.transform(values)
+    ours, known = SymLogScale(0.01, 0.6).forward(values), theirs.transform(values)
     assert ours / ours[-1] == pytest.approx(known / known[-1], rel=1e-12)
 
 
@@ -90,7 +90,7 @@ def drawn(*marks, words="x"):
 
 
 def test_a_figure_is_one_element_with_its_text_escaped():
-    found = drawn(Words("<b>", (1.0, 3.0), shift=(4, 0)), words='what "it" shows')
+    found = drawn(Text("<b>", (1.0, 3.0), shift=(4, 0)), words='what "it" shows')
     root = xml.dom.minidom.parseString(found).documentElement
     assert root.getAttribute("aria-label") == 'what "it" shows'
     texts = [node.firstChild.data for node in root.getElementsByTagName("text")]
@@ -100,7 +100,7 @@ def test_a_figure_is_one_element_with_its_text_escaped():
 
 
 def test_everything_is_within_what_is_cut_out():
-    found = drawn(Words("a long name beside it", (1.04, 0.5), PANEL))
+    found = drawn(Text("a long name beside it", (1.04, 0.5), PANEL))
     left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', found)[1].split())
     texts = re.findall(r'<text x="([\d.-]+)" y="([\d.-]+)" style="font-size:([\d.]+)px[^>]*">a long', found)
     ((x, y, size),) = [tuple(map(float, one)) for one in texts]
@@ -135,9 +135,9 @@ def test_a_point_stands_where_matplotlib_puts_it():
         across("x", 0.5),
         across("y", 1.5, dashes=(4.0, 3.0)),
         band(0.2, 0.4),
-        Words("word", (1.0, 2.0), paper=True, italic=True),
+        Text("word", (1.0, 2.0), paper=True, italic=True),
         Arrow((0.0, 1.0), (1.0, 2.0), head=8.0, shorter=(2.0, 2.0)),
-        Words("raised", (0.5, 1.0), TOP, (4.0, 23.0), stem=21.0),
+        Text("raised", (0.5, 1.0), TOP, (4.0, 23.0), stem=21.0),
         Cells((("#ff0000", "#00ff00"), ("#00ff00", "#00ff00"))),
     ],
     ids=lambda mark: f"{type(mark).__name__}-{getattr(mark, 'shape', '')}",

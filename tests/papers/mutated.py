@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from psmr.papers.catalogue import Reproduction
-from psmr.papers.finding import Check, Finding
+from psmr.papers.finding import Check, ClaimResult
 
 STORED = Path(__file__).parents[2] / "docs" / "papers" / "figures"
 BEYOND, SHORT = 1.01, 0.99  # times the tolerance
@@ -117,7 +117,7 @@ def swapped(rules: tuple[Check, ...], k: int, rule: Check) -> tuple[Check, ...]:
 WORDS = {True: "agrees", False: "differs", None: "not decided"}
 
 
-def mutate(finding: Finding) -> int:
+def mutate(finding: ClaimResult) -> int:
     """Assert that the word of a finding follows from each of its numbers; return how many were tried."""
     tried = 0
     if finding.verdict == "beyond the paper" and finding.rules:

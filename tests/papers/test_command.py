@@ -12,7 +12,7 @@ from psmr import cli
 from psmr.errors import InputError
 from psmr.papers import catalogue as papers
 from psmr.papers.catalogue import Reproduction, slug
-from psmr.papers.finding import Finding, rises, within
+from psmr.papers.finding import ClaimResult, rises, within
 
 
 def small(folder: Path, progress=None) -> Reproduction:
@@ -26,10 +26,10 @@ def small(folder: Path, progress=None) -> Reproduction:
         {"Table 1: errors": pd.DataFrame({"h": [0.1], "error": [1e-3]})},
         {"A curve": figure},
         (
-            Finding(
+            ClaimResult(
                 "order | slope", "2", "1.99", (within("slope", 1.99, 2.0, 0.2, "usual"),), figure="A curve"
             ),
-            Finding(
+            ClaimResult(
                 "(1)",
                 "a < b",
                 "b < a",
@@ -116,7 +116,7 @@ def test_a_finding_without_its_figure_is_refused(tmp_path):
 
 
 def test_a_record_is_strict_json(tmp_path):
-    endless = Finding(
+    endless = ClaimResult(
         "a limit", "none", "none", (rises("steps", [1.0, float("inf")]),), figure="Table 1: errors"
     )
     table = pd.DataFrame({"delta": [0.0, float("inf")], "error": [1e-3, float("nan")]})

@@ -9,7 +9,7 @@ from psmr.errors import InputError
 from psmr.papers.catalogue import PAPERS, paper
 from psmr.papers.finding import (
     Check,
-    Finding,
+    ClaimResult,
     above,
     below,
     endless,
@@ -23,7 +23,7 @@ from psmr.papers.finding import (
 from tests.papers.mutated import LEAST, STORED, mutate
 
 
-def restored(record: dict) -> Finding:
+def restored(record: dict) -> ClaimResult:
     """Return a finding from its record."""
 
     def rule(entry: dict) -> Check:
@@ -33,7 +33,7 @@ def restored(record: dict) -> Finding:
 
     names = ("claim", "paper", "ours", "why", "figure")
     rules = {key: tuple(map(rule, record[key])) for key in ("rules", "corrected")}
-    return Finding(**{name: record[name] for name in names}, **rules)
+    return ClaimResult(**{name: record[name] for name in names}, **rules)
 
 
 TABLE = """
@@ -86,7 +86,7 @@ def test_the_statements_of_the_case_study_follow_from_their_numbers():
     claims = [claim for claim in paper("huang-tzounas").claims if claim.sets]
     assert len(claims) == 33
     for claim in claims:
-        mutate(Finding(claim.claim, "stated", "", claim.decide(numbers)))
+        mutate(ClaimResult(claim.claim, "stated", "", claim.decide(numbers)))
 
 
 def test_a_table_of_claims(tmp_path):
@@ -97,7 +97,7 @@ def test_a_table_of_claims(tmp_path):
         "steps": [{"name": "a", "n": 1000}, {"name": "b", "n": 3}],
     }
     order, *steps = [f for claim in read_claims(tmp_path) for f in claim.findings(numbers)]
-    assert order == Finding(
+    assert order == ClaimResult(
         "Order",
         "2",
         "x 1.96, y 2.05; 25 % late",
@@ -123,7 +123,7 @@ def test_every_origin_is_that_of_a_rule(name):
 
 def test_a_finding_without_a_rule_is_refused():
     with pytest.raises(InputError, match="finding 'a claim' has no rule that decides"):
-        Finding("a claim", "b", "c", ())
+        ClaimResult("a claim", "b", "c", ())
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_rules(rule, holds):
 
 def test_what_tends_to_grow_is_a_trend_and_not_every_step():
     def word(values):
-        return Finding("a", "tends to grow", "", tends("x", values)).verdict
+        return ClaimResult("a", "tends to grow", "", tends("x", values)).verdict
 
     assert word([1.0, 2.0, 1.9, 1.8, 3.0, 4.0, 5.0]) == "agrees"
     assert word([1.0, 1.001, 1.002, 1.003]) == "not decided"
@@ -218,7 +218,7 @@ def test_what_tends_to_grow_is_a_trend_and_not_every_step():
 
 def test_what_a_paper_does_not_state_is_beyond_it_whatever_the_numbers():
     for rules in ((), (rises("x", [1.0, 2.0]),), (rises("x", [2.0, 1.0]),)):
-        finding = Finding("a", "", "b", rules)
+        finding = ClaimResult("a", "", "b", rules)
         assert finding.verdict == finding.record()["verdict"] == "beyond the paper"
         assert "paper: -" in str(finding)
 
@@ -241,9 +241,9 @@ def test_turns_count_what_is_visible(values, count):
 
 def test_a_word_that_the_numbers_do_not_give():
     close, clear = rises("x", [1.0, 1.001]), rises("x", [1.0, 2.0])
-    assert Finding("a", "b", "", (close, clear)).verdict == "not decided"
-    assert Finding("a", "b", "", (close, rises("x", [2.0, 1.0]))).verdict == "differs"
+    assert ClaimResult("a", "b", "", (close, clear)).verdict == "not decided"
+    assert ClaimResult("a", "b", "", (close, rises("x", [2.0, 1.0]))).verdict == "differs"
     # What is printed must be broken before another reading can be called a misprint.
-    assert Finding("a", "b", "", (close,), corrected=(clear,)).verdict == "not decided"
-    assert Finding("a", "b", "", (rises("x", [2.0, 1.0]),), corrected=(clear,)).verdict == "misprint"
-    assert Finding("a", "b", "", (rises("x", [2.0, 1.0]),), corrected=(close,)).verdict == "differs"
+    assert ClaimResult("a", "b", "", (close,), corrected=(clear,)).verdict == "not decided"
+    assert ClaimResult("a", "b", "", (rises("x", [2.0, 1.0]),), corrected=(clear,)).verdict == "misprint"
+    assert ClaimResult("a", "b", "", (rises("x", [2.0, 1.0]),), corrected=(close,)).verdict == "differs"

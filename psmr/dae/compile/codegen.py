@@ -23,7 +23,7 @@ from psmr.dae.compile.cache_files import read_entry, write_entry
 from psmr.dae.compile.code_cache import statements_digest
 from psmr.dae.compile.emit import kernel
 from psmr.dae.compile.notice import announce
-from psmr.dae.compile.trace import Trace, trace
+from psmr.dae.compile.trace import TracedEquations, trace
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.device import Origin, packed, unpacked
 
@@ -69,7 +69,7 @@ class _Kernels:
     """The kernels of a component before they are machine code."""
 
     component: type[Component]
-    traced: Trace
+    traced: TracedEquations
     varying: list[tuple[int, int, Any]]
     constant: list[tuple[int, int, Any]]
 

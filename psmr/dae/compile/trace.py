@@ -87,7 +87,7 @@ Entry = tuple[int, int, Node]
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class TracedEquations:
     """The equations of a component as nodes.
 
     `graph`: Whose nodes they are.
@@ -138,7 +138,7 @@ _PARTS = (
 )
 
 
-def trace(component: type[Component]) -> Trace:
+def trace(component: type[Component]) -> TracedEquations:
     """Evaluate the equations of `component` on nodes.
 
     Raises InputError when the function returns another number of equations than the declaration has rows,
@@ -160,7 +160,7 @@ def trace(component: type[Component]) -> Trace:
     timed = _reads(graph, flat, len(names) - 1)
     if timed and component.ramps:
         _check_ramps(component, graph, flat)
-    return Trace(graph, flat, len(names), len(constants), timed)
+    return TracedEquations(graph, flat, len(names), len(constants), timed)
 
 
 def _reads(graph: Graph, expressions: tuple[Node, ...] | list[Node], column: int) -> bool:

@@ -39,22 +39,22 @@ class Group:
 
 
 AnySystem = TypeVar("AnySystem", bound=SystemTables)
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 # Systems of which it is kept: a sweep changes between a few.
 SYSTEMS = 8
 
 
-def cached_by_devices(find: Callable[[AnySystem], Found]) -> Callable[[AnySystem], Found]:
+def cached_by_devices(find: Callable[[AnySystem], Result]) -> Callable[[AnySystem], Result]:
     """Keep what a function finds of a system's devices; a system made from the same devices shares it.
 
     What is found must not be altered by who asks for it. The devices are kept with it, so that they are
     still those that are meant when they are met again.
     """
-    kept: list[tuple[Any, Found]] = []
+    kept: list[tuple[Any, Result]] = []
 
     @functools.wraps(find)
-    def known(system: AnySystem) -> Found:
+    def known(system: AnySystem) -> Result:
         for devices, found in kept:
             if devices is system.devices:
                 return found

@@ -19,16 +19,16 @@ from psmr.figures.chart import (
     RULE,
     Area,
     Arrow,
-    Axis,
     Dots,
     Drawing,
     Line,
-    Log,
+    LogScale,
     Mark,
     Panel,
+    PanelAxis,
     Point,
-    SymLog,
-    Words,
+    SymLogScale,
+    Text,
     across,
     band,
     spread,
@@ -94,7 +94,7 @@ def shape_drawing(title: str, quantity: str, phasors: Phasors, shares: Shares) -
 
 def _panel(marks: Sequence[Mark], left: float, right: float) -> Panel:
     """Return a panel without axes, whose unit is the radius of the circle."""
-    x, y = Axis(limits=(left, right)), Axis(limits=(-1.1, 1.75))
+    x, y = PanelAxis(limits=(left, right)), PanelAxis(limits=(-1.1, 1.75))
     return Panel(marks, x, y, bare=True, equal=True, place=(0.0, 0.0, 1.0, 1.0))
 
 
@@ -120,7 +120,7 @@ def _phasors(title: str, quantity: str, phasors: Phasors) -> list[Mark]:
     left_out = len(parts) - min(len(large), NAMED)
     words = WORDS.get(quantity, quantity)
     rest = f", {left_out} smaller not named" if left_out else ""
-    return [*marks, Words(f"{title}\n{words}{rest}", (LEFT + 0.05, 1.7), va="top", size=9.0)]
+    return [*marks, Text(f"{title}\n{words}{rest}", (LEFT + 0.05, 1.7), va="top", size=9.0)]
 
 
 def _arrow(part: complex) -> Area:
@@ -138,13 +138,13 @@ def _bars(given: Shares, left: float, width: float) -> list[Mark]:
     names, shares = given
     place = np.linspace(0.85, -0.85, max(len(names), 2))[: len(names)]
     size = shares / shares.max() * width
-    marks: list[Mark] = [Words("participation [%]", (left, 1.2), va="bottom", size=9.0)]
+    marks: list[Mark] = [Text("participation [%]", (left, 1.2), va="bottom", size=9.0)]
     for name, value, y, length in zip(names, shares, place.tolist(), size.tolist(), strict=True):
         share = f"{100 * value:.0f}" if value >= 0.01 else "< 1"
         corners = [y - 0.1, y - 0.1, y + 0.1, y + 0.1]
         marks.append(Area([left, left + length, left + length, left], corners, BLUE))
-        marks.append(Words(share, (left + length + 0.06, y), va="center"))
-        marks.append(Words(shortened(name, BESIDE_BAR), (left - 0.08, y), va="center", ha="right"))
+        marks.append(Text(share, (left + length + 0.06, y), va="center"))
+        marks.append(Text(shortened(name, BESIDE_BAR), (left - 0.08, y), va="center", ha="right"))
     return marks
 
 
@@ -156,7 +156,7 @@ def _names(items: list[tuple[str, complex]], side: int) -> list[Mark]:
     for (name, tip), height in zip(items, heights, strict=True):
         where = "left" if side > 0 else "right"
         words = shortened(name, BESIDE_CIRCLE)
-        marks.append(Words(words, (edge + 0.04 * side, height), va="center", ha=where))  # type: ignore[arg-type]
+        marks.append(Text(words, (edge + 0.04 * side, height), va="center", ha=where))  # type: ignore[arg-type]
         marks.append(Line([tip.real, edge], [tip.imag, height], FAINT, 0.5))
     return marks
 
@@ -266,8 +266,8 @@ def oscillations(report: Deformation, limit: DampingLimit = USUAL) -> Panel:
     more = f"; {hidden} faster modes further left" if hidden else ""
     return Panel(
         marks,
-        Axis("real part [1/s]", x),
-        Axis("imaginary part [rad/s]", y),
+        PanelAxis("real part [1/s]", x),
+        PanelAxis("imaginary part [rad/s]", y),
         title=f"Oscillations, {report.pencil} pencil{more}",
         grid="",
         legend="below",
@@ -287,8 +287,8 @@ def whole_spectrum(report: Deformation, limit: DampingLimit = USUAL) -> Panel:
     imag = np.concatenate([np.linspace(0.0, linear_y, 40), np.geomspace(linear_y, top, 120)])
     return Panel(
         [*_damping_rays(x, y, imag, labels=False), *_points(report, x, limit)],
-        Axis("real part [1/s]", x, SymLog(linear_x, 0.6)),
-        Axis("imaginary part [rad/s]", y, SymLog(linear_y, 0.6)),
+        PanelAxis("real part [1/s]", x, SymLogScale(linear_x, 0.6)),
+        PanelAxis("imaginary part [rad/s]", y, SymLogScale(linear_y, 0.6)),
         title="All modes",
         grid="",
         legend="below",
@@ -319,29 +319,31 @@ def deformations(report: Deformation, limit: DampingLimit = USUAL, most: int | N
             change = f", {100.0 * columns['damping_error'][k]:+.2g} pp" if wrong[k] else ""
             smaller = "< " if size[k] <= 100.0 * SMALLEST else ""
             words = f"{smaller}{size[k]:.2g} %{change}"
-            marks.append(Words(words, (float(size[k]), k), shift=(7, 0), va="center"))
+            marks.append(Text(words, (float(size[k]), k), shift=(7, 0), va="center"))
         else:
             look: dict[str, Any] = {"va": "center", "colour": GREY, "italic": True}
-            marks.append(Words("not represented", (low, k), shift=(4, 0), **look))
+            marks.append(Text("not represented", (low, k), shift=(4, 0), **look))
     more = f", the {left_out} smallest left out" if left_out else ""
     return Panel(
         marks,
-        Axis("relative deformation |ŝ - s| / |s| [%]", (low, high * (30.0 if wrong.any() else 3.0)), Log()),
+        PanelAxis(
+            "relative deformation |ŝ - s| / |s| [%]", (low, high * (30.0 if wrong.any() else 3.0)), LogScale()
+        ),
         mode_axis("mode [1/s]", s[rows], np.flatnonzero(rows == report.dominant_at).tolist()),
         title=f"Deformation of each mode{more}",
         legend="below" if shown.any() else "",
     )
 
 
-def mode_axis(label: str, modes: Iterable[complex], bold: Sequence[int] = ()) -> Axis:
+def mode_axis(label: str, modes: Iterable[complex], bold: Sequence[int] = ()) -> PanelAxis:
     """Return an axis with a line of text for each mode in 1/s."""
     words = [f"{s.real:.4g} ± j{s.imag:.4g}" if s.imag else f"{s.real:.4g}" for s in modes]
-    return Axis(
+    return PanelAxis(
         label, (-0.6, len(words) - 0.4), ticks=list(enumerate(words)), bold=bold, size=8.5, length=0.0
     )
 
 
-def _least_damped(mode: complex, others: np.ndarray, x: Point, y: Point) -> Words:
+def _least_damped(mode: complex, others: np.ndarray, x: Point, y: Point) -> Text:
     """Return "least damped" beside a mode, on a side where the word covers no other one if there is one."""
 
     def part(s: Any) -> tuple[Any, Any]:
@@ -356,7 +358,7 @@ def _least_damped(mode: complex, others: np.ndarray, x: Point, y: Point) -> Word
             free.append((ha, va, shift))
     ha, va, shift = (free or [SIDES[0][:3]])[0]
     at = float(mode.real), float(mode.imag)
-    return Words("least damped", at, shift=shift, ha=ha, va=va, size=8.5, colour=EXACT, paper=True)
+    return Text("least damped", at, shift=shift, ha=ha, va=va, size=8.5, colour=EXACT, paper=True)
 
 
 def _points(report: Deformation, x: Point, limit: DampingLimit) -> list[Mark]:
@@ -439,7 +441,7 @@ def _damping_rays(x: Point, y: Point, imag: np.ndarray, labels: bool = True) -> 
             last = real[inside[-1]]
             at = float(last), float(imag[inside[-1]])
             look: dict[str, Any] = {"ha": "center", "va": "center", "paper": True, "z": 1.0}
-            marks.append(Words(f"{100 * ratio:g} %", at, size=7.5, colour=GREY, **look))
+            marks.append(Text(f"{100 * ratio:g} %", at, size=7.5, colour=GREY, **look))
     return marks
 
 

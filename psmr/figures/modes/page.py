@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from psmr.base.errors import percent_text
-from psmr.figures.chart import BLUE, INK, Axis, Dots, Drawing, Log, Mark, Panel
+from psmr.figures.chart import BLUE, INK, Dots, Drawing, LogScale, Mark, Panel, PanelAxis
 from psmr.figures.modes.figures import (
     SMALLEST,
     USUAL,
@@ -45,7 +45,7 @@ MOST_DOTS = 24
 
 
 @dataclass(frozen=True)
-class Row:
+class ModeRow:
     """A row of a table: its cells, its class in the style sheet, and where its first cell leads."""
 
     cells: Sequence[str]
@@ -109,7 +109,7 @@ def parts(
     }
 
 
-def _row(report: Deformation, k: int, dominant_states: Mapping[complex, str]) -> Row:
+def _row(report: Deformation, k: int, dominant_states: Mapping[complex, str]) -> ModeRow:
     row = SimpleNamespace(**{name: values[k] for name, values in report.columns.items()})
     dominant = k == report.dominant_at
     numerical = complex_text(row.real_numerical, row.imag_numerical)
@@ -126,13 +126,13 @@ def _row(report: Deformation, k: int, dominant_states: Mapping[complex, str]) ->
         known = np.array(list(dominant_states))
         cells.append(dominant_states[known[np.abs(known - complex(row.real, row.imag)).argmin()]])
     status = row.status + (", least damped oscillation" if dominant else "")
-    return Row((*cells, status), "dominant" if dominant else "")
+    return ModeRow((*cells, status), "dominant" if dominant else "")
 
 
-def _spurious(report: Deformation) -> list[Row]:
+def _spurious(report: Deformation) -> list[ModeRow]:
     columns = report.spurious_columns
     return [
-        Row((complex_text(real, imag), f"{size:.4g}", name))
+        ModeRow((complex_text(real, imag), f"{size:.4g}", name))
         for real, imag, size, name in zip(
             *(columns[name] for name in ("real_z", "imag_z", "magnitude", "dominant_variable")), strict=True
         )
@@ -186,7 +186,7 @@ def two_deformations(found: NetworkDeformation) -> Panel:
     more = f", the {left_out} smallest left out" if left_out else ""
     return Panel(
         marks,
-        Axis("relative deformation [%]", (float(low) / 2.0, float(high) * 2.0), Log()),
+        PanelAxis("relative deformation [%]", (float(low) / 2.0, float(high) * 2.0), LogScale()),
         mode_axis("mode of this study [1/s]", [found.modes[k] for k in kept]),
         title=f"Two deformations of each mode{more}",
         legend="below" if marks else "",
@@ -197,9 +197,9 @@ def _by_size(found: NetworkDeformation) -> list[int]:
     return sorted(range(len(found.modes)), key=lambda k: abs(found.modes[k]))
 
 
-def _network_row(found: NetworkDeformation, k: int) -> Row:
+def _network_row(found: NetworkDeformation, k: int) -> ModeRow:
     s, full, shown = found.modes[k], found.full[k], found.numerical[k]
-    return Row(
+    return ModeRow(
         (
             complex_text(s.real, s.imag),
             f"{abs(s.imag) / (2 * np.pi):.3f}" if s.imag else "",

@@ -22,11 +22,11 @@ from psmr.figures.chart import (
     TOP,
     Area,
     Arrow,
-    Axis,
     Line,
     Mark,
+    PanelAxis,
     Point,
-    Words,
+    Text,
     across,
     band,
     spread,
@@ -125,7 +125,7 @@ def line_marks(
         outline = np.concatenate([t, t[::-1]]), np.concatenate([both[:, 0], both[::-1, 1]])
         marks.append(Area(*outline, FAINT, 0.18))
         words = f"grey band: range of all {len(names)} ({len(shown)} shown)"
-        marks.append(Words(words, (1.0, 1.02), PANEL, colour=FAINT, ha="right", va="bottom"))
+        marks.append(Text(words, (1.0, 1.02), PANEL, colour=FAINT, ha="right", va="bottom"))
     for colour, column in zip(COLOURS, shown, strict=False):
         t, line = thinned(run.t, values[:, [column]])
         marks.append(Line(t, line[:, 0], colour))
@@ -137,7 +137,7 @@ def line_marks(
         for colour, column in zip(COLOURS, shown, strict=False)
     ]
     right = float(run.t[-1]) if x is None else float(run.t[run.t <= x[1]][-1])
-    across, up = Axis(limits=x).ends(run.t), Axis(limits=y).ends(values)
+    across, up = PanelAxis(limits=x).ends(run.t), PanelAxis(limits=y).ends(values)
     leaving = sorted((end for end in ends if end[1] < right), key=lambda end: end[1])
     staying = sorted((end for end in ends if end[1] >= right), key=lambda end: end[2])
     return [*marks, *_names_inside(leaving, across, up, panel), *_names_beside(staying, up, panel)], y
@@ -149,7 +149,7 @@ def _names_beside(ends: Sequence[End], y: Point, panel: Size) -> list[Mark]:
     places = spread([(value - y[0]) / (y[1] - y[0]) for _, _, value, _ in ends], 9.5 / max(panel[1], 1.0))
     marks: list[Mark] = []
     for (name, t, value, colour), place in zip(ends, places, strict=True):
-        marks.append(Words(name, (1.035, place), PANEL, va="center"))
+        marks.append(Text(name, (1.035, place), PANEL, va="center"))
         marks.append(Arrow((1.03, place), (t, value), PANEL, colour, 0.8))
     return marks
 
@@ -165,7 +165,7 @@ def _names_inside(ends: Sequence[End], x: Point, y: Point, panel: Size) -> list[
             level += 1
         written.append((above, level, begin + LETTER * (len(name) + 1)))
         shift = 4.0, (-9.5 if above else 9.5) * level
-        marks.append(Words(name, (t, value), shift=shift, colour=colour, va="top" if above else "bottom"))
+        marks.append(Text(name, (t, value), shift=shift, colour=colour, va="top" if above else "bottom"))
     return marks
 
 
@@ -269,7 +269,7 @@ def event_captions(run: FinishedRun, other: FinishedRun | None = None) -> list[M
         # A thin stem leads from a raised label down to its line.
         stem = 11.0 + 10 * level if level else 0.0
         shift = right, 3 + 10 * level
-        marks.append(Words(f"{label}, {t:g} s", (t, 1.0), TOP, shift, 7.5, FAINT, side, stem=stem))  # type: ignore[arg-type]
+        marks.append(Text(f"{label}, {t:g} s", (t, 1.0), TOP, shift, 7.5, FAINT, side, stem=stem))  # type: ignore[arg-type]
     return marks
 
 
@@ -293,7 +293,7 @@ def event_letters(run: FinishedRun, ends: tuple[float, float], width: float) -> 
             close.append((instant, [letter]))
     if len(run.instants) > LETTERED:
         return []
-    return [Words(_together(marks), (t, 1.0), TOP, (2, 2), colour=FAINT) for t, marks in close]
+    return [Text(_together(marks), (t, 1.0), TOP, (2, 2), colour=FAINT) for t, marks in close]
 
 
 def letters(count: int) -> list[str]:

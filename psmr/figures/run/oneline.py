@@ -27,13 +27,13 @@ from psmr.figures.chart import (
     SLOW,
     Area,
     Arrow,
-    Axis,
     Drawing,
     Line,
     Mark,
     Panel,
+    PanelAxis,
     Point,
-    Words,
+    Text,
     unbroken,
 )
 from psmr.figures.with_matplotlib import to_matplotlib
@@ -125,7 +125,7 @@ STRESS = 300
 
 
 @dataclass(frozen=True)
-class Plant:
+class DrawnPlant:
     """A source at a bus with the controls that are wired to it, and how many of their states are fast."""
 
     name: str
@@ -186,7 +186,7 @@ def _drawing(system: System, split: Partition, where: dict[str, Point], size: Po
         marks += _plant(plant, where[plant.bus], centre, scale, turn, small, roomy)
     for colour, label in ((FAST, "fast"), (SLOW, "slow")):
         marks.append(Line([], [], colour, 5.0, butt=True, label=label))
-    axis = Axis(margin=0.06)
+    axis = PanelAxis(margin=0.06)
     panel = Panel(
         marks, axis, axis, bare=True, equal=True, legend="lower right", place=(0.02, 0.02, 0.96, 0.86)
     )
@@ -214,7 +214,7 @@ def _sign(axis: np.ndarray) -> float:
     return float(np.sign(axis[np.abs(axis).argmax()]) or 1.0)
 
 
-def plants(system: System, split: Partition) -> tuple[Plant, ...]:
+def plants(system: System, split: Partition) -> tuple[DrawnPlant, ...]:
     """Return the plants of a system, and loads that have states, with their share of fast states."""
     side = dict(zip(split.names_x, split.fast_x.tolist(), strict=True))
     known, states_of = plants_of(system), {d.name: d.component.states for d in system.devices}
@@ -227,7 +227,7 @@ def plants(system: System, split: Partition) -> tuple[Plant, ...]:
             partly = [f"{name} {sum(f)}/{len(f)}" for name, f in flags.items() if any(f)]
             fast, states = (sum(map(count, flags.values())) for count in (sum, len))
             note = ", ".join(partly) or "all slow"
-            found.append(Plant(source.name, bus, tuple(flags), fast, states, note))
+            found.append(DrawnPlant(source.name, bus, tuple(flags), fast, states, note))
     return tuple(found)
 
 
@@ -274,12 +274,12 @@ def _bus(name: str, at: Point, fast: bool, scale: float, centre: Point) -> list[
     text = name.removeprefix("bus")
     return [
         Line([at[0] - half, at[0] + half], [at[1]] * 2, FAST if fast else SLOW, 5.0, butt=True, z=3.0),
-        Words(text, at, shift=(0, -7 if below else 7), ha="center", va="top" if below else "bottom", z=4.0),
+        Text(text, at, shift=(0, -7 if below else 7), ha="center", va="top" if below else "bottom", z=4.0),
     ]
 
 
 def _plant(
-    plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
+    plant: DrawnPlant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
 ) -> list[Mark]:
     spot = outward(at, centre, 0.9 * scale, turn)
     radius, share = 0.3 * scale, plant.fast / plant.states
@@ -295,11 +295,11 @@ def _plant(
     up = 1 if spot[1] >= at[1] else -1
     note = f"{plant.name} {plant.fast}/{plant.states}"
     if roomy:
-        marks.append(Words(plant.name, spot, ha="center", va="center", z=4.0))
+        marks.append(Text(plant.name, spot, ha="center", va="center", z=4.0))
         note = f"{plant.fast} of {plant.states} fast\n{plant.note}"
     beside = spot[0], spot[1] + up * radius
     va = "bottom" if up > 0 else "top"
-    return [*marks, Words(note, beside, DATA, (0, 3 * up), 7.5, FAINT, "center", va)]  # type: ignore[arg-type]
+    return [*marks, Text(note, beside, DATA, (0, 3 * up), 7.5, FAINT, "center", va)]  # type: ignore[arg-type]
 
 
 def _sector(centre: Point, radius: float, share: float = 1.0) -> tuple[np.ndarray, np.ndarray]:

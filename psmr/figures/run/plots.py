@@ -29,15 +29,15 @@ from psmr.figures.chart import (
     RED,
     STITCHED,
     TOP,
-    Axis,
     Dots,
     Drawing,
     Line,
-    Log,
+    LogScale,
     Mark,
     Panel,
+    PanelAxis,
     Point,
-    Words,
+    Text,
     across,
     unbroken,
 )
@@ -168,7 +168,7 @@ def page_drawing(run: FinishedRun, marks: Sequence[Mark], y: Point | None, words
     """Return marks over the time of a run as a figure for a narrow page, its events marked by letters."""
     x = float(run.t[0]), float(run.t[-1])
     every = [*event_lines(run), *marks, *event_letters(run, x, PAGE_PANEL[0])]
-    return Drawing((Panel(every, Axis("time [s]", x), Axis(words, y)),), *PAGE)
+    return Drawing((Panel(every, PanelAxis("time [s]", x), PanelAxis(words, y)),), *PAGE)
 
 
 def comparison(
@@ -238,9 +238,9 @@ def over_one_another(
         marks.append(Line(yours.t, yours.values[:, column], colour, 1.0, STITCHED))
         below += [Line(off.t, off.values[:, column], colour, 1.0, off.dashes) for off in differences]
     lines, captions = events
-    upper = Panel([*lines, *marks, *captions], Axis("time [s]", x), Axis(axis_words(run, names), y))
+    upper = Panel([*lines, *marks, *captions], PanelAxis("time [s]", x), PanelAxis(axis_words(run, names), y))
     words = f"difference [{_unit(run, names)}]"
-    return upper, Panel([*lines, *below], Axis("time [s]", x), Axis(words))
+    return upper, Panel([*lines, *below], PanelAxis("time [s]", x), PanelAxis(words))
 
 
 def _with_differences(panels: Sequence[Panel], width: float, words: str) -> Figure:
@@ -254,7 +254,7 @@ def _panel(run: FinishedRun, names: Sequence[str], size: Size, x: Point | None, 
     """Return signals of one kind; above the `first` panel of a figure the events are captioned."""
     marks, y = line_marks(run, names, values_of(run, names, exact=False), size, x)
     every = [*event_lines(run), *marks, *(event_captions(run) if first else ())]
-    return Panel(every, Axis("time [s]", x), Axis(axis_words(run, names), y))
+    return Panel(every, PanelAxis("time [s]", x), PanelAxis(axis_words(run, names), y))
 
 
 def axis_words(run: FinishedRun, names: Sequence[str]) -> str:
@@ -352,12 +352,12 @@ def pareto(tuning: Tuning) -> Figure:
     if tuning.target.accuracy is not None:
         asked = 100 * tuning.target.accuracy
         marks.append(across("x", asked, width=1.0, dashes=(4.0, 3.0)))
-        marks.append(Words(f"asked: {asked:g} %", (asked, 0.98), TOP, (4, 0), 9.0, FAINT, va="top"))
+        marks.append(Text(f"asked: {asked:g} %", (asked, 0.98), TOP, (4, 0), 9.0, FAINT, va="top"))
     least, most = (100 * end(c.deformation for c in stable) for end in (min, max))
     # What is a thousand times better than asked says nothing about the choice.
     x = max(0.7 * least, 1e-3 * place[0]), 1.4 * most
     words = f"largest deformation of a mode up to {tuning.target.up_to:g} Hz [%]"
-    axes = Axis(words, x, Log()), Axis("work per simulated second [ms]", scale=Log())
+    axes = PanelAxis(words, x, LogScale()), PanelAxis("work per simulated second [ms]", scale=LogScale())
     return to_matplotlib(Drawing((Panel(marks, *axes, tuning.name, legend="lower left"),), 7.2, 4.6))
 
 
@@ -409,5 +409,5 @@ def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | No
         early = lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
         words, at = f"{run.criteria.angle_deg:g}° further apart", (lost.t, 0.07 if early else 0.93)
         side, shift = ("left", 4) if early else ("right", -4)
-        marks.append(Words(words, at, TOP, (shift, 0), 8.0, FAINT, side, paper=True))  # type: ignore[arg-type]
+        marks.append(Text(words, at, TOP, (shift, 0), 8.0, FAINT, side, paper=True))  # type: ignore[arg-type]
     return page_drawing(run, marks, y, "angle to centre of inertia [deg]")

@@ -23,7 +23,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.figures.chart import COLOURS, FAST, unbroken
 from psmr.figures.modes.figures import shape_drawing
-from psmr.figures.modes.page import Row, network_parts, parts, picture
+from psmr.figures.modes.page import ModeRow, network_parts, parts, picture
 from psmr.figures.modes.render import render
 from psmr.figures.run.lines import LETTERED, letters, most_informative, named_signals, panels_with, thinned
 from psmr.figures.run.oneline import one_line_drawing
@@ -167,7 +167,7 @@ BADGES = {"green": "OK", "amber": "Check", "red": "Failed"}
 
 
 @dataclass(frozen=True)
-class Origin:
+class ReportOrigin:
     """Where a run came from: the command that makes it, the study file's text, the case file's name."""
 
     command: str
@@ -202,7 +202,7 @@ def run_page(
     system: System | None = None,
     title: str | None = None,
     signals: Iterable[str] | None = None,
-    origin: Origin | None = None,
+    origin: ReportOrigin | None = None,
     interactive: bool = False,
     network: NetworkDeformation | str | None = None,
 ) -> str:
@@ -234,7 +234,7 @@ def run_page(
         facts=[(what, unbroken(words)) for what, words in (*run.outcome.facts(), *_region(run))],
         trajectories=trajectories,
         others=others,
-        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
+        events=[ModeRow((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
         unmet=run.unmet,
         certificates=[_entries(certificate) for certificate in run.certificates],
@@ -244,7 +244,7 @@ def run_page(
         partition=_partition(run, system),
         work={
             "heads": head,
-            "rows": [Row(row) for row in rows],
+            "rows": [ModeRow(row) for row in rows],
             "notes": [n for n in (*run.stats.notes(), str(judgement.error or "")) if n],
         },
         command="" if origin is None else origin.command,
@@ -297,7 +297,9 @@ def _exponents(certificate: Certificate) -> list[Any]:
     names = ("real", "imag", "real_numerical", "imag_numerical", "deformation")
     rows = zip(*(certificate.columns[name][:EXPONENTS] for name in names), strict=True)
     shown = lambda s: mode_text(s) if np.isfinite(s) else "not shown"  # noqa: E731
-    return [Row((mode_text(complex(a, b)), shown(complex(c, d)), percent(off))) for a, b, c, d, off in rows]
+    return [
+        ModeRow((mode_text(complex(a, b)), shown(complex(c, d)), percent(off))) for a, b, c, d, off in rows
+    ]
 
 
 def _region(run: FinishedRun) -> list[tuple[str, str]]:
@@ -365,7 +367,7 @@ def _partition(run: FinishedRun, system: System | None) -> Any:
     return picture(one_line_drawing(system, split), words)
 
 
-def _versions(origin: Origin | None) -> list[tuple[str, str]]:
+def _versions(origin: ReportOrigin | None) -> list[tuple[str, str]]:
     import numba
     import scipy
 

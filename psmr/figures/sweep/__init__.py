@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from psmr.sweep.swept import Swept
 
 
-class Drawn(NamedTuple):
+class NamedFigure(NamedTuple):
     """A figure, the name of its file, and what it shows in words."""
 
     name: str
@@ -22,12 +22,12 @@ class Drawn(NamedTuple):
     words: str
 
 
-def figures_of(swept: Swept, units: Mapping[str, str]) -> list[Drawn]:
+def figures_of(swept: Swept, units: Mapping[str, str]) -> list[NamedFigure]:
     """Return the figures of a sweep with the units of what varied; none where no point was carried out."""
     laid = replace(layout_of(swept), units=units)
     if laid.table.empty:
         return []
-    return [Drawn(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]
+    return [NamedFigure(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]
 
 
 def _outcomes(laid: Layout) -> list[tuple[str, Drawing, str]]:

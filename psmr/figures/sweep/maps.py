@@ -21,15 +21,15 @@ from psmr.figures.chart import (
     LINEAR,
     PANEL,
     RED,
-    Axis,
     Cells,
     Drawing,
     Line,
-    Linear,
-    Log,
+    LinearScale,
+    LogScale,
     Mark,
     Panel,
-    Words,
+    PanelAxis,
+    Text,
     tick_texts,
 )
 from psmr.study.criteria import Criteria
@@ -141,7 +141,7 @@ def shades(parts: Reals, colours: Sequence[str] = PALE_TO_DARK) -> list[str]:
     return ["#{:02x}{:02x}{:02x}".format(*row) for row in np.round(mixed).astype(int).tolist()]
 
 
-def parts_of(values: Reals, low: float, high: float, scale: Linear | Log) -> Reals:
+def parts_of(values: Reals, low: float, high: float, scale: LinearScale | LogScale) -> Reals:
     """Return where values are between two ends of a scale, 0 to 1."""
     a, b = scale.forward([low, high])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -153,15 +153,17 @@ def strip(
     high: float,
     words: str,
     place: tuple[float, float, float, float],
-    scale: Linear | Log,
+    scale: LinearScale | LogScale,
     colours: Sequence[str] = PALE_TO_DARK,
 ) -> Panel:
     """Return the panel that says which shade is which value."""
     cells = Cells((shades(np.arange(STEPS) / (STEPS - 1), colours),))
     values = scale.ticks(low, high, TICKS)
     places = parts_of(np.array(values), low, high, scale) * STEPS - 0.5
-    x = Axis(words, (-0.5, STEPS - 0.5), ticks=list(zip(places.tolist(), tick_texts(values), strict=True)))
-    return Panel([cells], x, Axis(limits=(-0.5, 0.5), ticks=()), grid="", place=place)
+    x = PanelAxis(
+        words, (-0.5, STEPS - 0.5), ticks=list(zip(places.tolist(), tick_texts(values), strict=True))
+    )
+    return Panel([cells], x, PanelAxis(limits=(-0.5, 0.5), ticks=()), grid="", place=place)
 
 
 NOTHING = "#d5d9de"
@@ -210,7 +212,7 @@ def stability(laid: Layout) -> Drawing:
     table["_bad"] = table["stable"] == False  # noqa: E712
     words = "deformation of the least damped mode [%]"
     note = "red: unstable; grey: the mode is not represented"
-    return _map(laid, table, "_percent", words, note, scale=Log())
+    return _map(laid, table, "_percent", words, note, scale=LogScale())
 
 
 def _map(
@@ -222,7 +224,7 @@ def _map(
     limits: tuple[float, float] | None = None,
     written: str | None = None,
     reverse: bool = False,
-    scale: Linear | Log = LINEAR,
+    scale: LinearScale | LogScale = LINEAR,
     above: Sequence[Mark] = (),
 ) -> Drawing:
     down, along, grid, bad = _gridded(laid, table, column)
@@ -230,7 +232,7 @@ def _map(
     width, height = WIDTH - beside, max(1.6, HIGH * len(down))
     whole = height + BELOW + ABOVE
     low, high = limits or _ends(grid)
-    if isinstance(scale, Log) and not low > 0:
+    if isinstance(scale, LogScale) and not low > 0:
         scale = LINEAR
     colours = PALE_TO_DARK[::-1] if reverse else PALE_TO_DARK
     parts = parts_of(grid, low, high, scale)
@@ -242,20 +244,22 @@ def _map(
     more = f"; {laid.left_out} less severe lines not shown" if laid.left_out else ""
     note = textwrap.fill(f"{note}{more}", int(width / 0.062))
     marks: list[Mark] = [Cells(cells), *above]
-    marks.append(Words(note, (0.0, 1.0), PANEL, (0, 3), colour=FAINT, va="bottom"))
+    marks.append(Text(note, (0.0, 1.0), PANEL, (0, 3), colour=FAINT, va="bottom"))
     if written is not None and width * INCH / len(along) >= WRITTEN:
         marks += _written(laid, table, written, bad, parts, reverse, down, along)
     y = (-0.5, len(down) - 0.5) if laid.grid else (len(down) - 0.5, -0.5)
     panel = Panel(
         marks,
-        Axis(
+        PanelAxis(
             laid.words(laid.over),
             (-0.5, len(along) - 0.5),
             ticks=_ticks(along, int(width * INCH / TICK)),
             size=8.0,
             length=0.0,
         ),
-        Axis(laid.words(laid.grid[0]) if laid.grid else "", y, ticks=_ticks(down, 12), size=8.0, length=0.0),
+        PanelAxis(
+            laid.words(laid.grid[0]) if laid.grid else "", y, ticks=_ticks(down, 12), size=8.0, length=0.0
+        ),
         grid="",
         place=(beside / WIDTH, BELOW / whole, width / WIDTH, height / whole),
     )
@@ -326,5 +330,5 @@ def _written(
         k, j = place[row[line]], along.index(row[laid.over]) if laid.over is not None else 0
         dark = bad[k, j] or (parts[k, j] < 0.4 if reverse else parts[k, j] > 0.6)
         look: dict[str, Any] = {"size": 7.0, "ha": "center", "va": "center", "fixed": True}
-        marks.append(Words(f"{row[column]:.3g}", (j, k), colour="#ffffff" if dark else INK, **look))
+        marks.append(Text(f"{row[column]:.3g}", (j, k), colour="#ffffff" if dark else INK, **look))
     return marks

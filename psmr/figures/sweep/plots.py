@@ -14,14 +14,14 @@ from psmr.figures.chart import (
     LINEAR,
     RED,
     Area,
-    Axis,
     Dots,
     Drawing,
     Line,
-    Log,
+    LogScale,
     Mark,
     Panel,
-    Words,
+    PanelAxis,
+    Text,
     across,
 )
 from psmr.figures.sweep.maps import BLUE_TO_VIOLET, HIGH, LETTER, WIDTH, Layout, parts_of, shades, strip
@@ -50,7 +50,7 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
     for k, (value, flag) in enumerate(zip(values.tolist(), open_ended.tolist(), strict=True)):
         colour, text = (COLOURS[5], f"> {shape.format(value)}") if flag else (BLUE, shape.format(value))
         marks.append(Area([0.0, value, value, 0.0], [k - 0.35, k - 0.35, k + 0.35, k + 0.35], colour))
-        marks.append(Words(text, (max(value, 0.0), k), shift=(3, 0), size=7.5, colour=FAINT, va="center"))
+        marks.append(Text(text, (max(value, 0.0), k), shift=(3, 0), size=7.5, colour=FAINT, va="center"))
     more = f", {laid.left_out} more not shown" if laid.left_out else ""
     beside = min(LETTER * max(len(str(name)) for name in names) + 0.2, 0.6 * WIDTH)
     height = max(1.4, HIGH * len(names))
@@ -58,8 +58,8 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
     ticks = list(enumerate(map(str, names)))
     panel = Panel(
         marks,
-        Axis(words, (low, high)),
-        Axis(limits=(len(names) - 0.4, -0.6), ticks=ticks, size=8.0, length=0.0),
+        PanelAxis(words, (low, high)),
+        PanelAxis(limits=(len(names) - 0.4, -0.6), ticks=ticks, size=8.0, length=0.0),
         title=f"{laid.title}{more}",
         grid="x",
         place=(beside / WIDTH, 0.55 / (height + 1.0), (WIDTH - beside) / WIDTH, height / (height + 1.0)),
@@ -75,9 +75,9 @@ def outcomes(laid: Layout) -> Drawing:
     kept = table.loc[~lost, "angle_spread"]
     # What fell out of step turned on without end: how far says nothing.
     top = 1.1 * max(Criteria.angle_deg, float(kept.max() if len(kept) else 0.0))
-    x = Axis(laid.words(laid.over), Axis().ends(table[laid.over].to_numpy(dtype=float)))
+    x = PanelAxis(laid.words(laid.over), PanelAxis().ends(table[laid.over].to_numpy(dtype=float)))
     panels = [
-        Panel(_points(table, laid.over, column, lost), x, Axis(words, limits))
+        Panel(_points(table, laid.over, column, lost), x, PanelAxis(words, limits))
         for column, words, limits in (
             ("angle_spread", "angle spread [deg]", (0.0, top) if lost.any() else None),
             ("lowest_voltage", "lowest voltage [pu]", None),
@@ -94,13 +94,13 @@ def stability(laid: Layout) -> Drawing:
     table = laid.table.assign(_place=range(len(laid.table))) if over is None else laid.table.sort_values(over)
     table["_percent"] = 100 * table["deformation"]
     unstable, along = table["stable"] == False, over or "_place"  # noqa: E712
-    x = Axis(laid.words(over) or laid.lines or "", Axis().ends(table[along].to_numpy(dtype=float)))
+    x = PanelAxis(laid.words(over) or laid.lines or "", PanelAxis().ends(table[along].to_numpy(dtype=float)))
     radius = [*_points(table, along, "spectral_radius", unstable), across("y", 1.0, FAINT, 0.8)]
-    scale = Log() if (table["_percent"] > 0).any() else LINEAR
-    shown = table[table["_percent"] > 0] if isinstance(scale, Log) else table
+    scale = LogScale() if (table["_percent"] > 0).any() else LINEAR
+    shown = table[table["_percent"] > 0] if isinstance(scale, LogScale) else table
     panels = (
-        Panel(radius, x, Axis("spectral radius")),
-        Panel(_points(shown, along, "_percent", unstable), x, Axis("deformation [%]", scale=scale)),
+        Panel(radius, x, PanelAxis("spectral radius")),
+        Panel(_points(shown, along, "_percent", unstable), x, PanelAxis("deformation [%]", scale=scale)),
     )
     title = f"{laid.title}   (red: unstable)" if unstable.any() else laid.title
     return Drawing(panels, WIDTH, 4.2, title, shared=True)
@@ -137,7 +137,7 @@ def root_locus(laid: Layout) -> Drawing:
         marks.append(Line([0.0, end], [0.0, top], FAINT if ratio == 0 else GRID, 0.9, z=1.0))
         if left < end <= 0:
             look: dict[str, Any] = {"ha": "center", "va": "bottom", "shift": (0, 2)}
-            marks.append(Words(f"{100 * ratio:g} %", (end, top), size=7.5, colour=FAINT, **look))
+            marks.append(Text(f"{100 * ratio:g} %", (end, top), size=7.5, colour=FAINT, **look))
     low, high = float(value.min()), float(value.max())
     colours = np.array(shades(parts_of(value, low, high, LINEAR), BLUE_TO_VIOLET))
     for colour in dict.fromkeys(colours.tolist()):
@@ -145,8 +145,8 @@ def root_locus(laid: Layout) -> Drawing:
         marks.append(Dots(real[chosen], hertz[chosen], "o", 4.2, colour, "none"))
     panel = Panel(
         marks,
-        Axis("real part [1/s]", (left, max(0.05 * -left, 1.15 * float(real.max(initial=0.0))))),
-        Axis("frequency [Hz]", (0.0, top)),
+        PanelAxis("real part [1/s]", (left, max(0.05 * -left, 1.15 * float(real.max(initial=0.0))))),
+        PanelAxis("frequency [Hz]", (0.0, top)),
         place=(0.09, 0.27, 0.82, 0.62),
     )
     key = strip(low, high, laid.words(laid.over), (0.09, 0.1, 0.6, 0.025), LINEAR, BLUE_TO_VIOLET)

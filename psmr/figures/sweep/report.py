@@ -97,7 +97,7 @@ def _worst(swept: Swept, runner: PointRunner) -> dict[int, str]:
 
 
 def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mapping[str, str]) -> str:
-    from psmr.figures.modes.page import Row
+    from psmr.figures.modes.page import ModeRow
     from psmr.figures.modes.render import render
 
     worst = swept.ranked()
@@ -111,7 +111,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mappi
     ]
     left = [k for k, name in enumerate(table.columns) if not pd.api.types.is_numeric_dtype(table[name])]
     rows = [
-        Row([_text(value) for value in cells], _mark(row), links.get(int(row["run"]), ""))
+        ModeRow([_text(value) for value in cells], _mark(row), links.get(int(row["run"]), ""))
         for cells, row in zip(table.itertuples(index=False), worst.head(ROWS).to_dict("records"), strict=True)
     ]
     return render(

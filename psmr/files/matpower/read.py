@@ -29,7 +29,7 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.files.load_flow_rules import agreed, energised, turned
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
 from psmr.files.psse.dyr import with_dynamics
-from psmr.files.psse.entries import Key, LoadUnit, Unit
+from psmr.files.psse.entries import GeneratorUnit, Key, LoadUnit
 from psmr.files.text import WINDOWS, in_order, read_text
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
@@ -250,7 +250,7 @@ class _Tables:
         self, path: str, matrices: Mapping[str, list[Line]], base: float, mistakes: Mistakes, v_min: float
     ) -> None:
         self.base, self.v_min = base, v_min
-        self.units: dict[Key, Unit] = {}
+        self.units: dict[Key, GeneratorUnit] = {}
         self.load_units: list[LoadUnit] = []
         self.buses: list[BusRow] = []
         self.lines: list[LineRow] = []
@@ -310,7 +310,7 @@ class _Tables:
         if rating < 0:
             raise row.error("mBase", "must be > 0 (0: as baseMVA)")
         count = self._next("generator", number)
-        unit = Unit(None, rating, 0.0, math.nan, False, row.where)
+        unit = GeneratorUnit(None, rating, 0.0, math.nan, False, row.where)
         self.units[number, str(count)] = unit
         # MATPOWER: above zero is in service.
         if bus is None or row["status"] <= 0:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from psmr.base.errors import warn
 from psmr.files.psse.record import PsseRecord, name_part
 
-Records = Mapping[str, Sequence[tuple[PsseRecord, ...]]]
+RecordsBySection = Mapping[str, Sequence[tuple[PsseRecord, ...]]]
 
 _NAMED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "bus": (("I",), ""),
@@ -31,7 +31,7 @@ _NAMED: Mapping[str, tuple[tuple[str, ...], str]] = {
 """Sections, the fields of the buses that a record names, in any order, and that of its identifier."""
 
 
-def last_of_each(records: Records) -> dict[str, tuple[tuple[PsseRecord, ...], ...]]:
+def last_of_each(records: RecordsBySection) -> dict[str, tuple[tuple[PsseRecord, ...], ...]]:
     """Return the records of a file without those that a later one of the same device replaces.
 
     Warns for each record that is left out, naming the line of the one that counts.

@@ -19,7 +19,13 @@ import numpy as np
 from psmr.base.errors import warn
 from psmr.files.load_flow_rules import Joint
 from psmr.files.psse.conventions import suffix
-from psmr.files.psse.direct_current import Drawn, facts_device, multi_terminal, two_terminal, voltage_source
+from psmr.files.psse.direct_current import (
+    ConverterPower,
+    facts_device,
+    multi_terminal,
+    two_terminal,
+    voltage_source,
+)
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import GeneratorRow, LineRow, LoadRow
 
@@ -27,7 +33,7 @@ _NONE = 999.0
 _SLIPS = np.concatenate([np.geomspace(1e-6, 1.0, 400)])
 
 
-def induction_machine(record: PsseRecord, v: float, base_kv: float) -> Drawn | None:
+def induction_machine(record: PsseRecord, v: float, base_kv: float) -> ConverterPower | None:
     """Return what a machine takes at a voltage in pu of a bus of `base_kv`; None for one out of service.
 
     Raises CaseError for a power that the machine cannot give or take at this voltage.
@@ -42,7 +48,7 @@ def induction_machine(record: PsseRecord, v: float, base_kv: float) -> Drawn | N
     admittance = _Circuit(record)
     if not admittance.rotors:
         current = v / (admittance.stator + admittance.magnetising)
-        return Drawn(record, record.bus("I"), asked * base, (v * current.conjugate()).imag * base)
+        return ConverterPower(record, record.bus("I"), asked * base, (v * current.conjugate()).imag * base)
     if asked == 0:
         slip = 0.0
     else:
@@ -54,7 +60,7 @@ def induction_machine(record: PsseRecord, v: float, base_kv: float) -> Drawn | N
             f"must be at most {most * base:.4g} MW in size, which the machine can turn over at {v:.4g} pu",
         )
     power = admittance.power(v, slip)
-    return Drawn(record, record.bus("I"), power.real * base, power.imag * base)
+    return ConverterPower(record, record.bus("I"), power.real * base, power.imag * base)
 
 
 class _Circuit:
@@ -217,7 +223,7 @@ class Converters:
         record.require(bus.whole("IDE", 1) != 4, field, "must be a bus that is not isolated")
         return bus
 
-    def _add(self, end: Drawn, name: str, field: str) -> None:
+    def _add(self, end: ConverterPower, name: str, field: str) -> None:
         """Add a converter's load, or its generator where it holds a voltage."""
         self._bus(end.record, field, end.bus)
         where = end.record.where

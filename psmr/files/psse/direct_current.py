@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import warn
-from psmr.base.newton import Ended, newton
+from psmr.base.newton import NewtonEnd, newton
 from psmr.files.psse.record import PsseRecord
 
 _FAR = 9999.0
@@ -62,7 +62,7 @@ _NONE = 0.1
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ConverterPower:
     """What a converter takes from its bus, in MW and Mvar; q_mvar is None where it holds a voltage.
 
     That is `v`, of its bus or of the one with the number `regulated`, of the power for which it gives `share`
@@ -82,7 +82,7 @@ class Drawn:
     share: float = 100.0
 
 
-def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
+def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[ConverterPower]:
     """Return what the two converters of a line take; nothing where it is blocked (MDC = 0).
 
     `lines`: the three lines of the record; `voltage`: voltages in pu that the file stores, by bus number.
@@ -178,7 +178,7 @@ class Bridges:
         )
         return None
 
-    def drawn(self, volts: float, current: float, sign: int) -> Drawn:
+    def drawn(self, volts: float, current: float, sign: int) -> ConverterPower:
         """Return what it takes at a DC voltage in kV and current in kA; `sign` is -1 for an inverter."""
         self.line.require(
             self.no_load >= volts / 2 or not self.no_load,
@@ -193,8 +193,8 @@ class Bridges:
                 f"{self.line.where}: {what} {self.no_load:.4g} kV, below the {volts:.4g} kV of the line; the"
                 " converter is taken to draw no reactive power"
             )
-            return Drawn(self.line, self.bus, sign * power, 0.0)
-        return Drawn(self.line, self.bus, sign * power, power * self._tangent(volts, current))
+            return ConverterPower(self.line, self.bus, sign * power, 0.0)
+        return ConverterPower(self.line, self.bus, sign * power, power * self._tangent(volts, current))
 
     def _tangent(self, volts: float, current: float) -> float:
         """Return Q / P; by the power factor V_d / V_d0 alone where there is no overlap to be had."""
@@ -208,7 +208,7 @@ class Bridges:
         )
 
 
-def voltage_source(lines: Sequence[PsseRecord]) -> list[Drawn]:
+def voltage_source(lines: Sequence[PsseRecord]) -> list[ConverterPower]:
     """Return what the two converters of a VSC line take, in the file's order; nothing where MDC = 0.
 
     The converter that holds the DC voltage takes what the other one gives or takes, and the losses.
@@ -244,7 +244,7 @@ def _losses(line: PsseRecord, power: float, volts: float) -> float:
     return max(a + b * power / volts * 1000, least) / 1000
 
 
-def _source(line: PsseRecord, p_mw: float) -> Drawn:
+def _source(line: PsseRecord, p_mw: float) -> ConverterPower:
     bus = line.bus("IBUS")
     set_point = line.real("ACSET", 1.0)
     if line.one_of("MODE", (1, 2), 1) == 1:
@@ -254,11 +254,11 @@ def _source(line: PsseRecord, p_mw: float) -> Drawn:
         line.require(rating >= 0, "SMAX", "must be >= 0 (0: no limit)")
         regulated = line.whole("REMOT", 0)
         share = line.share(regulated > 0)
-        return Drawn(line, bus, p_mw, None, set_point, regulated, low, high, rating, share)
+        return ConverterPower(line, bus, p_mw, None, set_point, regulated, low, high, rating, share)
     line.require(0 < abs(set_point) <= 1, "ACSET", "must be a power factor, between 0 and 1")
     # A positive power factor is that of a load that takes reactive power, as the manual signs it.
     reactive = abs(p_mw) * math.sqrt(1 / set_point**2 - 1)
-    return Drawn(line, bus, p_mw, math.copysign(reactive, set_point))
+    return ConverterPower(line, bus, p_mw, math.copysign(reactive, set_point))
 
 
 ITERATIONS = 50
@@ -266,7 +266,7 @@ SOLID = 1e6
 """Conductance to ground in S of a DC bus whose RGRND is 0."""
 
 
-def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
+def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[ConverterPower]:
     """Return what the converters of a line take; nothing where it is blocked (MDC = 0).
 
     `lines`: the lines of the record: one for itself, then those of converters, DC buses and links; `voltage`:
@@ -364,7 +364,7 @@ def _solve(
 
     start = np.concatenate([v, current])
     z, _, ended = newton(residual, step, start, lambda left: bool(np.abs(left).max() < 1e-10), ITERATIONS)
-    if ended is Ended.CONVERGED:
+    if ended is NewtonEnd.CONVERGED:
         return across @ z[:size], z[size:]
     raise first.error("NCONV", "the DC network does not carry the powers SETVL of its converters")
 
@@ -384,8 +384,8 @@ class Facts:
         element.
     """
 
-    shunt: Drawn | None
-    delivered: tuple[Drawn, ...]
+    shunt: ConverterPower | None
+    delivered: tuple[ConverterPower, ...]
     series: complex | None
 
 
@@ -407,7 +407,9 @@ def facts_device(record: PsseRecord, voltage: Mapping[int, complex]) -> Facts | 
         p, q = record.real("PDES", 0.0), record.real("QDES", 0.0)
         taken = (complex(p, q) * voltage[i] / voltage[j]).imag
         return Facts(
-            _shunt(record, voltage, i, p), (Drawn(record, j, -p, -q), Drawn(record, i, 0.0, taken)), None
+            _shunt(record, voltage, i, p),
+            (ConverterPower(record, j, -p, -q), ConverterPower(record, i, 0.0, taken)),
+            None,
         )
     has_shunt = record.real("SHMX", 9999.0) != 0
     shunt = _shunt(record, voltage, i, 0.0) if has_shunt else None
@@ -416,10 +418,12 @@ def facts_device(record: PsseRecord, voltage: Mapping[int, complex]) -> Facts | 
     return Facts(shunt, (), impedance)
 
 
-def _shunt(record: PsseRecord, voltage: Mapping[int, complex], bus: int, p_mw: float) -> Drawn:
+def _shunt(record: PsseRecord, voltage: Mapping[int, complex], bus: int, p_mw: float) -> ConverterPower:
     """Return the shunt element. PSS/E's sample case has one at its limit of exactly SHMX at 1.057 pu."""
     record.require(bus in voltage, "I", "there is no bus with this number")
     v, most = record.positive("VSET", 1.0), record.real("SHMX", 9999.0)
     record.require(most >= 0, "SHMX", "must be >= 0, in MVA")
     regulated = record.whole("REMOT", 0)
-    return Drawn(record, bus, p_mw, None, v, regulated, -most, most, most, record.share(regulated > 0))
+    return ConverterPower(
+        record, bus, p_mw, None, v, regulated, -most, most, most, record.share(regulated > 0)
+    )

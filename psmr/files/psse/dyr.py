@@ -27,11 +27,11 @@ from psmr.files.psse.dyr_relays import RelayRecords
 from psmr.files.psse.entries import (
     ALIASES,
     LIBRARY,
-    Entry,
+    DyrModels,
+    DyrRecord,
+    GeneratorUnit,
     Key,
     LoadUnit,
-    Records,
-    Unit,
     entries,
     parameters,
     unwrapped,
@@ -66,7 +66,7 @@ class _Skip:
 
     def __init__(self, allowed: bool, all_units: bool) -> None:
         self.allowed, self.all_units = allowed, all_units
-        self.unknown: dict[str, tuple[Entry, int]] = {}
+        self.unknown: dict[str, tuple[DyrRecord, int]] = {}
 
     def __call__(self, what: str, remedy: str) -> None:
         if not self.allowed:
@@ -77,7 +77,7 @@ class _Skip:
 def with_dynamics(
     rows: Rows,
     path: str | Path,
-    units: Mapping[Key, Unit],
+    units: Mapping[Key, GeneratorUnit],
     loads: Sequence[LoadUnit],
     switched: Mapping[Key, str],
     frequency_hz: float,
@@ -172,15 +172,15 @@ def _without_its_controls(plant: dict[str, DeviceRow], earlier: DeviceRow) -> No
     _drop(plant, OF_SOURCE[earlier.role], why)
 
 
-def _refuse_bare(entry: Entry, kind: type[Component]) -> None:
+def _refuse_bare(entry: DyrRecord, kind: type[Component]) -> None:
     """Raise CaseError for a component of the user's own that does not say what it is."""
     raise CaseError(f"{entry.where}: {no_role(kind)}")
 
 
 def _place(
-    entry: Entry,
-    records: Records,
-    units: Mapping[Key, Unit],
+    entry: DyrRecord,
+    records: DyrModels,
+    units: Mapping[Key, GeneratorUnit],
     skip: _Skip,
     found: dict[Key, dict[str, DeviceRow]],
     displaced: dict[Key, DeviceRow],
@@ -202,7 +202,7 @@ def _place(
 
 
 def _device(
-    entry: Entry, records: Records, units: Mapping[Key, Unit], skip: _Skip
+    entry: DyrRecord, records: DyrModels, units: Mapping[Key, GeneratorUnit], skip: _Skip
 ) -> tuple[Key, DeviceRow] | None:
     """Return the device of a record and whose it is; None where it is left out."""
     head = entry.head()
@@ -265,7 +265,7 @@ def _device(
     return (bus, ident), DeviceRow(name, role, kind, given, component if own else None, where=entry.where)
 
 
-def _place_of(record: PsseRecord, bus: float, units: Mapping[Key, Unit]) -> float:
+def _place_of(record: PsseRecord, bus: float, units: Mapping[Key, GeneratorUnit]) -> float:
     """Return the place of a machine among those in service at a bus, given by its identifier."""
     there = [ident for (at, ident), unit in units.items() if at == bus and unit.row is not None]
     ident = name_part(record.text("unit2", "1"))
@@ -278,7 +278,7 @@ def _place_of(record: PsseRecord, bus: float, units: Mapping[Key, Unit]) -> floa
 
 
 def _values(
-    entry: Entry, model: str, records: Records, skip: _Skip, units: Mapping[Key, Unit]
+    entry: DyrRecord, model: str, records: DyrModels, skip: _Skip, units: Mapping[Key, GeneratorUnit]
 ) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     words = entry.words[3:]

@@ -31,12 +31,20 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection.relays import NO_VOLTAGE
 from psmr.devices.static_var import SVSMO1
-from psmr.files.psse.entries import LOAD_COMPONENTS, LOAD_KINDS, LOAD_RECORDS, SCOPES, Entry, Key, LoadUnit
+from psmr.files.psse.entries import (
+    LOAD_COMPONENTS,
+    LOAD_KINDS,
+    LOAD_RECORDS,
+    SCOPES,
+    DyrRecord,
+    Key,
+    LoadUnit,
+)
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow, ShuntRow
 
 if TYPE_CHECKING:
-    from psmr.files.psse.entries import Entry
+    from psmr.files.psse.entries import DyrRecord
 
 
 THREE_PHASE = 3
@@ -52,13 +60,13 @@ class LoadRecords:
     def __init__(self, units: Sequence[LoadUnit], mistakes: Mistakes, frequency_hz: float) -> None:
         self.units, self.mistakes, self.frequency_hz = units, mistakes, frequency_hz
         self.relays: list[RelayRow] = []
-        self._found: dict[LoadUnit, tuple[int, Entry]] = {}
+        self._found: dict[LoadUnit, tuple[int, DyrRecord]] = {}
 
-    def takers(self) -> dict[str, Callable[[Entry], None]]:
+    def takers(self) -> dict[str, Callable[[DyrRecord], None]]:
         """Return what takes the records of each model."""
         return dict.fromkeys(LOAD_KINDS, self.take)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: DyrRecord) -> None:
         """Keep a record for the loads that it is for.
 
         Raises CaseError where it is for a load that another record of its kind is for. Warns where it is for
@@ -97,7 +105,7 @@ class LoadRecords:
             found.append(row if new is None else new)
         return found
 
-    def _motor(self, entry: Entry) -> Callable[[LoadRow], LoadRow]:
+    def _motor(self, entry: DyrRecord) -> Callable[[LoadRow], LoadRow]:
         """Return what makes a load the motor in a record; its relay is kept."""
         kind = LOAD_KINDS[entry.model][0]
         values = numbers(entry, LOAD_RECORDS[kind].split())
@@ -138,7 +146,7 @@ class LoadRecords:
         return made
 
 
-def _constant_power(entry: Entry, row: LoadRow) -> None:
+def _constant_power(entry: DyrRecord, row: LoadRow) -> None:
     """Raise CaseError for a load with parts of constant current or impedance."""
     if row.v_0 is not None:
         raise CaseError(
@@ -147,7 +155,7 @@ def _constant_power(entry: Entry, row: LoadRow) -> None:
         )
 
 
-def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
+def _characteristic(entry: DyrRecord) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load one of the characteristic in a record."""
     values = numbers(entry, LOAD_RECORDS["IEEL*"].split())
     steady, following = LOAD_COMPONENTS["IEEL*"]
@@ -168,7 +176,7 @@ def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     return made
 
 
-def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
+def _composite(entry: DyrRecord) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load the composite load in a record."""
     values = numbers(entry, LOAD_RECORDS["CMLD*U2"].split())
     for k in LETTERS:
@@ -203,12 +211,12 @@ def no_load(ident: str, number: int, there: Sequence[LoadUnit], scope: str = "BL
     return f"there is no load {ident!r} {whose}in the RAW file ({here}: {known})"
 
 
-def leave_out(entry: Entry, what: str) -> None:
+def leave_out(entry: DyrRecord, what: str) -> None:
     """Warn of a record, or a part of it, that is left out, and why."""
     warn(f"{entry.where}: {entry.model}: {what}; left out")
 
 
-def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
+def numbers(entry: DyrRecord, names: Sequence[str]) -> dict[str, float]:
     """Return the values of a record by name; those whose name begins with - are passed over.
 
     Raises CaseError where there are too few or too many, or one is not a number.
@@ -251,7 +259,7 @@ class StaticVarRecords:
         self.shunts = shunts
         self.found: dict[str, DeviceRow] = {}
 
-    def takers(self) -> dict[str, Callable[[Entry], None]]:
+    def takers(self) -> dict[str, Callable[[DyrRecord], None]]:
         """Return what takes the records of each model."""
         return dict.fromkeys(STATIC_VAR_RECORDS, self._svsmo1)
 
@@ -262,7 +270,7 @@ class StaticVarRecords:
             for row in rows
         ]
 
-    def _svsmo1(self, entry: Entry) -> None:
+    def _svsmo1(self, entry: DyrRecord) -> None:
         identified = entry.model == "SVSMO1T3"
         record = entry.record("I", *(("ID",) if identified else ()), *LAYOUT)
         name = self._shunt(record, identified)

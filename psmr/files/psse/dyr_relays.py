@@ -55,7 +55,7 @@ from psmr.devices.protection.overcurrent import POINTS
 from psmr.devices.protection.relays import STAGES
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.dyr_loads import leave_out, no_load, numbers
-from psmr.files.psse.entries import SCOPES, Entry, Key, LoadUnit, Unit
+from psmr.files.psse.entries import SCOPES, DyrRecord, GeneratorUnit, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
 
@@ -94,7 +94,7 @@ class BranchRelay:
 
 
 def branch_relays(
-    entry: Entry, branches: Sequence[BranchRow], loads: Sequence[LoadUnit], frequency_hz: float
+    entry: DyrRecord, branches: Sequence[BranchRow], loads: Sequence[LoadUnit], frequency_hz: float
 ) -> Iterator[BranchRelay]:
     """Yield what a record is: a relay of its branch, one for each other branch that it opens, and of a load.
 
@@ -189,7 +189,7 @@ def _points(record: PsseRecord) -> dict[str, float]:
     return found
 
 
-def _load(entry: Entry, record: PsseRecord, loads: Sequence[LoadUnit]) -> tuple[str, ...]:
+def _load(entry: DyrRecord, record: PsseRecord, loads: Sequence[LoadUnit]) -> tuple[str, ...]:
     """Return the rows of the load that a TIOCR1 sheds; none for bus 0."""
     if not record.whole("LBUS", 0):
         return ()
@@ -245,7 +245,7 @@ class RelayRecords:
     def __init__(
         self,
         loads: Sequence[LoadUnit],
-        units: Mapping[Key, Unit],
+        units: Mapping[Key, GeneratorUnit],
         branches: Sequence[BranchRow] = (),
         buses: Iterable[int] = (),
         frequency_hz: float = 60.0,
@@ -253,9 +253,9 @@ class RelayRecords:
         self.loads, self.units, self.branches, self.frequency_hz = loads, units, branches, frequency_hz
         self.buses = frozenset(buses)
         self.rows: list[RelayRow] = []
-        self._sheds: dict[tuple[str, str], list[tuple[int, Entry, int, Values]]] = {}
+        self._sheds: dict[tuple[str, str], list[tuple[int, DyrRecord, int, Values]]] = {}
 
-    def takers(self) -> dict[str, Callable[[Entry], None]]:
+    def takers(self) -> dict[str, Callable[[DyrRecord], None]]:
         """Return what takes the records of each model."""
         take = dict.fromkeys(("UnderFrequencyShedding", "UnderVoltageShedding"), self._shed)
         take |= dict.fromkeys(("FrequencyTrip", "VoltageTrip"), self._trip)
@@ -270,7 +270,7 @@ class RelayRecords:
                     mistakes.attempt(self._add, entry, f"shed-{row}", bus, row, given)
         return self.rows
 
-    def _shed(self, entry: Entry) -> None:
+    def _shed(self, entry: DyrRecord) -> None:
         """Keep the relay of each load that a record is for, one for each row of the load."""
         many = max(len(entry.words) - 5, 0) // 3
         before, level, count, after = SHEDDING.get(entry.model[:-2], ("TF TB", "f", many, ""))
@@ -312,7 +312,7 @@ class RelayRecords:
                 found = self._sheds.setdefault((family, row), [])
                 found.append((rank, entry, bus or unit.bus, given))
 
-    def _trip(self, entry: Entry) -> None:
+    def _trip(self, entry: DyrRecord) -> None:
         """Add the relay of a generator; one that is out of service has none."""
         letter, words = entry.model[0], entry.words[2:]
         names = ("BUS", "GENBUS", "GENID", f"{letter}L", f"{letter}U", "TP", "TB")
@@ -336,14 +336,14 @@ class RelayRecords:
         bus = record.whole("BUS", 0) or key[0]
         self._add(entry, f"trip-{unit.row.name}", bus, unit.row.name, given)
 
-    def _of_branch(self, entry: Entry) -> None:
+    def _of_branch(self, entry: DyrRecord) -> None:
         for found in branch_relays(entry, self.branches, self.loads, self.frequency_hz):
             name = f"{'shed' if 'part' in found.values else 'open'}-{found.acts_on}"
             self._add(entry, name, found.bus, found.acts_on, found.values, found.kind, found.measures)
 
     def _add(
         self,
-        entry: Entry,
+        entry: DyrRecord,
         name: str,
         bus: int,
         acts_on: str,

@@ -69,7 +69,7 @@ USER_WRITTEN = "USRLOD"
 """Name under which PSS/E has a load model as a user-written one: its own comes after the identifier."""
 
 
-class Records:
+class DyrModels:
     """The records of some components: which component a model is, and which parameters its values are."""
 
     def __init__(self, kinds: Iterable[type[Component]], own: Iterable[type[Component]] = ()) -> None:
@@ -88,10 +88,10 @@ class Records:
             self.layouts[model].append(names)
         return {model for model, *_ in split}
 
-    def with_own(self, own: Iterable[type[Component]]) -> Records:
+    def with_own(self, own: Iterable[type[Component]]) -> DyrModels:
         """Return these and those of the user's own components, which come first."""
         plants = [kind for kind in own if placement(kind).role in ROLES]
-        return Records(components(), plants) if plants else self
+        return DyrModels(components(), plants) if plants else self
 
     def names_of(self, model: str, count: int) -> list[str]:
         """Return the names of the `count` values of a model's record, the first layout where none fits."""
@@ -110,7 +110,7 @@ def _own_records(kind: type[Component]) -> tuple[str, ...]:
     return placement(kind).records or (" ".join([kind.__name__.upper(), *names]),)
 
 
-LIBRARY = Records(components())
+LIBRARY = DyrModels(components())
 names_of, component_for = LIBRARY.names_of, LIBRARY.component_for
 
 MODELS: Mapping[str, str] = {model: " ".join(layouts[0]) for model, layouts in LIBRARY.layouts.items()}
@@ -212,7 +212,7 @@ Key = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Unit:
+class GeneratorUnit:
     """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
 
     `row` is None for a generator out of service, `zx` NaN where the network's file gives no impedance.
@@ -244,7 +244,7 @@ class LoadUnit:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DyrRecord:
     """A record: where it begins, and its words with the line of each."""
 
     path: str
@@ -320,7 +320,7 @@ class Entry:
         )
 
 
-def unwrapped(entry: Entry) -> Entry:
+def unwrapped(entry: DyrRecord) -> DyrRecord:
     """Return the record of a model of the library that PSS/E has as a user-written one as one of that model.
 
     The model's name comes after the identifier, then counts, of which the third and fourth say how many
@@ -363,7 +363,7 @@ def _begins_another(words: list[tuple[int, str]], others: Container[str]) -> boo
     return name in others or name in LOAD_KINDS or name in COUNTS or component_for(name) is not None
 
 
-def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterator[Entry]:
+def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterator[DyrRecord]:
     """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files.
 
     `others` are names of models that begin a record, beside those of plants and loads.
@@ -384,13 +384,13 @@ def entries(path: str, lines: list[str], others: Container[str] = ()) -> Iterato
                 *held, bus, model = held
                 what = f"its record has no slash before {bus[1]} {model[1]!r}, where the next begins"
                 warn(f"{path}:{held[0][0]}: {what}")
-                yield Entry(path, held[0][0], tuple(held))
+                yield DyrRecord(path, held[0][0], tuple(held))
                 held = [bus, model]
         if ended and held:
-            yield Entry(path, held[0][0], tuple(held))
+            yield DyrRecord(path, held[0][0], tuple(held))
         if ended:
             held = []
     if held:
         what = "the last record does not end with a slash; is the file whole? It is taken as it stands"
         warn(f"{path}:{held[0][0]}: {what}")
-        yield Entry(path, held[0][0], tuple(held))
+        yield DyrRecord(path, held[0][0], tuple(held))

@@ -27,7 +27,7 @@ from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_pla
 from psmr.files.psse.conventions import bus_of, last_of_each, suffix
 from psmr.files.psse.converters import Converters
 from psmr.files.psse.dyr import with_dynamics
-from psmr.files.psse.entries import Key, LoadUnit, Unit
+from psmr.files.psse.entries import GeneratorUnit, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Lines, Transformers, corrections
@@ -196,7 +196,7 @@ class _Tables:
         self.loads: list[LoadRow] = []
         self.load_units: list[LoadUnit] = []
         self.generators: list[GeneratorRow] = []
-        self.units: dict[Key, Unit] = {}
+        self.units: dict[Key, GeneratorUnit] = {}
         self.passed_over: list[GeneratorRow] = []
         self._bus: dict[int, PsseRecord] = {}
         attempt = mistakes.attempt
@@ -387,7 +387,7 @@ class _Tables:
                 row = None
             else:
                 self.generators.append(row)
-        self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)
+        self.units[number, ident] = GeneratorUnit(row, mbase, zr, zx, stepped, record.where)
 
     @staticmethod
     def _fixed(record: PsseRecord, solved: float, held: float, q: float, fixed: float) -> bool:

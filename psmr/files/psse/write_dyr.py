@@ -117,7 +117,7 @@ Ends = tuple[int, int, str]
 
 
 @dataclass
-class _Record:
+class _RelayRecord:
     """The relays of one record: that of its own branch, those of others, that which sheds load."""
 
     own: RelayRow
@@ -154,12 +154,12 @@ def branch_relay_records(
 
 def _grouped(
     rows: Sequence[RelayRow], loads: Mapping[str, tuple[int, str]], lost: list[str]
-) -> list[_Record]:
+) -> list[_RelayRecord]:
     """Return the records that relays make: one each that opens its own branch, and what goes with it."""
-    found: list[_Record] = []
+    found: list[_RelayRecord] = []
     for row in rows:
         if row.branch == row.acts_on and row.device.type in _MODELS and _kept(row):
-            found.append(_Record(row))
+            found.append(_RelayRecord(row))
         elif row.branch:
             joined = next((record for record in found if _joins(row, record, loads)), None)
             if joined is None:
@@ -178,7 +178,7 @@ def _kept(row: RelayRow) -> bool:
     return p["both"] == 1 and (p["shots"] == 1 or not p["dead_time"]) and (distance or not p["dead_time"])
 
 
-def _joins(row: RelayRow, record: _Record, loads: Mapping[str, tuple[int, str]]) -> bool:
+def _joins(row: RelayRow, record: _RelayRecord, loads: Mapping[str, tuple[int, str]]) -> bool:
     """Say whether a relay is a transfer trip, or the shedding, of a record's own relay."""
     own, mine, theirs = record.own, _measuring(row), _measuring(record.own)
     if (row.bus, row.branch) != (own.bus, own.acts_on) or mine != theirs:
@@ -200,7 +200,7 @@ def _measuring(row: RelayRow) -> dict[str, float]:
     return {name: value for name, value in row.device.values.items() if name not in apart}
 
 
-def _zones(record: _Record, frequency_hz: float) -> Iterator[float]:
+def _zones(record: _RelayRecord, frequency_hz: float) -> Iterator[float]:
     """Yield the values of a DISTR1 after its transfers; times in cycles, no blinders."""
     p = record.own.device.values
     for k in range(1, ZONES + 1):
@@ -212,7 +212,7 @@ def _zones(record: _Record, frequency_hz: float) -> Iterator[float]:
     yield from (0.0,) * 6
 
 
-def _points(record: _Record) -> Iterator[float]:
+def _points(record: _RelayRecord) -> Iterator[float]:
     """Yield the values of a TIOCR1 after its transfers."""
     p = record.own.device.values
     yield from (p["i_set"], p["t_reset"])

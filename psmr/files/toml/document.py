@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from psmr.base.declared import Kind, declared, option_of
+from psmr.base.declared import ValueKind, declared, option_of
 from psmr.base.errors import CaseError, InputError, Mistakes, in_line, nearest, placing, shown, steers
 from psmr.dae.declare.component import Component
 from psmr.files.text import parsed_toml, read_utf8
@@ -97,7 +97,7 @@ def _arguments(maker: Callable[..., Any], without: Collection[str]) -> dict[str,
 _HELD = {"float": float, "int": int, "str": str, "bool": bool, "dict": dict, "Literal": str}
 
 
-def _held(name: str, kind: Kind) -> Any:
+def _held(name: str, kind: ValueKind) -> Any:
     """Return the type that a file has for what an annotation names; None where it has none."""
     if name != "list":
         return _HELD.get(name)

@@ -210,7 +210,7 @@ MOST_AT_ONCE = 100
 """Actions at one instant after which devices are taken to switch each other to and fro."""
 
 
-Found = Callable[[Change, Reals, Span], Change]
+ChangeResolver = Callable[[Change, Reals, Span], Change]
 
 
 def as_given(change: Change, w: Reals, span: Span) -> Change:
@@ -241,7 +241,7 @@ class Actions:
         respond: Callable[[System, Collection[str]], Values] | None = None,
         events: Sequence[ConditionalEvent] = (),
         ahead: Iterable[Change] = (),
-        found: Found = as_given,
+        found: ChangeResolver = as_given,
     ) -> None:
         self.system, self.lost_with, self.respond = system, lost_with, respond
         self.acted: list[Change] = []

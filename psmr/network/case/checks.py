@@ -119,7 +119,7 @@ IMPEDANCE = 1e-6
 """Impedance of a branch in pu below which it is a joint; on 100 MVA and 400 kV it is 1.6 mOhm."""
 
 
-class Unlikely(NamedTuple):
+class UnlikelyValue(NamedTuple):
     """A value that is possible and unlikely, of a wrong unit or a wrong column: of what, where, and why."""
 
     name: str
@@ -130,7 +130,7 @@ class Unlikely(NamedTuple):
         return f"{self.place}: {self.words}"
 
 
-def unlikely(case: Tables) -> Iterator[Unlikely]:
+def unlikely(case: Tables) -> Iterator[UnlikelyValue]:
     """Yield values that are possible and unlikely."""
     for branch in case.branches:
         size = math.hypot(branch.r, branch.x)
@@ -138,18 +138,18 @@ def unlikely(case: Tables) -> Iterator[Unlikely]:
             words = (
                 f"the impedance is {size:.3g} pu: is it in another unit? Below {IMPEDANCE:g}, join the buses"
             )
-            yield Unlikely(branch.name, branch.place, words)
+            yield UnlikelyValue(branch.name, branch.place, words)
     slacks = {row.bus: row for row in case.generators if row.control == "slack"}
     for island in islands_of(case) if len(slacks) > 1 else ():
         if len(several := sorted(island & slacks.keys())) > 1:
             second = slacks[several[1]]
             words = f"the slacks at buses {', '.join(map(str, several))} are in one island"
-            yield Unlikely(second.name, second.place, f"{words}: each holds its voltage and its angle")
+            yield UnlikelyValue(second.name, second.place, f"{words}: each holds its voltage and its angle")
     for generator in case.generators:
         for device in generator.devices:
             of_kind = placement(device.component).unlikely(device.values)
             for words in (*_unlikely(device.parameters), *of_kind):
-                yield Unlikely(device.name, device.place, f"{device.type}: {words}")
+                yield UnlikelyValue(device.name, device.place, f"{device.type}: {words}")
 
 
 def _unlikely(p: Mapping[str, float]) -> Iterator[str]:

@@ -100,7 +100,7 @@ def _falls_below(row: LoadRow) -> float:
     return max(row.v_min if power else 0.0, row.v_min_current if current else 0.0)
 
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 STEP = 1e-30
 """Complex step: far below the roundoff of the real part, far above underflow."""
@@ -135,13 +135,13 @@ class Balance:
     case: Case
     loads: LoadPower
     y: sparse.csc_matrix
-    at: Places
+    at: Indices
     p: Reals
     q: Reals
     slack: NDArray[np.bool_]
     pv: NDArray[np.bool_]
     v_set: Reals
-    controlled: Places
+    controlled: Indices
     share: Reals
     q_low: Reals
     q_high: Reals
@@ -173,12 +173,12 @@ class Balance:
         return cls(case, loads, y, at, p, q, slack, pv, v_set, controlled, share, q_low, q_high)
 
     @property
-    def free_angle(self) -> Places:
+    def free_angle(self) -> Indices:
         """Positions of the buses whose angle is unknown."""
         return np.flatnonzero(~self.slack)
 
     @property
-    def free_v(self) -> Places:
+    def free_v(self) -> Indices:
         """Positions of the buses whose voltage is unknown."""
         return np.flatnonzero(~self.held)
 

@@ -29,7 +29,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.arrays import Reals
 from psmr.base.errors import PowerFlowError
 from psmr.network.case.tables import AS_STORED, EQUAL
-from psmr.network.powerflow.power_balance import Balance, Places, demand, derivatives, solve
+from psmr.network.powerflow.power_balance import Balance, Indices, demand, derivatives, solve
 
 SCALE = 10.0
 """Reactive power in pu that a voltage in pu is worth in the equation of a limit."""
@@ -98,11 +98,11 @@ class _Limits:
     `low`, `high`: (groups,) levels beyond which no member of a group gives less, or more.
     """
 
-    alone: Places
-    members: Places
-    group: Places
+    alone: Indices
+    members: Indices
+    group: Indices
     share: Reals
-    controlled: Places
+    controlled: Indices
     v_set: Reals
     low: Reals
     high: Reals

@@ -117,7 +117,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class SequenceNetwork:
     """The voltages of one sequence network for a unit current.
 
     `impedance`: what the place sees, between phase and ground or across the gap, in pu.
@@ -139,8 +139,8 @@ class SequenceNetworks:
     `assumed`: what was taken by usual ratios: the words, and the devices.
     """
 
-    negative: Network
-    zero: Network
+    negative: SequenceNetwork
+    zero: SequenceNetwork
     assumed: dict[str, list[str]]
 
 
@@ -180,7 +180,7 @@ def sequence_networks(system: System, place: Place, out: Collection[str] = ()) -
     return SequenceNetworks(found[0], found[1], impedances.assumed)
 
 
-def _network(impedances: Impedances, place: Place, sequence: int, out: Collection[str]) -> Network:
+def _network(impedances: Impedances, place: Place, sequence: int, out: Collection[str]) -> SequenceNetwork:
     system = impedances.system
     names = list(buses(system))
     at = {bus: k for k, bus in enumerate(names)}
@@ -202,7 +202,7 @@ def _network(impedances: Impedances, place: Place, sequence: int, out: Collectio
     else:
         into[at[place.device]] = 1.0
     voltages = _solved(blocks, n + 2, into)
-    return Network(complex(into @ voltages), voltages, elements)
+    return SequenceNetwork(complex(into @ voltages), voltages, elements)
 
 
 def _hanging(impedances: Impedances, sequence: int, without: Collection[str]) -> Iterator[Element]:

@@ -22,7 +22,7 @@ from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.equilibrium import StartingPlant, attempt_plants, decide
 from psmr.network.start.initialise import allowed_residual, beyond_limits, polish
 from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
-from psmr.network.start.report import ERROR, NOTE, WARNING, Finding, Report, ordered
+from psmr.network.start.report import ERROR, NOTE, WARNING, Report, StartFinding, ordered
 from psmr.network.start.wiring import (
     bus_start,
     check_load,
@@ -143,11 +143,11 @@ Result = TypeVar("Result")
 class _Findings:
     """Problems and notes, collected while the look goes on."""
 
-    found: list[Finding] = field(default_factory=list)
+    found: list[StartFinding] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
 
     def add(self, level: str, topic: str, name: str, message: str, size: float = 0.0) -> None:
-        self.found.append(Finding(level, topic, name, message, size))
+        self.found.append(StartFinding(level, topic, name, message, size))
 
     def attempt(self, topic: str, name: str, what: Callable[..., Result], *arguments: Any) -> Result | None:
         """Return what a function returns, or None and a finding where it raises."""

@@ -23,7 +23,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 @dataclass(frozen=True)
-class Finding:
+class StartFinding:
     """A problem, or a note.
 
     Attributes
@@ -90,7 +90,7 @@ class Report:
     case: Case
     flow: PowerFlow | None
     islands: int
-    findings: tuple[Finding, ...]
+    findings: tuple[StartFinding, ...]
     variables: pd.DataFrame = field(repr=False)
     system: System | None = None
     modes: StartModes | None = None
@@ -100,7 +100,7 @@ class Report:
         """Whether the case can be simulated from this start."""
         return not any(finding.level == ERROR for finding in self.findings)
 
-    def about(self, *topics: str) -> tuple[Finding, ...]:
+    def about(self, *topics: str) -> tuple[StartFinding, ...]:
         """Return the findings on some topics."""
         return tuple(finding for finding in self.findings if finding.topic in topics)
 
@@ -147,7 +147,7 @@ class Report:
         }
 
 
-def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def ordered(findings: Sequence[StartFinding]) -> tuple[StartFinding, ...]:
     """Return findings with errors first, notes last, topics as they came, the largest first."""
     topics = list(dict.fromkeys(finding.topic for finding in findings))
     levels = (ERROR, WARNING, NOTE)
@@ -420,7 +420,7 @@ def _problems(report: Report, everything: bool, warned: int) -> Iterator[str]:
         yield f"No problems found apart from {_count(warned, 'warning')} of the reading."
     else:
         yield "No problems found."
-    groups: dict[tuple[str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str], list[StartFinding]] = {}
     for finding in report.findings:
         groups.setdefault((finding.level, finding.topic), []).append(finding)
     for (level, topic), found in groups.items():

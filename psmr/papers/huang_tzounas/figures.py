@@ -11,7 +11,7 @@ import pandas as pd
 from psmr.figures.chart import COLOURS, FAINT, FAST, INK
 from psmr.figures.with_matplotlib import new_figure
 from psmr.papers.catalogue import Results
-from psmr.papers.huang_tzounas.runs import Setting
+from psmr.papers.huang_tzounas.runs import StudiedSystem
 from psmr.papers.huang_tzounas.tables import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _spectrum_panel(ax: Axes, chosen: list[Spectrum]) -> None:
         ax.text(0.03, 0.95 - 0.085 * k, words, transform=ax.transAxes, color=colour, fontsize=8.5, va="top")
 
 
-def path_figure(setting: Setting, swing: pd.DataFrame) -> Figure:
+def path_figure(setting: StudiedSystem, swing: pd.DataFrame) -> Figure:
     """Draw figure 3: the dominant mode in the complex plane as h_fast grows, h_fast = 0.005 s marked."""
 
     def panel(ax: Axes, pencil: str, pairs: tuple[tuple[str, str], ...]) -> None:

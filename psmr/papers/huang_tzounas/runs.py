@@ -85,7 +85,7 @@ KICK = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class StudiedSystem:
     """One system at its equilibrium, named for titles, with what is computed of it once."""
 
     system: System
@@ -218,10 +218,10 @@ class Settings:
     with exciters of type 1, whose voltage transducers of 1 ms are all that is fast.
     """
 
-    paper: Setting
-    converters: Setting
-    transducers: Setting
-    sets: Mapping[str, Setting]
+    paper: StudiedSystem
+    converters: StudiedSystem
+    transducers: StudiedSystem
+    sets: Mapping[str, StudiedSystem]
 
 
 def settings() -> Settings:
@@ -229,12 +229,14 @@ def settings() -> Settings:
     folder = case_path(f"wscc9/{CASE}").parent
     case = read_case(folder / CASE)
     sets = {
-        name: Setting(build(with_parameters(case, values)), f"set {name}")
+        name: StudiedSystem(build(with_parameters(case, values)), f"set {name}")
         for name, values in parameter_sets(folder).items()
     }
     others = (("wscc9-ibr.toml", "with converters"), ("wscc9.toml", "fast transducers"))
-    converters, transducers = (Setting(build(read_case(folder / file)), title) for file, title in others)
-    return Settings(Setting(build(case), "WSCC 9-bus"), converters, transducers, sets)
+    converters, transducers = (
+        StudiedSystem(build(read_case(folder / file)), title) for file, title in others
+    )
+    return Settings(StudiedSystem(build(case), "WSCC 9-bus"), converters, transducers, sets)
 
 
 RESPONSES = (("load trip", "TM"), ("load trip", "BEM"), ("fault", "TM"), ("fault", "BEM"))  # figures 7 to 10
@@ -252,7 +254,7 @@ class Curve:
     value: Reals
 
 
-def responses(setting: Setting, events: str, solution: str) -> tuple[list[Curve], list[Curve]]:
+def responses(setting: StudiedSystem, events: str, solution: str) -> tuple[list[Curve], list[Curve]]:
     """Return omega_r,1 (reference first) and its errors, figures 7 to 10: h_slow = 0.05, h_fast = 0.005."""
     lines, errors = [Curve("SDIRK2, 1 ms", *setting.reference(events))], []
     for predictor in PREDICTORS:
@@ -263,7 +265,7 @@ def responses(setting: Setting, events: str, solution: str) -> tuple[list[Curve]
     return lines, errors
 
 
-def largest_errors(setting: Setting) -> pd.DataFrame:
+def largest_errors(setting: StudiedSystem) -> pd.DataFrame:
     """Return the largest and the mean square error of omega_r,1 in pu, and the damping each run shows.
 
     The damping is what is left of the oscillation: the ratio of the speed's spread in the last 3 s to that of
@@ -279,7 +281,7 @@ def largest_errors(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def interpolation(setting: Setting, delta: float, h_slow: float) -> pd.DataFrame:
+def interpolation(setting: StudiedSystem, delta: float, h_slow: float) -> pd.DataFrame:
     """Compare linear and spline interpolation over the ratio, fault study, TM and TM (figure 11)."""
     split = setting.partition(delta)
     rows = []
@@ -296,7 +298,7 @@ def interpolation(setting: Setting, delta: float, h_slow: float) -> pd.DataFrame
     return pd.DataFrame(rows).astype({"r": int})
 
 
-def lag_law(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
+def lag_law(setting: StudiedSystem, h_slow: float = 0.05) -> pd.DataFrame:
     """Test whether the errors over the ratio are those of the lag of a jump, fault study (figure 11).
 
     From the errors over time at r = 3 and 10 the error of any other lag follows as e_3 + (lag - lag_3) slope.
@@ -320,19 +322,19 @@ def lag_law(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["r", "lag of a jump [s]", "from r = 10 [pu]", "from the law [pu]"])
 
 
-def reference_error(setting: Setting) -> float:
+def reference_error(setting: StudiedSystem) -> float:
     """Return the largest error of the paper's reference (SDIRK2 at 1 ms) after the fault, in pu of speed."""
     t, omega = setting.reference("fault")
     return float(np.abs(omega - np.interp(t, *setting.reference("fault", FINE))).max())
 
 
-def error_curves(setting: Setting, schemes: Mapping[str, Scheme], h: float = FINE) -> list[Curve]:
+def error_curves(setting: StudiedSystem, schemes: Mapping[str, Scheme], h: float = FINE) -> list[Curve]:
     """Return the error of omega_r,1 over time for each scheme, fault study."""
     runs = {label: setting.run(scheme) for label, scheme in schemes.items()}
     return [Curve(label, run.t, setting.error(run, "fault", h)) for label, run in runs.items()]
 
 
-def threshold_errors(setting: Setting, deltas: tuple[float, ...]) -> pd.DataFrame:
+def threshold_errors(setting: StudiedSystem, deltas: tuple[float, ...]) -> pd.DataFrame:
     """Sweep delta, fault study, TM and TM, h_slow = 0.005, h_fast = 0.001 s (figures 13 b and c)."""
     schemes: dict[object, Scheme] = {delta: threshold_scheme(setting, delta) for delta in deltas}
     schemes |= {f"single rate TM, {h:g} s": SingleRate("TM", h) for h in (0.001, 0.005)}
@@ -342,12 +344,12 @@ def threshold_errors(setting: Setting, deltas: tuple[float, ...]) -> pd.DataFram
     return pd.DataFrame(rows, columns=["delta [1/s]", *SIZES])
 
 
-def threshold_scheme(setting: Setting, delta: float) -> Multirate:
+def threshold_scheme(setting: StudiedSystem, delta: float) -> Multirate:
     """Return the scheme of figure 13 at a threshold in 1/s."""
     return setting.scheme("TM", "TM", 0.001, 5, setting.partition(delta))
 
 
-def slow_residuals(setting: Setting) -> list[list[Curve]]:
+def slow_residuals(setting: StudiedSystem) -> list[list[Curve]]:
     """Return the panels of figure 12: Euclidean norm of the slow algebraic equations at fast points.
 
     Fault study, TM solution. Each curve has the largest norm within each macro step, its end left out: there
@@ -372,7 +374,7 @@ def slow_residuals(setting: Setting) -> list[list[Curve]]:
     ]
 
 
-def _slow_residual(setting: Setting, scheme: Multirate, label: str) -> Curve:
+def _slow_residual(setting: StudiedSystem, scheme: Multirate, label: str) -> Curve:
     run = setting.run(scheme, "fault", every=True)
     system, slow = setting.system, ~scheme.split.fast_g
     norm = np.empty(len(run.t))

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from psmr.papers.catalogue import Results
-from psmr.papers.finding import VISIBLE, Claim, Finding, Numbers
+from psmr.papers.finding import VISIBLE, Claim, ClaimResult, Numbers
 from psmr.papers.huang_tzounas.runs import (
     DELTA,
     PRINTED_MODE,
-    Setting,
+    StudiedSystem,
     dominant,
     interpolation,
     largest_errors,
@@ -39,7 +39,7 @@ FAST_STATES = frozenset(f"AVR{k}.{name}" for k in (1, 2, 3) for name in ("v_m", 
 FAST_ALGEBRAIC = frozenset(f"AVR{k}.v_f" for k in (1, 2, 3))
 
 
-def statement_numbers(setting: Setting) -> dict[str, Any]:
+def statement_numbers(setting: StudiedSystem) -> dict[str, Any]:
     """Return the numbers of the statements decided on each set, by their names in ``claims.toml``."""
     return {**_system(setting), **_table_2(setting), **_pencil(setting), **_mode(setting), **_runs(setting)}
 
@@ -52,7 +52,7 @@ def verdicts(claims: Sequence[Claim], sets: Mapping[str, Numbers]) -> pd.DataFra
         if not claim.sets:
             continue
         found = {
-            name: words[Finding(claim.claim, "stated", "", claim.decide(numbers)).verdict]
+            name: words[ClaimResult(claim.claim, "stated", "", claim.decide(numbers)).verdict]
             for name, numbers in sets.items()
         }
         count = sum(word == "holds" for word in found.values())
@@ -61,7 +61,7 @@ def verdicts(claims: Sequence[Claim], sets: Mapping[str, Numbers]) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def _system(setting: Setting) -> dict[str, Any]:
+def _system(setting: StudiedSystem) -> dict[str, Any]:
     split = setting.split
     x, y = (
         [name for name, fast in zip(names, side, strict=True) if fast]
@@ -76,7 +76,7 @@ def _system(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _table_2(setting: Setting) -> dict[str, Any]:
+def _table_2(setting: StudiedSystem) -> dict[str, Any]:
     table = table_2(setting)
     pairs = table[["exact pencil [%]", "exact pencil, all y fast [%]"]]
     return {
@@ -91,7 +91,7 @@ def _table_2(setting: Setting) -> dict[str, Any]:
     }
 
 
-def bent(setting: Setting) -> dict[tuple[str, str], complex]:
+def bent(setting: StudiedSystem) -> dict[tuple[str, str], complex]:
     """Return (ŝ - s)/|s| of the dominant mode by predictor and solution, h_f = 0.005 s, r = 10, exact."""
     return {
         pair: (dominant(setting.deform(setting.scheme(*pair, 0.005, 10))) - setting.mode) / abs(setting.mode)
@@ -99,14 +99,14 @@ def bent(setting: Setting) -> dict[tuple[str, str], complex]:
     }
 
 
-def critical_step(setting: Setting, predictor: str, highest: float = HIGHEST) -> float:
+def critical_step(setting: StudiedSystem, predictor: str, highest: float = HIGHEST) -> float:
     """Return the largest stable h_f in s at r = 10 with TM solution by the exact pencil; infinite: none."""
     return critical(
         lambda h: not setting.deform(setting.scheme(predictor, "TM", h, 10)).stable, highest=highest
     )
 
 
-def _pencil(setting: Setting) -> dict[str, Any]:
+def _pencil(setting: StudiedSystem) -> dict[str, Any]:
     def report(predictor: str, h_slow: float, h_fast: float) -> Deformation:
         return setting.deform(setting.scheme(predictor, "TM", h_fast, round(h_slow / h_fast)))
 
@@ -128,7 +128,7 @@ def _pencil(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _mode(setting: Setting) -> dict[str, Any]:
+def _mode(setting: StudiedSystem) -> dict[str, Any]:
     """Return the dominant mode at h_f = 0.005 s, r = 10 by predictor/solution, in percent of |s|."""
     mode, change = setting.mode, {"/".join(pair): value for pair, value in bent(setting).items()}
     return {
@@ -143,7 +143,7 @@ def _mode(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _runs(setting: Setting) -> dict[str, Any]:
+def _runs(setting: StudiedSystem) -> dict[str, Any]:
     table = largest_errors(setting)
     schemes = {f"{p} prediction, {s} solution": f"{p}/{s}" for p in ("BEM", "TM") for s in ("TM", "BEM")}
     rows = {
@@ -269,7 +269,7 @@ def _ringdowns(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _appendix_b(setting: Setting) -> dict[str, float]:
+def _appendix_b(setting: StudiedSystem) -> dict[str, float]:
     """Return how far appendix B is from BEM where every variable is fast and the solution is BEM."""
     h = 0.005
     A, one = setting.linear.state_matrix(), np.eye(setting.linear.n)

@@ -13,7 +13,7 @@ from partitioning import Partition
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.one_step import SingleRate
-from psmr.papers.huang_tzounas.runs import KICK, Scheme, Setting, dominant, percent
+from psmr.papers.huang_tzounas.runs import KICK, Scheme, StudiedSystem, dominant, percent
 from psmr.pencil.deformation.report import Deformation, Pencil
 
 # Table 2 as printed: h_fast, h_slow in s, relative deformation in percent with the algebraic variables
@@ -29,7 +29,7 @@ PRINTED_TABLE_2 = (
 PAIRS = (("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("TM", "BEM"), ("BEM", "BEM"))
 
 
-def table_1(setting: Setting) -> pd.DataFrame:
+def table_1(setting: StudiedSystem) -> pd.DataFrame:
     """Count the factorisations of real runs with modified Newton, per macro step of ratio 10.
 
     The runs start with a small kick and have no event: nothing asks for a factorisation beyond the plan.
@@ -68,7 +68,7 @@ def table_1(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def table_2(setting: Setting) -> pd.DataFrame:
+def table_2(setting: StudiedSystem) -> pd.DataFrame:
     """Put the printed deformations of the dominant mode beside those of both pencils, in percent."""
     rows = []
     for h_fast, h_slow, printed, printed_y in PRINTED_TABLE_2:
@@ -87,7 +87,7 @@ def table_2(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def other_partitions(setting: Setting) -> pd.DataFrame:
+def other_partitions(setting: StudiedSystem) -> pd.DataFrame:
     """Deform the dominant mode with every pair on four partitions, h_fast = 0.005 s, r = 10, exact pencil."""
     rows = []
     for words, split in partitions(setting).items():
@@ -104,7 +104,7 @@ def other_partitions(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def partitions(setting: Setting) -> dict[str, Partition]:
+def partitions(setting: StudiedSystem) -> dict[str, Partition]:
     """Return the paper's partition, its comparison, and one with the regulators and some currents fast."""
     return {
         "delta = 20": setting.split,
@@ -114,7 +114,7 @@ def partitions(setting: Setting) -> dict[str, Partition]:
     }
 
 
-def ringdowns(setting: Setting) -> pd.DataFrame:
+def ringdowns(setting: StudiedSystem) -> pd.DataFrame:
     """Hold both pencils against the mode fitted to the nonlinear run after a kick along the dominant mode."""
     cases = [("FEM", "TM", 0.001, 50), ("FEM", "TM", 0.006, 10), ("FEM", "TM", 0.005, 20)]
     cases += [(predictor, solution, 0.005, 10) for predictor, solution in PAIRS]
@@ -130,7 +130,7 @@ def ringdowns(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, "published pencil", "exact off by", "published off by"])
 
 
-def critical_steps(setting: Setting) -> pd.DataFrame:
+def critical_steps(setting: StudiedSystem) -> pd.DataFrame:
     """Find the largest stable h_fast at ratio 10 by the exact pencil, and run the nonlinear system around it.
 
     The first mode to go is kicked in two runs, at 0.98 and 1.02 of the critical step; their columns hold the
@@ -152,7 +152,7 @@ def critical_steps(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def published_critical_step(setting: Setting, predictor: str = "FEM") -> float:
+def published_critical_step(setting: StudiedSystem, predictor: str = "FEM") -> float:
     """Return the h_fast in s at which the published pencil makes the dominant mode grow, at ratio 10."""
     return critical(
         lambda h: dominant(setting.deform(setting.scheme(predictor, "TM", h, 10), "published")).real > 0.0
@@ -177,7 +177,7 @@ def critical(unstable: Callable[[float], bool], lowest: float = 1e-3, highest: f
     return below
 
 
-def _around(setting: Setting, scheme: Callable[[float], Multirate], step: float) -> dict[str, object]:
+def _around(setting: StudiedSystem, scheme: Callable[[float], Multirate], step: float) -> dict[str, object]:
     """Kick the first mode to go below and above the critical step; return what pencil and runs say."""
     above = setting.deform(scheme(1.02 * step)).table
     worst = int(np.nanargmax(above["real_numerical"].to_numpy()))
@@ -224,7 +224,7 @@ class Spectrum:
     report: Deformation
 
 
-def spectra(setting: Setting) -> list[Spectrum]:
+def spectra(setting: StudiedSystem) -> list[Spectrum]:
     """Return the reports of figure 2: both pencils, FEM and TM prediction, three step pairs, TM solution."""
     found = []
     for pencil, (h_slow, h_fast), predictor in itertools.product(PENCILS, STEP_PAIRS, ("FEM", "TM")):
@@ -233,7 +233,7 @@ def spectra(setting: Setting) -> list[Spectrum]:
     return found
 
 
-def swing_mode(setting: Setting) -> pd.DataFrame:
+def swing_mode(setting: StudiedSystem) -> pd.DataFrame:
     """Follow the dominant mode over h_fast at ratio 10, for figures 3 to 5.
 
     Columns: pencil, predictor, solution, h_fast [s], real, imag (1/s), and deformations in percent of |s|:
@@ -251,7 +251,7 @@ def swing_mode(setting: Setting) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def ratios(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
+def ratios(setting: StudiedSystem, h_slow: float = 0.05) -> pd.DataFrame:
     """Sweep the ratio at a fixed macro step, TM solution, for figure 6: deformation in percent, `ringing`."""
     rows = []
     for ratio in (*RATIOS, MANY):
@@ -270,7 +270,7 @@ def ratios(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
 
 
 def thresholds(
-    setting: Setting, deltas: tuple[float, ...], h_slow: float = 0.005, ratio: int = 5
+    setting: StudiedSystem, deltas: tuple[float, ...], h_slow: float = 0.005, ratio: int = 5
 ) -> pd.DataFrame:
     """Sweep delta with TM prediction and solution (figure 13 a): size of the fast set, deformation in %."""
     rows = []

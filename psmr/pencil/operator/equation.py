@@ -31,7 +31,7 @@ NEW_KEPT = ("remembered(t)", "remembered(t-h) kept")
 Term = tuple[str, sp.sparray]
 
 
-class Taken(NamedTuple):
+class InputTerm(NamedTuple):
     """What an equation takes of what inputs add to f and g at a point.
 
     `point`, `at`: Name of the point, and its time in parts of the step after t.
@@ -59,7 +59,7 @@ class Equation:
     matrix: sp.sparray
     terms: tuple[Term, ...]
     what: str
-    inputs: tuple[Taken, ...] = ()
+    inputs: tuple[InputTerm, ...] = ()
 
 
 def merged(terms: Iterable[Term]) -> tuple[Term, ...]:

@@ -37,7 +37,7 @@ from psmr.pencil.operator.equation import (
     NEW_KEPT,
     STATE,
     Equation,
-    Taken,
+    InputTerm,
     Term,
     merged,
     require_readable,
@@ -278,9 +278,9 @@ class _Writer:
         unknown = f"{stage.to}{label}"
         self.times[unknown] = at = value(stage.at, i)
         states = parts.own < self.known.linear.n
-        inputs = [Taken(unknown, at, parts.own, np.where(states, h * stage.gamma, 1.0))]
+        inputs = [InputTerm(unknown, at, parts.own, np.where(states, h * stage.gamma, 1.0))]
         inputs += [
-            Taken(point, self.times[point], parts.own, np.where(states, h * weight, 0.0))
+            InputTerm(point, self.times[point], parts.own, np.where(states, h * weight, 0.0))
             for point, weight in ((self.rates[name], weight) for name, weight in stage.rates)
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""

@@ -141,7 +141,7 @@ class Loop:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class LoopResult:
     """What the steps make of a point: ``to = of_start @ present + sum(matrix @ q(point))``.
 
     `to`, `adds`: The point, and whether that is added to it.
@@ -185,7 +185,7 @@ def uniform(repeat: Repeat, inner: range) -> Loop | None:
     return Loop(stage, len(inner), tuple(added), distance, float(at[inner[-1]]), coefficients, weights[:, -1])
 
 
-def closed(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[Made]:
+def closed(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[LoopResult]:
     """Return what a loop makes of the present point, then of each of its sums, h being the macro step in s.
 
     `matrix` is that of the stage's equation: the side's rows, then `others`.
@@ -198,12 +198,12 @@ def closed(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[Ma
     done = power(step, loop.steps)
     picked = sp.eye_array(side.others.shape[0], format="csr")[read]
 
-    def made(to: str, adds: bool, of_z: np.ndarray, of_c: np.ndarray, out: sp.csr_array) -> Made:
+    def made(to: str, adds: bool, of_z: np.ndarray, of_c: np.ndarray, out: sp.csr_array) -> LoopResult:
         others = []
         for k, (name, _) in enumerate(loop.stage.outside):
             of_q = out @ sp.csr_array(np.tensordot(loop.coefficients[k], of_c, 1)) @ picked
             others.append((name, of_q if adds else of_q + loop.last[k] * spread))
-        return Made(to, adds, out @ sp.csr_array(of_z) @ own, tuple(others))
+        return LoopResult(to, adds, out @ sp.csr_array(of_z) @ own, tuple(others))
 
     first = made(loop.stage.to, False, done.z_of_z, done.z_of_c, lift)
     sums = [made(to, True, weight * done.sum_of_z, weight * done.sum_of_c, into) for to, weight in loop.sums]
@@ -262,7 +262,7 @@ Jacobian = Callable[[float], sp.csr_array]
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class StageParts:
     """What the equations of a side's stages are made of at any time.
 
     `own`: Positions of its rows.
@@ -291,7 +291,7 @@ class SideMatrices:
     sides: Sides
     remembered: np.ndarray
     jacobian: Jacobian | None = None
-    _parts: dict[tuple[Side, bool], Parts] = field(default_factory=dict)
+    _parts: dict[tuple[Side, bool], StageParts] = field(default_factory=dict)
     _known: dict[object, sp.csr_array] = field(default_factory=dict)
     _matrices: dict[float, Matrices] = field(default_factory=dict)
 
@@ -311,13 +311,13 @@ class SideMatrices:
         """What takes the remembered variables to their places in w."""
         return self.identity[self.remembered].T.tocsr()
 
-    def parts_of(self, side: Side, with_response: bool) -> Parts:
+    def parts_of(self, side: Side, with_response: bool) -> StageParts:
         """Return what the stages of a side are made of."""
         if (side, with_response) not in self._parts:
             own, mass = self.sides.of(side)[0], matrices(self.linear)[0]
             others = self._responding() if with_response else self.identity[self.sides.beyond(side)]
             older = others @ self.place
-            self._parts[side, with_response] = Parts(
+            self._parts[side, with_response] = StageParts(
                 own,
                 others,
                 mass=on_top(mass[own], sp.csr_array((others.shape[0], mass.shape[1]))),

@@ -29,7 +29,7 @@ from psmr.dae.system.frequency_response import FrequencyResponse, checked_freque
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.pencil.operator.equation import STATE, Equation, Taken, read_at_end
+from psmr.pencil.operator.equation import STATE, Equation, InputTerm, read_at_end
 from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.loops import matrices
 from psmr.pencil.operator.step_operator import stacked
@@ -150,7 +150,7 @@ def _from_new_input(linear: LinearDae, scheme: Scheme, step: StepEquations) -> S
         (mass - constraints).tocsr(),
         ((STATE, mass),),
         "algebraic variables for the input at the start of the step",
-        (Taken(ANEW, 0.0, every, np.where(every < linear.n, 0.0, 1.0)),),
+        (InputTerm(ANEW, 0.0, every, np.where(every < linear.n, 0.0, 1.0)),),
     )
     moved = [
         replace(e, terms=tuple((ANEW if block == STATE else block, m) for block, m in e.terms))

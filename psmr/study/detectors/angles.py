@@ -35,7 +35,7 @@ from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import branches_in_service, bus_voltages, buses
 from psmr.study.detectors.detector import Extreme, Finding
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 TURN = 2.0 * np.pi
 
@@ -83,8 +83,8 @@ class _Pairs:
     `reference`: (sources,) angles in rad at that instant.
     """
 
-    first: Places
-    second: Places
+    first: Indices
+    second: Indices
     reference: Reals
 
     def moved(self, angles: Reals) -> Reals:
@@ -93,7 +93,7 @@ class _Pairs:
         b = angles[:, self.second] - self.reference[self.second]
         return np.maximum(a.max(axis=1) - b.min(axis=1), b.max(axis=1) - a.min(axis=1))
 
-    def within(self, members: Places) -> _Pairs | None:
+    def within(self, members: Indices) -> _Pairs | None:
         """Return those that are both among some; None where there are none."""
         first, second = np.intersect1d(self.first, members), np.intersect1d(self.second, members)
         return _Pairs(first, second, self.reference) if first.size and second.size else None
@@ -113,8 +113,8 @@ class Angles:
         self.sources = sources_of(system)
         self._system, self._limit = system, np.radians(limit_deg)
         self._turns = np.zeros(len(self.sources))
-        self._groups: list[Places] | None = None
-        self._wanted: list[Places] = []
+        self._groups: list[Indices] | None = None
+        self._wanted: list[Indices] = []
         self._pairs: list[_Pairs] = []
 
     def begin(self, connections: Connections) -> None:
@@ -165,7 +165,7 @@ class Angles:
             ),
         )
 
-    def _spread(self, places: Places, t: Reals, degrees: Reals) -> None:
+    def _spread(self, places: Indices, t: Reals, degrees: Reals) -> None:
         wide = degrees.max(axis=1) - degrees.min(axis=1)
         k = int(wide.argmax())
         if self.spread is None or wide[k] > self.spread.value:
@@ -203,7 +203,7 @@ class Angles:
                 known = np.concatenate([known, new])
         self._groups, self._pairs = self._wanted, pairs
 
-    def _by_network(self, places: Places, angles: Reals, x: Reals, y: Reals) -> Reals:
+    def _by_network(self, places: Indices, angles: Reals, x: Reals, y: Reals) -> Reals:
         """Return (sources,) whole turns to add to the angles of some, as the voltages of the network say."""
         turns, system = np.zeros(len(self.sources)), self._system
         if len(places) < 2:
@@ -251,7 +251,7 @@ class Angles:
         )
 
 
-def _equal(one: Sequence[Places], other: Sequence[Places]) -> bool:
+def _equal(one: Sequence[Indices], other: Sequence[Indices]) -> bool:
     return [places.tolist() for places in one] == [places.tolist() for places in other]
 
 

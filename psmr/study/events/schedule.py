@@ -42,7 +42,7 @@ OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
 
 
 @dataclass(frozen=True)
-class Entry:
+class ScheduledChange:
     """A change and the event that makes it."""
 
     change: Change
@@ -60,7 +60,7 @@ class Conditional:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class EventPlan:
     """What is known of the events of a run before it.
 
     `system`: The system with what its events need beside it, see `psmr.network.dynamic.event_devices`.
@@ -85,7 +85,7 @@ class Plan:
         return isinstance(change, Synchronisation) or any(d in tripping for d, _, _ in change.set_over_time())
 
 
-def plan_events(system: System, events: Sequence[Event], t_end: float) -> Plan:
+def plan_events(system: System, events: Sequence[Event], t_end: float) -> EventPlan:
     """Return what events are to do until t_end in s; raises EventError, with the event, if one cannot be."""
     system = with_event_devices(system, events)
     waiting = [(place, event) for place, event in enumerate(events) if isinstance(event, When)]
@@ -98,7 +98,7 @@ def plan_events(system: System, events: Sequence[Event], t_end: float) -> Plan:
     if possible:
         _refuse_conditional_trips(scheduled, possible)
         _refuse_lasting_unbalances(system, scheduled, possible)
-    return Plan(system, tuple(events), scheduled, conditional, tuple(change for _, change in possible))
+    return EventPlan(system, tuple(events), scheduled, conditional, tuple(change for _, change in possible))
 
 
 def _conditional(system: System, place: int, event: When, signals: Signals) -> Conditional:
@@ -140,7 +140,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     `system` has what its events need beside it (`with_event_devices`). Raises EventError for an event that
     names something that is not there, lies at or after the end of the run, or contradicts another event.
     """
-    entries: list[Entry] = []
+    entries: list[ScheduledChange] = []
     given = list(map(_event, events))
     _refuse_repeated(given)
     timed = [(place, event) for place, event in enumerate(given) if not isinstance(event, When)]
@@ -154,7 +154,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
         found = caused(_checked(event, _standing(system, span, event.start), t_end), place)
         for change in found:
             heapq.heappush(ahead, (change.t, len(entries), change))
-            entries.append(Entry(change, event))
+            entries.append(ScheduledChange(change, event))
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
     _refuse_absent(entries)
@@ -258,12 +258,12 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
     return changes
 
 
-def _refuse_overlaps(entries: Sequence[Entry]) -> None:
+def _refuse_overlaps(entries: Sequence[ScheduledChange]) -> None:
     """Refuse an event that sets what another one has changed and is not done with.
 
     Branches may be taken out by two events, a line trip and the clearing of a fault for instance.
     """
-    spans: dict[tuple[str, str], dict[int, list[Entry]]] = {}
+    spans: dict[tuple[str, str], dict[int, list[ScheduledChange]]] = {}
     for entry in entries:
         for device, name, _ in entry.change.values_at(entry.change.t):
             if name not in ("status", *OPEN_ENDS):
@@ -280,13 +280,15 @@ def _refuse_overlaps(entries: Sequence[Entry]) -> None:
                 )
 
 
-def _pairs(held: Iterable[Sequence[Entry]]) -> Iterator[tuple[tuple[Entry, Entry], tuple[Entry, Entry]]]:
+def _pairs(
+    held: Iterable[Sequence[ScheduledChange]],
+) -> Iterator[tuple[tuple[ScheduledChange, ScheduledChange], tuple[ScheduledChange, ScheduledChange]]]:
     """Yield the (first, last) entries of neighbouring events, in the order in which they begin."""
     spans = sorted(((own[0], own[-1]) for own in held), key=lambda span: span[0].change.t)
     yield from itertools.pairwise(spans)
 
 
-def _refuse_trips_before_ends(entries: Sequence[Entry]) -> None:
+def _refuse_trips_before_ends(entries: Sequence[ScheduledChange]) -> None:
     """Refuse to open or close a line whose ends open one by one: the first would close the other again."""
     for entry in entries:
         ends = {device for device, name, value in entry.change.parameters if name in OPEN_ENDS and value}
@@ -346,15 +348,15 @@ def _refuse_lasting_unbalances(
             raise refusal from error
 
 
-def _refuse_absent(entries: Sequence[Entry]) -> None:
+def _refuse_absent(entries: Sequence[ScheduledChange]) -> None:
     """Refuse an event on a device that an earlier one has taken out of service.
 
     A series that the device followed before may go on, unless the device returns while it does.
     """
-    out: dict[str, Entry] = {}
+    out: dict[str, ScheduledChange] = {}
     back: dict[str, float] = {}
     followed: set[int] = set()
-    series: dict[str, Entry] = {}
+    series: dict[str, ScheduledChange] = {}
     for entry in entries:
         if isinstance(entry.change, Synchronisation):
             back |= dict.fromkeys(entry.change.plant.devices, entry.change.until)

@@ -32,8 +32,8 @@ from psmr.study.file.study import (
     TABLES,
     VERSION,
     Output,
-    Places,
     Study,
+    StudyPositions,
 )
 from psmr.study.record.record import Record
 
@@ -114,7 +114,7 @@ def study_of(
         output=output,
         source=str(document.path),
         text=document.text,
-        places=Places(
+        places=StudyPositions(
             tuple(document.where(("event", i)) for i in range(len(events))),
             document.where(("scheme",)),
             document.where(("output",), "signals"),

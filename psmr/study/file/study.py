@@ -111,7 +111,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Places:
+class StudyPositions:
     """Where in its file a study says what can only be checked against the case: file, line and table."""
 
     events: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ class Study:
     record: Record | None = None
     source: str = field(default="", compare=False)
     text: str = field(default="", compare=False, repr=False)
-    places: Places = field(default=Places(), compare=False, repr=False)
+    places: StudyPositions = field(default=StudyPositions(), compare=False, repr=False)
 
 
 def with_phases(case: Case, system: System, events: Iterable[Event]) -> Case:

@@ -25,8 +25,8 @@ from psmr.study.record.record import FinishedRun
 from psmr.study.record.reintegrate import (
     LEAST_TOLERANCE,
     Integrated,
-    MostSteps,
     Samples,
+    StepBudget,
     compared_until,
     integrate_again,
     judged,
@@ -91,7 +91,7 @@ def _sought(run: FinishedRun, scheme: Scheme, off: float, another: bool = False)
     limit, found = run.criteria.error, None
     size = run.system.n + run.system.m
     ratio = 1 if scheme.two_rates is None else scheme.two_rates.ratio
-    most = MostSteps(max(WORK * run.stats.counters.steps, ROWS / size) / ratio)
+    most = StepBudget(max(WORK * run.stats.counters.steps, ROWS / size) / ratio)
     # Parts of the step or tolerance: of one that is not enough, of one that is, and of what is tried.
     coarse, fine = 1.0, 0.0
     # Where sides exchange values the order is often less than that of the method: half of it above 1 counts.
@@ -108,7 +108,7 @@ def _sought(run: FinishedRun, scheme: Scheme, off: float, another: bool = False)
         left = math.inf if error is None else max(error.part, 1e-12)
         slope = 0.0 if math.inf in (left, off) else math.log(off / left) / math.log(coarse / part)
         if error is not None and left <= ENOUGH * limit:
-            found, fine, most = Advice(proposed, error, another), part, MostSteps(math.inf)
+            found, fine, most = Advice(proposed, error, another), part, StepBudget(math.inf)
             if limit <= left * NEEDED ** min(slope, scheme.order):
                 return found
         else:
@@ -133,12 +133,12 @@ def _guess(scheme: Scheme, part: float, another: bool) -> Advice | None:
     return None if proposed is None else Advice(proposed, another=another)
 
 
-def _fits(run: FinishedRun, scheme: Scheme, most: MostSteps) -> bool:
+def _fits(run: FinishedRun, scheme: Scheme, most: StepBudget) -> bool:
     """Return whether a trial may be within the steps that are left, as far as that is known before it."""
     return most.left > (0.0 if scheme.step_choice is not None else run.t[-1] / scheme.step)
 
 
-def _tried(run: FinishedRun, scheme: Scheme, most: MostSteps) -> GlobalError | None:
+def _tried(run: FinishedRun, scheme: Scheme, most: StepBudget) -> GlobalError | None:
     """Return the estimated error that a scheme gives to a run; None where it, or the second run, fails."""
     assert run.system is not None
     samples = Samples(run.system, dense=DENSE if scheme.step_choice is None else EVERY)

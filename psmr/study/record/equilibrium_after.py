@@ -18,7 +18,7 @@ from scipy.sparse.linalg import splu
 from partitioning import Partition, PartitionError
 from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, InputError
-from psmr.base.newton import Ended, newton
+from psmr.base.newton import NewtonEnd, newton
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
@@ -166,7 +166,7 @@ def _newton(
         moved,
     )
     x, y, rates = np.split(z, ends)
-    return Equilibrium(x, y, float(rates[0]) if motions else 0.0) if ended is Ended.CONVERGED else None
+    return Equilibrium(x, y, float(rates[0]) if motions else 0.0) if ended is NewtonEnd.CONVERGED else None
 
 
 def _bordered(

@@ -352,7 +352,7 @@ def difference(found: Integrated, reference: Scheme, most: float = math.inf) -> 
         reference,
         found.end,
         [samples],
-        MostSteps(most),
+        StepBudget(most),
         times if reference.step_choice is not None else None,
     )
     theirs = samples.result()
@@ -365,7 +365,7 @@ def integrate_again(
     scheme: Scheme,
     end: float,
     detectors: Sequence[Detector],
-    most: MostSteps,
+    most: StepBudget,
     stops: Reals | None = None,
 ) -> int:
     """Integrate the system of a run again, with another scheme, and return its steps.
@@ -420,7 +420,7 @@ def _largest(
     return max(errors, key=lambda error: error.part)
 
 
-class MostSteps:
+class StepBudget:
     """Ends an integration of too many steps; see `psmr.integrate.run.trajectory.Follower`."""
 
     ends = True

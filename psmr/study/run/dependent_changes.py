@@ -33,7 +33,7 @@ from psmr.study.events.generator import (
     voltage_at,
     without_power,
 )
-from psmr.study.events.schedule import Conditional, Plan
+from psmr.study.events.schedule import Conditional, EventPlan
 from psmr.study.events.when import When
 
 VOLTAGE = (0.8, 1.2)
@@ -100,7 +100,7 @@ def _turning(system: System, bus: str, span: Span) -> float:
 class Waiting:
     """An event of a plan that waits for a condition; see `psmr.integrate.run.actions.ConditionalEvent`."""
 
-    plan: Plan
+    plan: EventPlan
     waits: Conditional
     connected: Connected
 
@@ -142,7 +142,7 @@ class ChangeAtPoint:
     `connected`: What is connected, as events on conditions have left it.
     """
 
-    plan: Plan
+    plan: EventPlan
     connected: Connected
 
     def __call__(self, change: Change, w: Reals, span: Span) -> Change:

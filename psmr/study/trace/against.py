@@ -25,7 +25,7 @@ from psmr.network.signals.signals import unit_of, units_of
 from psmr.network.topology.network import nominal_frequency, power_base
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
-from psmr.study.trace.trace import Column, Trace, converted, recognised
+from psmr.study.trace.trace import Trace, TraceColumn, converted, recognised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ class AgainstTrace:
     shift: float
     reference: VariableStep
     left_out: int
-    columns: Mapping[str, Column] = field(repr=False)
+    columns: Mapping[str, TraceColumn] = field(repr=False)
     unknown: tuple[str, ...]
     run: Run = field(repr=False)
     trace: Trace = field(repr=False)
@@ -198,14 +198,14 @@ def compare_trace(run: Run, trace: Trace) -> AgainstTrace:
     )
 
 
-def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, Column], dict[str, Reals]]:
+def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, TraceColumn], dict[str, Reals]]:
     """Return what each column of a trace is, and its values in the signal's unit, both by signal."""
     known = run.signals.everything
     units, base, frequency = units_of(system), power_base(system) or 1.0, nominal_frequency(system) or 1.0
     columns, values = {}, {}
     for name, given in trace.values.items():
-        column = trace.columns.get(name, Column(name, name))
-        found: Column | None = column
+        column = trace.columns.get(name, TraceColumn(name, name))
+        found: TraceColumn | None = column
         if name in known:
             found = converted(column, unit_of(run.signals, units, name), base, frequency, trace.source)
         elif column.is_named:

@@ -44,7 +44,7 @@ PSCAD_COLUMNS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TraceTable:
     """Columns of numbers.
 
     `names`, `units`: of each column; the number of the column, from 1, where the file names none, and ``""``
@@ -59,7 +59,7 @@ class Table:
     lines: Sequence[int]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> TraceTable:
     """Return the numbers in a text file, with the names above them.
 
     Raises InputError for a file without numbers, an entry that is none, and a line of another length; with
@@ -79,7 +79,7 @@ def read_table(path: Path) -> Table:
     names = _pscad_names(path, count) or names
     numbers = np.array([_numbers(path, at, line, separator, names) for at, line in lines[first:]])
     kept = [k for k, name in enumerate(names) if name or not np.isnan(numbers[:, k]).all()]
-    return Table(
+    return TraceTable(
         tuple(names[k] or str(k + 1) for k in kept),
         tuple(units[k] for k in kept),
         numbers[:, kept],
@@ -163,7 +163,7 @@ PSSE = re.compile(r"(SPD|SPEED|POWR|VARS|ETRM|VOLT|EFD|FREQ)\s*(\d+)\s*(?:\[.*\]
 
 
 @dataclass(frozen=True)
-class Column:
+class TraceColumn:
     """How a column of a trace becomes a signal of psmr: scale times the column, plus offset, in its unit.
 
     `unit` is one that is still to be converted, ``""`` for psmr's own.
@@ -192,7 +192,9 @@ def split_unit(name: str) -> tuple[str, str]:
     return (found[1], found[2].strip()) if found and found[1] else (name, "")
 
 
-def recognised(column: Column, known: Container[str], base_mva: float, frequency_hz: float) -> Column | None:
+def recognised(
+    column: TraceColumn, known: Container[str], base_mva: float, frequency_hz: float
+) -> TraceColumn | None:
     """Return the column of a signal of the run for one that bears a name of PSS/E; None for another name.
 
     PSS/E has deviations of speed and frequency, and powers, in per unit of the system's base.
@@ -215,7 +217,9 @@ def recognised(column: Column, known: Container[str], base_mva: float, frequency
     return replace(column, signal=signal, scale=scale, offset=offset, unit="") if signal in known else None
 
 
-def converted(column: Column, unit: str, base_mva: float, frequency_hz: float, source: str) -> Column:
+def converted(
+    column: TraceColumn, unit: str, base_mva: float, frequency_hz: float, source: str
+) -> TraceColumn:
     """Return the column with its unit converted to that of the signal.
 
     Raises InputError for a unit that does not become that of the signal.
@@ -266,7 +270,7 @@ class Trace:
     t: Reals
     values: Mapping[str, Reals]
     source: str = ""
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    columns: Mapping[str, TraceColumn] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Trace({self.source!r}, {len(self.t)} points, {len(self.values)} signals)"
@@ -309,7 +313,7 @@ def read_trace(
     time, t = _times(path, table, shift)
     own = [split_unit(name) for name in table.names]
     every = {
-        k: Column(name, own[k][0], unit=table.units[k] or own[k][1])
+        k: TraceColumn(name, own[k][0], unit=table.units[k] or own[k][1])
         for k, name in enumerate(table.names)
         if k != time
     }
@@ -324,7 +328,7 @@ def read_trace(
     return Trace(t, values, str(path), {column.signal: column for _, column in given})
 
 
-def _times(path: str | os.PathLike[str], table: Table, shift: float) -> tuple[int, Reals]:
+def _times(path: str | os.PathLike[str], table: TraceTable, shift: float) -> tuple[int, Reals]:
     """Return the place of the column of times, and the times in s."""
     named = [split_unit(name) for name in table.names]
     place = next((k for k, (name, _) in enumerate(named) if name.lower() in TIMES), 0)
@@ -342,8 +346,11 @@ def _times(path: str | os.PathLike[str], table: Table, shift: float) -> tuple[in
 
 
 def _mapped(
-    path: str | os.PathLike[str], table: Table, every: Mapping[int, Column], columns: str | os.PathLike[str]
-) -> Iterator[tuple[int, Column]]:
+    path: str | os.PathLike[str],
+    table: TraceTable,
+    every: Mapping[int, TraceColumn],
+    columns: str | os.PathLike[str],
+) -> Iterator[tuple[int, TraceColumn]]:
     """Yield the place of each column that a map names, and what it is."""
     for number, line in enumerate(read_utf8(Path(columns)).splitlines(), 1):
         by = next((separator for separator in (";", "\t") if separator in line), ",")
@@ -369,10 +376,15 @@ def _mapped(
             raise InputError(f"{where}: scale and offset: {error}") from error
         if numbers[0] == 0.0:
             raise InputError(f"{where}: scale = 0: must not be 0")
-        yield place, Column(every[place].column, signal, numbers[0], numbers[1] if len(numbers) > 1 else 0.0)
+        yield (
+            place,
+            TraceColumn(every[place].column, signal, numbers[0], numbers[1] if len(numbers) > 1 else 0.0),
+        )
 
 
-def _place(path: str | os.PathLike[str], table: Table, every: Mapping[int, Column], name: str) -> int:
+def _place(
+    path: str | os.PathLike[str], table: TraceTable, every: Mapping[int, TraceColumn], name: str
+) -> int:
     """Return the place of a column by its name, with its unit or without, or by its number from 1."""
     places = [k for k, own in every.items() if name in (own.column, own.signal)]
     if not places and name.isdecimal() and int(name) - 1 in every:

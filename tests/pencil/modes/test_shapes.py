@@ -9,7 +9,7 @@ import scipy.linalg
 import psmr
 from psmr import mode_shapes
 from psmr.errors import InputError
-from tests.internals import Words, compass, participation_bars, shape_drawing, shapes_at, shortened_name
+from tests.internals import Text, compass, participation_bars, shape_drawing, shapes_at, shortened_name
 
 KUNDUR = Path(__file__).resolve().parents[3] / "cases" / "kundur" / "kundur.toml"
 
@@ -74,7 +74,7 @@ def test_figures_name_what_matters(linear):
     assert set(shape.participation.index[:5]) <= set(names)
     assert shape.participation.index[5] not in names
     both = shape_drawing(shape.title, shape.quantity, shape.parts(), shape.leading(6))
-    written = {mark.text for panel in both.panels for mark in panel.marks if isinstance(mark, Words)}
+    written = {mark.text for panel in both.panels for mark in panel.marks if isinstance(mark, Text)}
     assert {"G1", "participation [%]", *shape.participation.index[:6]} <= written
     assert shape.plot(figure.axes[0]) is figure
     assert "0.614 Hz" in repr(shape)

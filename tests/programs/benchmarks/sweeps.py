@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import psmr
-from tests.internals import Column, PointRunner
+from tests.internals import MeasureColumn, PointRunner
 from tests.internals import integrate_module as integrate
 
 ROOT = Path(__file__).parents[3]
@@ -194,7 +194,7 @@ class Nothing:
 
     kind: ClassVar[str] = "damping"
     longest_fault: ClassVar[None] = None
-    columns: ClassVar[tuple[Column, ...]] = (Column("damping_ratio", "number", "", "nothing"),)
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (MeasureColumn("damping_ratio", "number", "", "nothing"),)
 
     def check(self, study: Any, events: bool) -> None:
         """Take every study."""

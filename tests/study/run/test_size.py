@@ -101,11 +101,11 @@ def partitioning_wish(linear):
     """Return the wish that one state alone is fast."""
     import numpy as np
 
-    from tests.internals import Wish
+    from tests.internals import RequestedSplit
 
     fast = np.zeros(linear.n + linear.m, dtype=bool)
     fast[0] = True
-    return Wish(fast, [""] * len(fast), None, "participation", None, np.zeros_like(fast))
+    return RequestedSplit(fast, [""] * len(fast), None, "participation", None, np.zeros_like(fast))
 
 
 @pytest.mark.parametrize("h", [0.02, 0.05, 0.1])
