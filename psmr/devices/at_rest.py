@@ -59,6 +59,12 @@ class Unknown:
     def __truediv__(self, other: Any) -> Any:
         return self._then(lambda x: x / other, lambda y: y * other)
 
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._then(lambda x: other / x, lambda y: other / y)
+
+    def __neg__(self) -> Any:
+        return self._then(lambda x: -x, lambda y: -y)
+
 
 class Resting(NumericMath):
     """The mathematical functions at rest: limiters and gates are open to what is not yet known."""

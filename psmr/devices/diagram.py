@@ -14,8 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.base.errors import InputError
-from psmr.dae.declare.component import Component, Terms, crossed, improper, parameters_of, positive, ungained
+from psmr.base.errors import InputError, nearest, shown
+from psmr.dae.declare.component import (
+    Component,
+    NumericMath,
+    Terms,
+    crossed,
+    improper,
+    parameters_of,
+    positive,
+    ungained,
+)
 from psmr.devices.at_rest import Resting, RestVariables, Unknown
 from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
 from psmr.devices.drawing import Anything, BlockDrawing, DrawnDocstring, SymbolNames, Writing, between
@@ -53,6 +62,9 @@ class Blocks:
         self.gains: list[tuple[str, str]] = []
 
     def __getattr__(self, name: str) -> Any:
+        if not hasattr(NumericMath, name):
+            blocks = [key for key in (*vars(Blocks), *vars(NumericMath)) if not key.startswith("_")]
+            raise AttributeError(f"there is no block or function b.{name}{nearest(name, blocks)}", name=name)
         return getattr(self._m, name)
 
     def lag(self, state: str, u: Any, t: Any, limits: Limits | None = None, idle: str = "") -> Any:
@@ -276,6 +288,7 @@ class Blocks:
             self._settled(name, value)
             return
         if self._drawing is not None:
+            self._once(name)
             self._drawing.result(name, words or value)
         self.rows[name] = value - getattr(self._v, name)
 
@@ -284,8 +297,10 @@ class Blocks:
         if self._rest is not None:
             self._rest[name] = rest
             return
-        if self._drawing is not None and words:
-            self._drawing.define(name, words)
+        if self._drawing is not None:
+            self._once(name)
+            if words:
+                self._drawing.define(name, words)
         self.rows[name] = residual(getattr(self._v, name))
 
     def _of(self, name: Any) -> Any:
@@ -307,15 +322,24 @@ class Blocks:
         lags: Sequence[str] = (),
         idle: str = "",
     ) -> None:
-        self.slopes[state] = slope
         if self._drawing is None:
+            self.slopes[state] = slope
             return
+        self._once(state)
+        self.slopes[state] = slope
         if limits is not None:
+            if isinstance(limits, str) or len(limits) != 2:
+                what = "must be the names of the lower and the upper limit, None for none"
+                raise InputError(f"{state}: limits = {shown(limits)}: {what}")
             self.limits[state] = limits
         if lags:
             self.lags[state] = tuple(lags)
         if idle:
             self.integrals[state] = idle
+
+    def _once(self, name: str) -> None:
+        if name in self.slopes or name in self.rows:
+            raise InputError(f"{name} is the state or output of two blocks: each needs a name of its own")
 
     def _within(self, x: Any, limits: Limits) -> Any:
         return self.clip(x, *(getattr(self._p, side) for side in limits if side))
@@ -402,14 +426,15 @@ class BlockDiagram(Component):
             cls.role = cls._role
         if part or "made_by" in own or "equations" in own:
             return
-        anything = Anything()
-        b = Blocks(anything, anything, anything, drawing=anything)
-        cls.diagram(b, anything, anything)
+        anything, declared = Anything(), parameters_of(cls)
+        b = Blocks(anything, anything, parameters := Anything(declared), drawing=anything)
+        cls.diagram(b, anything, parameters)
+        _check(cls, b)
         ordered = set(cls.states) == b.slopes.keys()
         if "states" in own and not ordered:
             raise InputError(f"{cls.__name__}: states = {cls.states}: the diagram has {tuple(b.slopes)}")
         named = {name for names in (*b.lags.values(), b.integrals.values()) for name in names}
-        lasting = {name for name in named if getattr(cls, name).check is positive}
+        lasting = {name for name in named if declared[name].check is positive}
         states = cls.states if ordered else tuple(b.slopes)
         found: dict[str, Any] = {
             "states": states,
@@ -429,8 +454,27 @@ class BlockDiagram(Component):
             setattr(cls, name, value)
 
 
+def _check(kind: type[BlockDiagram], b: Blocks) -> None:
+    """Object to a name in a diagram that is declared nowhere."""
+    parameters = parameters_of(kind)
+    sides = [side for limits in b.limits.values() for side in limits if side is not None]
+    others = [*b.lags.values(), b.integrals.values(), *b.leads, *b.ranges, *b.gains]
+    variables = [*b.slopes, *b.rows, *kind.inputs, *kind.algebraic]
+    for names, known in ((sides, [*parameters, *variables]), ([x for y in others for x in y], [*parameters])):
+        for name in names:
+            if name not in known:
+                what = "parameter or variable" if names is sides else "parameter"
+                hint = nearest(name, known) if isinstance(name, str) else "; a limit is given by its name"
+                raise InputError(
+                    f"{kind.__name__}: the diagram names {shown(name)}, which is no {what}{hint}"
+                )
+    if kind.set_point and kind.set_point not in kind.inputs:
+        hint = nearest(kind.set_point, kind.inputs)
+        raise InputError(f"{kind.__name__}: set_point = {kind.set_point!r}: is none of its inputs{hint}")
+
+
 def _drawing(kind: type[BlockDiagram]) -> BlockDrawing:
-    drawing, v, p = BlockDrawing(), SymbolNames(), SymbolNames(parameters_of(kind))
+    drawing, v, p = BlockDrawing(kind.set_point), SymbolNames(), SymbolNames(parameters_of(kind))
     kind.diagram(Blocks(Writing(drawing), v, p, drawing=drawing), v, p)
     return drawing
 
@@ -472,8 +516,21 @@ def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
         read |= {**kind.optional, **terminal.signals, **found}
         if kind.set_point:
             read[kind.set_point] = found[kind.set_point] = unknown
-        kind.diagram(Blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
+        remedy = "return more variables from known(terminal, p), or declare a guess(terminal, p)"
+        try:
+            kind.diagram(Blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
+        except TypeError as error:
+            raise InputError(
+                f"{kind.__name__}: the guess leads back through blocks, sums, products and quotients alone "
+                f"({error}); {remedy}"
+            ) from error
+        values = {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
+        if open_ := [name for name, x in values.items() if x is None or isinstance(x, Unknown)]:
+            raise InputError(
+                f"{kind.__name__}: the guess does not find {', '.join(open_)}: no line of blocks leads there "
+                f"from what is known at rest; {remedy}"
+            )
         # A gain below zero times nothing is -0.0.
-        return {name: (x.value if isinstance(x, Unknown) else x) + 0.0 for name, x in found.items()}
+        return {name: x + 0.0 for name, x in values.items()}
 
     return guess

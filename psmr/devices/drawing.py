@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from psmr.base.errors import InputError
+import numpy as np
+
+from psmr.base.errors import InputError, nearest
 
 SUM, PRODUCT, POWER, ATOM = range(4)
 """How tightly the outermost operation of an expression binds."""
@@ -168,10 +171,14 @@ def between(limits: tuple[str | None, str | None] | None) -> str:
 
 
 class BlockDrawing:
-    """Lines of a drawing, each a signal and the blocks that it passes to a named one."""
+    """Lines of a drawing, each a signal and the blocks that it passes to a named one.
 
-    def __init__(self) -> None:
+    `start` is the signal at which the drawing begins a loop.
+    """
+
+    def __init__(self, start: str = "") -> None:
         self.lines: list[list[str]] = []
+        self._start = start
 
     def block(self, u: Any, transfer: str, limits: str, name: str = "") -> Symbol:
         """Add a block behind u and return its output, which ends the line where it has a name."""
@@ -183,7 +190,8 @@ class BlockDrawing:
         if name:
             self._end(links, name)
             return Symbol(name)
-        inline = f"{transfer} {u.within(PRODUCT)}" if transfer else f"{u.within(PRODUCT)} in {limits}"
+        of = " of " if transfer.startswith(("polygon", "dead band", "delay")) else " "
+        inline = f"{transfer}{of}{u.within(PRODUCT)}" if transfer else f"{u.within(PRODUCT)} in {limits}"
         return Symbol(
             inline if not limits or not transfer else f"({inline} in {limits})", PRODUCT, chain=links
         )
@@ -213,10 +221,24 @@ class BlockDrawing:
                 return
         self.lines.append([*links, name])
 
+    def _along(self) -> list[list[str]]:
+        """Return the lines along the signals: each behind those that it reads, a loop from its start."""
+        left, found = list(self.lines), []
+        while left:
+            ready = (
+                line
+                for line in left
+                if not any(_read(line) & _made(other) for other in left if other is not line)
+            )
+            first = next(ready, None) or next((line for line in left if self._start in _read(line)), left[0])
+            left = [line for line in left if line is not first]
+            found.append(first)
+        return found
+
     def text(self) -> list[str]:
         """Return the lines, wrapped before an arrow, short ones beside each other."""
         found: list[str] = []
-        for links in self.lines:
+        for links in self._along():
             whole = " -> ".join(links)
             if found and len(found[-1]) + len(whole) + 6 <= WIDTH and len(links) <= 3:
                 found[-1] += f"      {whole}"
@@ -230,6 +252,17 @@ class BlockDrawing:
                     line += f" -> {link}"
             found.append(line)
         return found
+
+
+def _made(line: list[str]) -> set[str]:
+    """Return the names of the signals that a line leads to or defines."""
+    name, equals, _ = line[0].partition(" = ")
+    return {link for link in line[1:] if link.isidentifier()} | ({name.rstrip("'")} if equals else set())
+
+
+def _read(line: list[str]) -> set[str]:
+    """Return the names that a line reads."""
+    return set(re.findall(r"[^\W\d]\w*", " ".join(line))) - _made(line)
 
 
 class DrawnDocstring:
@@ -248,9 +281,23 @@ class DrawnDocstring:
 
 
 class Anything:
-    """What every operation on it returns: a diagram that is run with it says only what its blocks are."""
+    """What every operation on it returns: a diagram that is run with it says only what its blocks are.
+
+    As the namespace of parameters it has the `declared` names alone.
+    """
+
+    def __init__(self, declared: Collection[str] | None = None) -> None:
+        self._declared = declared
 
     def __getattr__(self, name: str) -> Anything:
+        if self._declared is not None and name not in self._declared:
+            hint = nearest(name, self._declared)
+            raise AttributeError(f"there is no parameter {name!r}{hint}", name=name)
+        return self if self._declared is None else Anything()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **named: Any) -> Anything:
+        if ufunc not in (np.add, np.subtract, np.multiply, np.divide, np.power):
+            self._refuse()
         return self
 
     def _same(self, *given: Any, **named: Any) -> Anything:
@@ -265,7 +312,9 @@ class Anything:
             "or to convert there; use b.where, b.ge, b.le, b.min, b.max, b.clip and the functions of b"
         )
 
-    __bool__ = __float__ = __int__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __bool__ = __float__ = __int__ = __index__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
 
 def _scaled(gain: Symbol, transfer: str) -> str:
@@ -273,5 +322,6 @@ def _scaled(gain: Symbol, transfer: str) -> str:
     if transfer == "1/s" and gain.text.startswith("1/"):
         return f"1/(s {gain.text[2:]})"
     if transfer.startswith("1/"):
-        return gain.within(PRODUCT) + transfer[1:]
+        text = gain.within(PRODUCT)
+        return (f"({text})" if "/" in text else text) + transfer[1:]
     return f"{gain.within(PRODUCT)} {transfer}"

@@ -1,5 +1,6 @@
 """A component written as its block diagram: what follows from it, and what it refuses."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -177,3 +178,113 @@ def test_states_that_the_diagram_has_not_are_refused():
             @classmethod
             def diagram(cls, b, v, p):
                 b.lag("x", v.u, "t")
+
+
+def diagram(write, **attributes):
+    """Return a class whose diagram is `write`, with a lag t, a gain k and two limits."""
+    parameters = {name: Parameter("pu", name) for name in ("t", "k", "low", "high")}
+    own = {"inputs": ("u",), "diagram": classmethod(lambda cls, b, v, p: write(b, v, p))}
+    return type("Wrong", (BlockDiagram,), {"__doc__": "A lag.", **parameters, **own, **attributes})
+
+
+@pytest.mark.parametrize(
+    ("write", "error", "said"),
+    [
+        (
+            lambda b, v, p: b.lag("x", b.lag("x", v.u, "t"), "t"),
+            InputError,
+            "x is the state or output of two blocks: each needs a name of its own",
+        ),
+        (
+            lambda b, v, p: b.output("x", b.lag("x", v.u, "t")),
+            InputError,
+            "x is the state or output of two blocks",
+        ),
+        (
+            lambda b, v, p: b.lag("x", v.u, "t", ("low", "hihg")),
+            InputError,
+            "Wrong: the diagram names 'hihg', which is no parameter or variable; did you mean 'high'?",
+        ),
+        (
+            lambda b, v, p: b.lag("x", v.u, "t", (-1.0, "high")),
+            InputError,
+            "Wrong: the diagram names -1.0, which is no parameter or variable; a limit is given by its name",
+        ),
+        (
+            lambda b, v, p: b.lag("x", v.u, "t", "high"),
+            InputError,
+            "x: limits = 'high': must be the names of the lower and the upper limit, None for none",
+        ),
+        (
+            lambda b, v, p: b.lag("x", v.u, "t", idle="kk"),
+            InputError,
+            "Wrong: the diagram names 'kk', which is no parameter; did you mean 'k'?",
+        ),
+        (
+            lambda b, v, p: b.lag("x", p.kk * v.u, "t"),
+            AttributeError,
+            "there is no parameter 'kk'; did you mean 'k'?",
+        ),
+        (
+            lambda b, v, p: b.lag("x", v.u, "tt"),
+            AttributeError,
+            "there is no parameter 'tt'; did you mean 't'?",
+        ),
+        (
+            lambda b, v, p: b.leadlag("x", v.u, "t", "t"),
+            AttributeError,
+            "there is no block or function b.leadlag; did you mean 'lead_lag'?",
+        ),
+        (lambda b, v, p: b.lag("x", v.u if p.k == 0 else 0, "t"), InputError, "has no value to branch on"),
+        (lambda b, v, p: b.lag("x", np.sqrt(v.u), "t"), InputError, "the functions of b"),
+    ],
+)
+def test_a_mistake_in_a_diagram_is_told_where_it_is_declared(write, error, said):
+    with pytest.raises(error, match=re.escape(said)):
+        diagram(write)
+
+
+def test_a_set_point_is_one_of_the_inputs():
+    with pytest.raises(InputError, match="Wrong: set_point = 'w': is none of its inputs"):
+        diagram(lambda b, v, p: b.lag("x", v.u, "t"), set_point="w")
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (
+            lambda b, v, p: b.lag("x", b.exp(v.u), "t"),
+            "leads back through blocks, sums, products and quotients",
+        ),
+        (lambda b, v, p: b.lag("x", v.u * v.u, "t"), "does not find u: no line of blocks leads there"),
+    ],
+)
+def test_a_guess_without_a_way_back_is_told(write, said):
+    kind = diagram(write, set_point="u", known=staticmethod(lambda terminal, p: {"x": 1.0}))
+    with pytest.raises(InputError, match=said):
+        kind.guess(Terminal(np.array([1.0]), np.array([1.0]), {}), SimpleNamespace(**P, t=0.1, k=2.0))
+
+
+def test_the_guess_leads_back_through_a_sign_and_a_quotient():
+    kind = diagram(
+        lambda b, v, p: b.lag("x", p.k / -v.u, "t"),
+        set_point="u",
+        known=staticmethod(lambda terminal, p: {"x": 4.0}),
+    )
+    found = kind.guess(Terminal(np.array([1.0]), np.array([1.0]), {}), SimpleNamespace(t=0.1, k=2.0))
+    assert found["u"] == -0.5
+
+
+def test_a_drawing_follows_the_signals():
+    """Blocks that close a loop may stand in any order in a diagram; the drawing begins at the set-point."""
+
+    def write(b, v, p):
+        b.output("y", b.limit(v.x, "low", "high"))
+        fed_back = b.named("back", p.k * v.y)
+        b.lag("x", v.u - b.lag("m", v.w, "t") - fed_back, "t")
+
+    lines = diagram(write, inputs=("u", "w"), set_point="u").__doc__.split("\n\n")[2].splitlines()
+    assert [line.strip() for line in lines] == [
+        "w -> 1/(1 + s t) -> m      u - m - back -> 1/(1 + s t) -> x      x -> limits [low, high] -> y",
+        "back = k y",
+    ]
