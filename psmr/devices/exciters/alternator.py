@@ -57,7 +57,8 @@ class Alternator(Regulator, part=True):
         b.output("v_f", rectified(b, v.v_e, p.k_c * v.i_f), "v_e F_EX(k_c i_f/v_e)")
         if limited:
             rest = (p.v_fe_max - p.k_d * v.i_f) / p.k_e
-            b.implicit("v_e_max", lambda v_e: _current(b, v_e, v, p) - p.v_fe_max, rest)
+            words = "v_e at which v_fe is v_fe_max"
+            b.implicit("v_e_max", lambda v_e: _current(b, v_e, v, p) - p.v_fe_max, rest, words)
 
 
 def _current(b: Any, v_e: Any, v: Any, p: Any) -> Any:

@@ -55,6 +55,7 @@ class AC3C(Alternator):
         v_fe = cls.field_current(b, v, p)
         v_n = p.k_f * b.min(v.v_f, p.e_fdn) + p.k_n * b.max(v.v_f - p.e_fdn, 0)
         fed_back = b.washout("x_f", b.named("v_n", v_n), "t_f") / p.t_f
+        fed_back = b.named("feedback", fed_back, "s/(1 + s t_f) v_n")
         error = b.named("e", v.v_ref + v.v_s - measured(b, v))
         regulated = b.pid(("x_i", "x_d"), error, ("k_pr", "k_ir", "k_dr"), "t_dr", ("v_pid_min", "v_pid_max"))
         led = b.named("v_l", b.lead_lag("x_l", regulated, "t_c", "t_b"))

@@ -265,5 +265,5 @@ class EXPIC1(Exciter):
         v_r = b.named("v_r", b.limit(led, "v_r_min", "v_r_max"))
         e_0 = b.named("e_0", b.limit(_source(b, v, p) * v_r, "efd_min", "efd_max"))
         saturated = quadratic_saturation(b, v.v_f, p.e_1, p.se_1, p.e_2, p.se_2)
-        driven = e_0 - p.k_e * v.v_f - b.named("s", saturated, "S_E(v_f) v_f")
+        driven = e_0 - p.k_e * v.v_f - b.named("v_x", saturated, "S_E(v_f) v_f")
         b.state("v_f", driven / p.t_e, lags=("t_e",))

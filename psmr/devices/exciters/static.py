@@ -54,12 +54,12 @@ class ESST1A(Exciter):
         """Connect limiters, feedback, transducer, lead-lags and regulator."""
         behind, magnitude = b.ge(p.vos, 2), b.magnitude(v.v_re, v.v_im)
         less = b.max(p.k_lr * (v.i_f - p.i_lr), 0)
-        v_l = b.named("v_l", v.v_a + b.where(behind, v.v_s, 0) - less)
-        b.output("v_f", b.clip(v_l, magnitude * p.v_r_min, magnitude * p.v_r_max - p.k_c * v.i_f))
-        fed_back = b.rate("x_f", v_l, "k_f", "t_f")
-        error = v.v_ref + b.where(behind, 0, v.v_s) - measured(b, v) - fed_back
+        v_l = b.named("v_l", v.v_a + b.named("v_s2", b.where(behind, v.v_s, 0), "v_s with vos = 2") - less)
+        v_s1 = b.named("v_s1", b.where(behind, 0, v.v_s), "v_s with vos = 1")
+        error = v.v_ref + v_s1 - measured(b, v) - b.rate("x_f", v_l, "k_f", "t_f")
         led = b.lead_lag("x_l", b.limit(error, "v_i_min", "v_i_max"), "t_c", "t_b")
         b.lag("v_a", p.k_a * b.lead_lag("x_l1", led, "t_c1", "t_b1"), "t_a", ("v_a_min", "v_a_max"))
+        b.output("v_f", b.clip(v_l, magnitude * p.v_r_min, magnitude * p.v_r_max - p.k_c * v.i_f))
         b.ordered("v_r_min", "v_r_max")
 
 
@@ -122,12 +122,12 @@ class StaticExciter(Regulator):
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
-        """Connect bridge, transducer, lead-lag, regulator and feedback."""
+        """Connect transducer, feedback, lead-lag, regulator and bridge."""
         drop, magnitude = cls.drop(v, p), b.magnitude(v.v_re, v.v_im)
-        b.output("v_f", b.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop))
         error = v.v_ref + v.v_s - measured(b, v) - b.rate("x_f", cls.fed_back(v), "k_f", "t_f")
         led = b.lead_lag("x_l", b.limit(error, "v_i_min", "v_i_max"), "t_c", "t_b")
-        b.lag("v_a", p.k_a * led, "t_a")
+        v_a = b.lag("v_a", p.k_a * led, "t_a")
+        b.output("v_f", b.clip(v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop))
         b.ordered("v_r_min", "v_r_max")
 
     @classmethod
@@ -318,6 +318,7 @@ class ST6B(Regulator):
         v_a = b.named("v_a", regulated)
         v_lr = b.named("v_lr", b.max((p.k_ci * p.i_lr - v.i_f) * p.k_lr, p.v_r_min))
         upper = b.where(b.le(p.k_lr, 0), p.v_r_max, b.min(v_lr, p.v_r_max))
+        upper = b.named("upper", upper, "min(v_lr, v_r_max), v_r_max with k_lr = 0")
         v_g = b.lag("v_g", p.k_g * v.v_f, "t_g")
         v_r = b.clip((v_a - v_g) * p.k_m + p.k_ff * v_a, p.v_r_min, upper)
         b.ordered("v_r_min", "v_r_max")

@@ -257,12 +257,18 @@ class Diesel(Governor, part=True):
         acting = b.lead_lag("x_5", x_6, "t_4", "t_5")
         throttle = b.integrator("throttle", acting, gain="k", limits=("t_min", "t_max"))
         b.ordered("t_min", "t_max")
-        torque = b.named("torque", b.delay(DELAY, throttle, "t_d"))
+        torque = b.delay(DELAY, throttle, "t_d")
         b.output("t_m", torque * (1 + p.mechanical_power * (v.omega - 1)))
 
 
 class DEGOV(Diesel):
     """Diesel governor without droop: it brings the speed back to its reference.
+
+    ::
+
+        p_ref - (omega - 1) -> (1 + s t_3)/(1 + s t_1 + s^2 t_1 t_2)
+        -> (1 + s t_4)/((1 + s t_5)(1 + s t_6)) -> k/s, limits [t_min, t_max] -> throttle
+        throttle -> delay t_d -> torque      t_m = torque, or torque times omega
 
     p_ref is the reference of the speed's deviation in pu, 0 at rest. The delay is a Padé approximation of
     sixth order. The limits hold for the integrator, without windup: so does the data sheet's actuator, which
@@ -289,6 +295,14 @@ class DEGOV(Diesel):
 
 class DEGOV1(Diesel):
     """Diesel governor with droop on its throttle or on the electrical power.
+
+    ::
+
+        p_e -> 1/(1 + s t_e) -> p_m
+        r (p_ref - droop) - (omega - 1), droop: the throttle with droop_flag = 0, p_m with 1
+        -> (1 + s t_3)/(1 + s t_1 + s^2 t_1 t_2)
+        -> (1 + s t_4)/((1 + s t_5)(1 + s t_6)) -> k/s, limits [t_min, t_max] -> throttle
+        throttle -> delay t_d -> torque      t_m = torque, or torque times omega
 
     The product with omega is the power that a machine takes for t_m in a case of powers. p_e is the machine's
     power in pu on its base. The delay is a Padé approximation of sixth order. The limits hold for the

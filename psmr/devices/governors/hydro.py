@@ -43,8 +43,8 @@ class HYGOV(Governor):
         """Connect filter, governor, gate and water."""
         slip = v.omega - 1
         e = b.lag("e", p.r_perm * (v.p_ref - v.gate_ref) - slip, "t_f")
-        rate = b.clip((b.slopes["e"] + e / p.t_r) / p.r_temp, -p.velm, p.velm)
-        gate_ref = b.integrator("gate_ref", rate, limits=("g_min", "g_max"))
+        rate = b.named("rate", (b.slopes["e"] + e / p.t_r) / p.r_temp, "(s e + e/t_r)/r_temp")
+        gate_ref = b.integrator("gate_ref", b.clip(rate, -p.velm, p.velm), limits=("g_min", "g_max"))
         gate = b.lag("gate", gate_ref, "t_g")
         head = b.named("head", (v.flow / gate) ** 2)
         flow = b.integrator("flow", 1 - head, t="t_w")
@@ -137,6 +137,11 @@ class HYGOV4(Governor):
 class IEEEG2(Governor):
     """Hydro turbine: a governor with two lags and a lead, a limit of the gate, a linear water column.
 
+    ::
+
+        omega - 1 -> k (1 + s t_2)/((1 + s t_1)(1 + s t_3)) -> c
+        p_ref - c -> limits [p_min, p_max] -> (1 - s t_4)/(1 + s t_4/2) -> t_m
+
     Source: IEEE Committee Report, Dynamic Models for Steam and Hydro Turbines in Power System Studies (1973);
     PSS/E, Model Library, IEEEG2; OpenIPSL, which was compared with PSS/E, and STEPS, IEEEG2, for the order of
     the values too; IEC 61970-302, GovHydroIEEE0.
@@ -156,10 +161,10 @@ class IEEEG2(Governor):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect governor, gate and water."""
         led = b.lead_lag("x_1", p.k * (v.omega - 1), "t_2", "t_1")
-        gate = b.named("gate", b.limit(v.p_ref - b.lag("x_3", led, "t_3"), "p_min", "p_max"))
+        gate = b.limit(v.p_ref - b.lag("x_3", led, "t_3"), "p_min", "p_max")
         torque, slope = lead_lag(gate, v.water, -1, 0.5)
         b.state("water", slope / p.t_4, lags=("t_4",))
-        b.output("t_m", torque, "(1 - s t_4)/(1 + s t_4/2) gate")
+        b.output("t_m", torque)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -308,7 +313,7 @@ class PIDGOV(ThreeTermGate):
         rate = b.limit((x_5 - v.gate) / p.t_b, "vel_min", "vel_max")
         gate = b.integrator("gate", rate, limits=("g_min", "g_max"))
         b.ordered("g_min", "g_max")
-        b.output("t_m", b.named("power", _penstock(b, p, gate)) - p.d_turb * slip)
+        b.output("t_m", b.named("p_turb", _penstock(b, p, gate)) - p.d_turb * slip)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -350,7 +355,7 @@ class WPIDHY(ThreeTermGate):
         velocity = b.lag("velocity", p.k_p * x_b + x_i + p.k_d * b.slopes["x_b"], "t_b")
         gate = b.integrator("gate", b.limit(velocity, "vel_min", "vel_max"), limits=("g_min", "g_max"))
         b.ordered("g_min", "g_max")
-        water = b.named("power", b.limit(_penstock(b, p, gate), "p_min", "p_max"))
+        water = b.named("p_turb", b.limit(_penstock(b, p, gate), "p_min", "p_max"))
         b.output("t_m", water - p.d * (v.omega - 1))
 
     @staticmethod

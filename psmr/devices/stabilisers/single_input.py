@@ -101,6 +101,11 @@ class PSS1A(OneSignal):
 class STAB1(Stabiliser):
     """Stabiliser on the machine's speed: a washout and two lead-lags.
 
+    ::
+
+        omega - 1 -> k_t s t/(1 + s t) -> (1 + s t1_t3 t_3)/(1 + s t_3) -> (1 + s t2_t4 t_4)/(1 + s t_4)
+        -> limits [-h_lim, h_lim] -> v_s
+
     The record has the quotients K/T, T1/T3 and T2/T4. Source: PSS/E, Model Library, STAB1.
     """
 
@@ -118,9 +123,9 @@ class STAB1(Stabiliser):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect washout and lead-lags."""
-        washed = b.named("y", b.washout("w", p.k_t * (v.omega - 1), "t"))
+        washed = b.washout("w", p.k_t * (v.omega - 1), "t")
         x_3 = b.lag("x_3", washed, "t_3")
-        led = b.named("z", x_3 + p.t1_t3 * (washed - x_3))
+        led = x_3 + p.t1_t3 * (washed - x_3)
         x_4 = b.lag("x_4", led, "t_4")
         b.output("v_s", b.clip(x_4 + p.t2_t4 * (led - x_4), -p.h_lim, p.h_lim))
 
