@@ -151,14 +151,14 @@ psmr.pencil.operator.step_operator: outermost step_map
 psmr.study.certificate.certify: certify_module foreseen within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.dead_parts: dead_part
-psmr.study.detectors.detection: Detection Detectors detect detection_module
+psmr.study.detectors.detection: Detection Detectors detect detection_module MONITORS
 psmr.study.detectors.detector: Finding digits_beyond
 psmr.study.estimated_error: MARGIN Advice GlobalError
 psmr.study.events.schedule: schedule with_event_devices
 psmr.study.events.value: read_points
 psmr.study.file.read_study: usual_folder
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split
-psmr.study.file.study: load_system refuse_events Output EVENTS HEAD MONITORS SIMULATION
+psmr.study.file.study: load_system refuse_events Output EVENTS HEAD SIMULATION
 psmr.study.outcome: judge_run Outcome
 psmr.study.output: csv_floats_module check_writable write_text csv_table
 psmr.study.record.advice: advice_module

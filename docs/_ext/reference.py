@@ -9,8 +9,9 @@ from psmr.files.toml.case import DYNAMIC
 from psmr.files.toml.case import TABLES as CASE
 from psmr.files.toml.document import Spec, specification
 from psmr.study.criteria import Criteria
+from psmr.study.detectors.detection import MONITORS
 from psmr.study.file.recipe import HOMES, scheme_fields
-from psmr.study.file.study import EVENTS, HEAD, MONITORS, SIMULATION, Output
+from psmr.study.file.study import EVENTS, HEAD, SIMULATION, Output
 
 BAR = r"\|"
 """A bar within a table."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -78,7 +78,9 @@ class Detectors:
 
 
 class Monitor(Protocol):
-    """A detector with a limit that ends a run."""
+    """A detector with a limit that ends a run; `kind` is its type in study files."""
+
+    kind: ClassVar[str]
 
     def detector(self, system: System) -> Detector | None:
         """Return the detector; None where no point decides."""
@@ -178,6 +180,8 @@ class AngleSpread:
         For a limit that is not a number above zero.
     """
 
+    kind: ClassVar[str] = "angle-spread"
+
     limit_deg: float = 180.0
 
     def __post_init__(self) -> None:
@@ -221,6 +225,8 @@ class VoltageCollapse:
         For a voltage that is not a number above zero and a duration that is not a number, or below zero.
     """
 
+    kind: ClassVar[str] = "voltage-collapse"
+
     v_min: float = 0.7
     duration: float = 0.5
 
@@ -257,6 +263,8 @@ class FrequencyOutside:
         For limits that are not numbers above zero, the first below the second.
     """
 
+    kind: ClassVar[str] = "frequency-outside"
+
     f_low: float = Criteria.f_low
     f_high: float = Criteria.f_high
 
@@ -290,6 +298,8 @@ class Island:
     that part is dead and the rest runs on. The run ends at the instant of the event, before it.
     """
 
+    kind: ClassVar[str] = "island"
+
     def detector(self, system: System) -> None:
         """Return None: the events say it before the run."""
 
@@ -302,3 +312,9 @@ def _positive(monitor: object, field: str, value: object, unit: str) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
         raise InputError(f"{monitor}: {field} = {value!r}: must be a finite number > 0 {unit}")
+
+
+_EVERY: tuple[type[Monitor], ...] = (AngleSpread, VoltageCollapse, FrequencyOutside, Island)
+
+MONITORS: Mapping[str, type[Monitor]] = {monitor.kind: monitor for monitor in _EVERY}
+"""Every monitor by its type in study files."""

@@ -20,13 +20,13 @@ from psmr.files.toml.lines import Path as TablePath
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
+from psmr.study.detectors.detection import MONITORS
 from psmr.study.events import When
 from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
 from psmr.study.file.study import (
     EVENTS,
     FORMAT,
     HEAD,
-    MONITORS,
     RECORD,
     SIMULATION,
     TABLES,

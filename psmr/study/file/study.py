@@ -57,7 +57,7 @@ from psmr.network.signals.signals import Signals
 from psmr.network.topology.network import find_branch, find_bus
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detection import AngleSpread, FrequencyOutside, Island, Monitor, VoltageCollapse
+from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event, Fault, LineTrip, OpenPhases, When
 from psmr.study.file.recipe import Recipe
 from psmr.study.record.record import Record
@@ -312,10 +312,3 @@ EVENTS: Mapping[str, Callable[..., Event]] = {
     if isinstance(kind, type) and kind.__module__ == entry.name and isinstance(vars(kind).get("kind"), str)
 }
 """What the modules of `psmr.study.events` declare."""
-
-MONITORS: Mapping[str, Callable[..., Monitor]] = {
-    "angle-spread": AngleSpread,
-    "voltage-collapse": VoltageCollapse,
-    "frequency-outside": FrequencyOutside,
-    "island": Island,
-}

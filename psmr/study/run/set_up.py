@@ -42,7 +42,7 @@ from psmr.network.sequence.unbalance import Values, dependent_admittances
 from psmr.network.topology.islands import plants
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.dead_parts import dead_part
-from psmr.study.detectors.detection import Detection, Detectors, Island, Monitor
+from psmr.study.detectors.detection import MONITORS, Detection, Detectors, Island, Monitor
 from psmr.study.detectors.detector import Stop
 from psmr.study.events import Event
 from psmr.study.events.generator import Connected, Synchronisation
@@ -103,10 +103,8 @@ def checked_monitors(monitors: Iterable[Monitor], t_end: float) -> tuple[Monitor
     monitors = tuple(monitors)
     for monitor in monitors:
         if isinstance(monitor, type) or not callable(getattr(monitor, "detector", None)):
-            raise InputError(
-                f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse, "
-                "psmr.FrequencyOutside or psmr.Island"
-            )
+            *others, last = (f"psmr.{kind.__name__}" for kind in MONITORS.values())
+            raise InputError(f"{monitor!r} is not a monitor; use {', '.join(others)} or {last}")
         duration = getattr(monitor, "duration", 0.0)
         if duration > t_end:
             raise InputError(
