@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -96,6 +97,7 @@ class Quantity:
     `wraps`: whether it is known but for whole turns, which go on without jumps from point to point.
     `rate_of`: what it is the rate of in a linear system, in Hz.
     `by_name`: whether a pattern means it only where it means nothing else.
+    `magnitude`: whether it is never below zero; ``"phasors"``: but for what has its own dynamics.
     `words`: what a figure calls it; its name where left out.
     """
 
@@ -107,6 +109,7 @@ class Quantity:
     wraps: bool = False
     rate_of: str = ""
     by_name: bool = False
+    magnitude: Literal[False, True, "phasors"] = False
     words: str = ""
 
 
@@ -187,7 +190,7 @@ def _terminal_quantity(kind: str, end: str) -> Quantity:
     unit, words = {
         "p": ("MW", "active power"), "q": ("Mvar", "reactive power"), "i": ("pu", "current")
     }[kind]  # fmt: skip
-    return Quantity(kind + end, unit, values, reads, words="" if end else words)
+    return Quantity(kind + end, unit, values, reads, magnitude=kind == "i", words="" if end else words)
 
 
 def _leading_sources(connections: Connections, bus: str) -> list[int]:
@@ -242,7 +245,8 @@ def _phase_quantity(letter: str, part: str) -> Quantity:
             [_instantaneous(points, d, part) if d in dynamic else _phasor(points, d, part) for d in devices]
         )
 
-    return Quantity(f"{letter}_{part}", "pu", values, by_name=True)
+    magnitude: Literal[True, "phasors"] = True if part in "12" else "phasors"
+    return Quantity(f"{letter}_{part}", "pu", values, by_name=True, magnitude=magnitude)
 
 
 def _phasor(points: Points, device: str, part: str) -> Values:
@@ -307,11 +311,11 @@ ENDS, KINDS = ("", "_from", "_to"), ("p", "q", "i")
 QUANTITIES: Mapping[str, Quantity] = {
     quantity.name: quantity
     for quantity in (
-        Quantity("v", "pu", Points.magnitudes, _voltage_places, solved=False, words="bus voltage"),
+        Quantity("v", "pu", Points.magnitudes, _voltage_places, False, magnitude=True, words="bus voltage"),
         Quantity(
             "angle", "rad", _angle, _voltage_places, solved=False, wraps=True, words="bus voltage angle"
         ),
-        Quantity("frequency", "Hz", _frequency, rate_of="angle", words="bus frequency"),
+        Quantity("frequency", "Hz", _frequency, rate_of="angle", magnitude=True, words="bus frequency"),
         Quantity("coi_angle", "rad", _centre_of(_centre_angle), _centre_places),
         Quantity("coi_frequency", "Hz", _centre_of(_centre_frequency), rate_of="coi_angle"),
         *(_terminal_quantity(kind, end) for end in ENDS for kind in KINDS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from psmr.network.dynamic.switching import (
     with_switched_currents,
 )
 from psmr.network.sequence.unbalance import unbalanced_place
-from psmr.network.signals.signals import Signals, quantity
+from psmr.network.signals.signals import Signals, is_sum, quantity
 from psmr.study.events import (
     Event,
     Fault,
@@ -108,7 +108,7 @@ def _conditional(system: System, place: int, event: When, signals: Signals) -> C
     and what the event itself objects to.
     """
     try:
-        name = _signal_of(event, signals)
+        name = _signal_of(event, signals, dynamic_elements(system))
         _refuse_impossible_returns(system, event.changes(system))
     except InputError as error:
         refusal = error if isinstance(error, EventError) else EventError(f"{event}: {error}")
@@ -117,8 +117,13 @@ def _conditional(system: System, place: int, event: When, signals: Signals) -> C
     return Conditional(place, event, name, signals)
 
 
-def _signal_of(event: When, signals: Signals) -> str:
-    """Return the name of the signal of a condition; raise EventError for one that it cannot have."""
+def _signal_of(event: When, signals: Signals, dynamic: Collection[str]) -> str:
+    """Return the name of the signal of a condition; raise EventError for one that it cannot have.
+
+    `dynamic` are the buses and branches with their own dynamics.
+    """
+    if is_sum(event.signal):
+        raise EventError(f"{event}: {event.signal} is a sum; name one signal")
     if any(letter in event.signal for letter in "*?["):
         raise EventError(f"{event}: {event.signal} is a pattern; name one signal")
     (name,) = signals.select(event.signal)
@@ -127,6 +132,9 @@ def _signal_of(event: When, signals: Signals) -> str:
             f"{event}: the frequency of a bus needs the points around; take the omega of a machine, or a "
             "relay that measures it"
         )
+    known = signals.quantity(name)
+    if known is not None and known[0].magnitude == "phasors" and known[1] not in dynamic:
+        event.refuse_below_zero()
     return name
 
 

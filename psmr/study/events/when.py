@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, shown
 from psmr.integrate.timeline.span import Change
+from psmr.network.signals.quantities import QUANTITIES
+from psmr.network.signals.signals import is_sum, quantity
 from psmr.network.topology.network import find_branch
 from psmr.study.events.branch import LineClose
 from psmr.study.events.event import Event
@@ -24,9 +26,6 @@ TIMES = ("start", "end", "clear", "clear_from", "clear_to", "clear_again", "clos
 CONDITION = re.compile(
     r"\s*([^\s<>](?:[^<>]*[^\s<>])?)\s*([<>])\s*([-+0-9.eE]+)(?:\s+for\s+([-+0-9.eE]+)\s*s)?\s*"
 )
-
-MAGNITUDES = ("v", "i", "i_from", "i_to", "frequency")
-"""Quantities that are never below zero, beside those of phases and sequences."""
 
 
 @explains_keywords(EventError)
@@ -79,9 +78,13 @@ class When:
             )
         if self.delay < 0:
             raise EventError(f"{self}: for {self.delay:g} s; must be >= 0")
-        quantity = self.signal.rpartition(".")[2]
-        magnitude = quantity in MAGNITUDES or re.fullmatch("[vi]_[abc012]", quantity)
-        if magnitude and self.below and self.value <= 0:
+        known = None if is_sum(self.signal) else QUANTITIES.get(quantity(self.signal))
+        if known is not None and known.magnitude is True:
+            self.refuse_below_zero()
+
+    def refuse_below_zero(self) -> None:
+        """Raise EventError where the signal, a magnitude, would have to be below zero."""
+        if self.below and self.value <= 0:
             raise EventError(
                 f"{self}: can never hold, {self.signal} is a magnitude and not below 0; is the sign right?"
             )

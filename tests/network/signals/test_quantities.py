@@ -73,6 +73,8 @@ def test_every_entry_of_the_table_is_asked_for_by_name():
     computed = [name for name in run.signals if run.signals.computed(name)]
     assert {run.signals.quantity(name)[0].name for name in computed} == set(QUANTITIES)
     assert np.isfinite(run.values(computed)).all()
+    magnitudes = [name for name in computed if run.signals.quantity(name)[0].magnitude]
+    assert (run.values(magnitudes) >= 0.0).all()
 
 
 def test_a_centre_of_forming_converters_is_kept_as_the_run_has_it():

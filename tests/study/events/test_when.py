@@ -92,6 +92,10 @@ def test_what_is_not_possible_any_more_is_listed(system):
         ("bus5.vv < 0.7", "there is no signal 'bus5.vv'; did you mean 'bus5.v'"),
         ("bus5.v < -0.7", "can never hold, bus5.v is a magnitude"),
         ("line5-7.i_0 < 0", "can never hold"),
+        ("line5-7.i_1 < 0", "can never hold"),
+        ("bus5.v - bus6.v > 0.3", "bus5.v - bus6.v is a sum; name one signal"),
+        ("load5.p - bus6.v < -0.3", "is a sum"),
+        ("2 * bus5.v < 0.7", "is a sum"),
         ("bus5.v", "is no condition; write a signal, < or >"),
         ("bus5.v < 0.7 for 3", "is no condition"),
         ("bus5.v < 1e999", "is no condition"),
@@ -103,6 +107,15 @@ def test_what_is_not_possible_any_more_is_listed(system):
 def test_conditions_that_cannot_be(system, condition, words):
     with pytest.raises(EventError, match=words):
         run(system, psmr.When(condition, TRIP))
+
+
+def test_a_phase_of_a_dynamic_bus_swings_below_zero():
+    system = psmr.build(psmr.case("wscc9"), loads="impedance", dynamic=psmr.Region(5))
+    trip = psmr.When("bus5.v_a < -0.5", TRIP)
+    found = psmr.simulate(system, psmr.SingleRate("TM", 1 / 60 / 40), 0.02, [trip], certify=False)
+    assert not found.unmet
+    first = next(t for t, words in found.instants if "tripped" in words)
+    assert found["bus5.v_a"][first] == pytest.approx(-0.5, abs=5e-4)
 
 
 def test_an_event_that_cannot_be_is_refused_before_the_run(system):
