@@ -21,9 +21,14 @@ def test_every_command_event_and_scheme_has_its_table(page):
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 3 for row in rows)
     for words in (
         "| `--h-slow S` | macro step in s |",
-        "its response by the Schur complement; `held`, `schur` |",
-        '### `[[event]]`, `type = "fault"`',
-        '| `method` | one of "FEM", "TM", "BEM"',
-        "| `x` | a finite number |",
+        "its response by the Schur complement; one of `held`, `schur` |",
+        "| `--net-unmodelled, --no-net-unmodelled` |",
+        "It takes what is said under *Reading a case* as well, but for `--reactive-limits`",
+        '### `[[event]]`, `type = "fault"`\n\nA short circuit at a bus or along a line',
+        '; one of `"FEM"`, `"TM"`, `"BEM"`',
+        "| `x` | Fault resistance and reactance in pu on the system base; a finite number; default `0.0001`",
+        "| `start` | Times in s at which the fault begins and ends; a finite number",
     ):
         assert words in page
+    # What is typed is code: two hyphens of running text become a dash.
+    assert not re.search(r"--[a-z]", re.sub(r"`[^`]*`", "", page))
