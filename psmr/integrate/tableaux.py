@@ -1,7 +1,5 @@
 """One-step methods as coefficient data: their weights, and those of companions that estimate the error.
 
-One-step methods as coefficient data.
-
 A method is its Butcher tableau. For the index-1 DAE x' = f(x, y), 0 = g(x, y) each stage i solves
 
     x_i = x_t + h sum_j A[i, j] f(x_j, y_j),    0 = g(x_i, y_i)
@@ -10,9 +8,8 @@ A method is its Butcher tableau. For the index-1 DAE x' = f(x, y), 0 = g(x, y) e
 diagonally implicit, and all implicit stages of a method share one diagonal coefficient, so that they share
 one Newton matrix. The same numbers serve the simulator and the pencil.
 
-Explicit Runge-Kutta methods as coefficient data: fixed-step ones, and a pair that estimates its own error.
-
-The tableau's meaning is that of `psmr.integrate.tableaux`; the DAE is solved for y at every stage.
+Of explicit Runge-Kutta methods, fixed-step ones and a pair that estimates its own error, the DAE is solved
+for y at every stage.
 """
 
 from __future__ import annotations

@@ -314,7 +314,7 @@ def add_dynamics(
     an exciter (SEXS, EXST1 or ESST4B), a stabiliser (IEEEST) beside each EXST1 and ESST4B, and a governor
     (TGOV1, IEESGO, GAST or HYGOV; a fifth of the steam plants from 300 MVA have none, as base load). One that
     gives less than 2 % of its rating is a condenser, and one that draws power a pump, without governor. The
-    numbers are drawn from `psmr.network.typical_plants`, where the sources are.
+    numbers are drawn from the ranges of `psmr.network.typical_plants`, whose sources stand there.
 
     The rating is the generator's `rating_mva` where that is given, carries the dispatch, and is not just the
     base of the case, which MATPOWER files have where nobody knew. Otherwise the dispatch is 75 to 92 % of it,

@@ -24,8 +24,7 @@ p and q are those of v_c and i_o. The bridge is averaged over the switching; t_d
 modulation. k_ad damps the filter's resonance with what the measurement filter takes away. What the limit cuts
 off is fed back to the outer integrators with the gain k_aw.
 
-v_2, v_5 and v_7 are the negative sequence and harmonics of the voltage at the bus, see
-`psmr.devices.converters.filtered`.
+v_2, v_5 and v_7 are the negative sequence and harmonics of the voltage at the bus, see below.
 
 Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8
 (phase-locked loop, current control, averaged bridge); S. D'Arco, J. A. Suul and O. B. Fosso, A Virtual
@@ -33,16 +32,12 @@ Synchronous Machine implementation for distributed control of power converters i
 Systems Research 122, 2015, section 2 (filter, active damping of its resonance); K. J. Astrom and T. Hagglund,
 Advanced PID Control (2006), chapter 3 (anti-windup).
 
-The LCL filter between a converter's bridge and its bus, in the frame of the converter.
-
-Negative sequence and harmonics of the voltage at a converter, in addition to the fundamental.
-
-The phasors of the network carry the fundamental alone. These are the negative sequence of an unbalanced load
-nearby, and the 5th and the 7th harmonic (of negative and of positive sequence). Seen from a stator they turn
-at -w_n, -5 w_n and 7 w_n, in a frame that turns at nominal frequency w_n at -2, -6 and +6 w_n. They are zero
-at the start; an event sets them. Their effect on the converter is modelled correctly. The network responds to
-its currents at these frequencies with the impedance for the fundamental, which is wrong for them: the ripple
-in the network is no study of unbalance or harmonics.
+The phasors of the network carry the fundamental alone. v_2, v_5 and v_7 are the negative sequence of an
+unbalanced load nearby, and the 5th and the 7th harmonic (of negative and of positive sequence). Seen from a
+stator they turn at -w_n, -5 w_n and 7 w_n, in a frame that turns at nominal frequency w_n at -2, -6 and +6
+w_n. They are zero at the start; an event sets them. Their effect on the converter is modelled correctly. The
+network responds to its currents at these frequencies with the impedance for the fundamental, which is wrong
+for them: the ripple in the network is no study of unbalance or harmonics.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Lines of direct current with two terminals and more, and FACTS devices.
-
-DC lines of a PSS/E RAW file as the powers that their converters take from the AC network.
+"""DC lines of a PSS/E RAW file as the powers that their converters take, with two terminals and more; FACTS.
 
 A line is held at what the file schedules, in the power flow and in a run. A two-terminal line has
 line-commutated converters. With N bridges in series, the voltage E = TR EBAS v / TAP behind the transformer
@@ -16,26 +14,24 @@ Kimbark, Direct Current Transmission (1971), chapter 3, for the power factor; fi
 PSS/E Program Operation Manual, two-terminal and VSC DC line data. Evidence: stored solutions of PSS/E
 (docs/formats.md).
 
-Multi-terminal DC lines of a PSS/E RAW file as the powers that their converters take from the AC network.
-
-Each converter stands between a DC bus and ground, or a second DC bus, and DC links join the buses. One
-converter (VCONV, of the negative pole VCONVN) holds its DC voltage at SETVL kV; each other one takes SETVL MW
-(MDC = 1), or carries SETVL A (MDC = 2), a rectifier above zero. The voltages of the DC buses follow from
+Of a multi-terminal line each converter stands between a DC bus and ground, or a second DC bus, and DC links
+join the buses. One converter (VCONV, of the negative pole VCONVN) holds its DC voltage at SETVL kV; each
+other one takes SETVL MW (MDC = 1), or carries SETVL A (MDC = 2), a rectifier above zero. The voltages of the
+DC buses follow from
 
     (V_a - V_b) I = P for each converter,    G V = I for the DC network,
 
 and the reactive powers from the angles at which the converters have these, as for two terminals. Source:
 Siemens PTI, PSS/E Program Operation Manual, multi-terminal DC line data.
 
-FACTS devices of a PSS/E RAW file in their form for the power flow.
-
-A shunt element at bus I (a STATCOM) holds the voltage VSET there, or at another bus, with at most SHMX MVA. A
-series element from I to J works in one of several modes. In normal mode (1) it delivers S = PDES + j QDES at
-J, and takes PDES and the reactive power Im(S V_I / V_J) from I, at the voltages that the file stores: its
-current is the same at both ends, and the shunt element makes up for the active power that the series voltage
-takes. Bypassed (2) it joins the two buses; in mode 3 it is the impedance SET1 + j SET2. Modes 4 to 8 (a
-voltage in series, and devices that share power) are not modelled. Source: Siemens PTI, PSS/E Program
-Operation Manual, FACTS device data; L. Gyugyi, Unified power-flow control concept, IEE Proc. C 139 (1992).
+FACTS devices come in their form for the power flow. A shunt element at bus I (a STATCOM) holds the voltage
+VSET there, or at another bus, with at most SHMX MVA. A series element from I to J works in one of several
+modes. In normal mode (1) it delivers S = PDES + j QDES at J, and takes PDES and the reactive power
+Im(S V_I / V_J) from I, at the voltages that the file stores: its current is the same at both ends, and the
+shunt element makes up for the active power that the series voltage takes. Bypassed (2) it joins the two
+buses; in mode 3 it is the impedance SET1 + j SET2. Modes 4 to 8 (a voltage in series, and devices that share
+power) are not modelled. Source: Siemens PTI, PSS/E Program Operation Manual, FACTS device data; L. Gyugyi,
+Unified power-flow control concept, IEE Proc. C 139 (1992).
 """
 
 from __future__ import annotations

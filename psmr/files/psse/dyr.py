@@ -1,10 +1,9 @@
-"""PSS/E DYR files: the dynamic devices of the plants in a RAW file.
+"""PSS/E DYR files: the rows of a network with what the records of the file say of their dynamics.
 
-A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash. It belongs to the generator of
-this bus and identifier; records of generators out of service are passed over. Source: Siemens PTI, PSS/E
-Program Operation Manual, dynamics data input.
-
-The rows of a network with what the records of a DYR file say of them.
+A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash; `psmr.files.psse.entries`
+takes the file apart. A record of a plant belongs to the generator of this bus and identifier; those of
+generators out of service are passed over. Source: Siemens PTI, PSS/E Program Operation Manual, dynamics data
+input.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Relay records of a PSS/E DYR file.
+"""Relay records of a PSS/E DYR file: of loads and generators first, of branches below.
 
 ======== ================================================= =============================================
 record   head                                              values
@@ -16,13 +16,12 @@ VTGTPAT  instance, model, bus, bus and machine             VL VU TP TB
 
 LDSH, LDS3, LVSH and LVS3 have the forms of load records: LDSHBL for one load of a bus, LDSHOW, LDSHZN and
 LDSHAR for the loads of an owner, a zone, an area, LDSHAL for all. Each of these loads has a relay of its own,
-at its bus; where several are for one load, the nearer goes before the other. DISTR1 and TIOCR1, relays of
-branches, are in `psmr.files.psse.dyr_relays`. Times are in s, frequencies in Hz, fractions parts of
-the load. Sources: Siemens PTI, PSS/E Model Library and Program Operation Manual, load relays; for the order
-of the values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, LVS3BL, VTGTPAT), and for UFLSBL
-that of STEPS, whose model it is.
+at its bus; where several are for one load, the nearer goes before the other. Times are in s, frequencies in
+Hz, fractions parts of the load. Sources: Siemens PTI, PSS/E Model Library and Program Operation Manual, load
+relays; for the order of the values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, LVS3BL,
+VTGTPAT), and for UFLSBL that of STEPS, whose model it is.
 
-Relay records of branches in a PSS/E DYR file: DISTR1 and TIOCR1.
+Relays of branches, DISTR1 and TIOCR1:
 
 ======== ================================== ============================================================
 record   head                               values

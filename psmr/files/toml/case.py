@@ -1,4 +1,4 @@
-"""Case files in TOML: ``format = "psmr-case"``, ``version = 1``.
+"""Case files in TOML, read and written: ``format = "psmr-case"``, ``version = 1``.
 
 The head gives name, base and nominal frequency; then comes an array of tables for each kind of row. Powers
 are in MW and Mvar, impedances per unit on the system base, angles in degrees, parameters of devices in the
@@ -76,10 +76,6 @@ units their component declares (mostly per unit on the device's own base ``s_n``
 
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
 named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
-
-The table [dynamic] of case and study files.
-
-Write a case as TOML, in the format that `psmr.files.toml.case` reads.
 """
 
 from __future__ import annotations

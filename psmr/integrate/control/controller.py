@@ -6,7 +6,8 @@ the tolerance; `order` is the power of the step with which the estimate falls.
 A step that Newton does not solve as its policy says is made shorter first. Only then is a solve given all
 that there is: where all angles drift that takes twenty times as many factorisations as a shorter step.
 
-A controller for one program: made for a system, begun with each span, and asked why a run did not end.
+`control_for` makes a controller for a program and a system, `begin_control` begins it with each span, and
+`control_failure` says why a run did not end.
 """
 
 from __future__ import annotations

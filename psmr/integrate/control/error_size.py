@@ -1,18 +1,15 @@
 """The size of an error: the estimate of a step, and the disturbance by which it is measured; compiled.
 
-The estimated error of a step, filtered through the Newton matrix that solved its stages; compiled.
+The estimate of a step is filtered through the Newton matrix that solved its stages: h times a combination of
+the rates is an error of the states as if they were not coupled. Solved with the Newton matrix it holds for
+stiff states (Hosea and Shampine 1996, section 4), and its algebraic part is the change of the algebraic
+variables that follows from it.
 
-h times a combination of the rates is an error of the states as if they were not coupled. Solved with the
-Newton matrix it holds for stiff states (Hosea and Shampine 1996, section 4), and its algebraic part is the
-change of the algebraic variables that follows from it.
-
-The size of a disturbance, by which errors are measured; compiled.
-
-The size is the largest deviation of any variable from where it was when the span began, before its events,
-relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an imaginary part in the frame
-of the network, turn with the common angle, by an amount that grows with time however small the disturbance
-is: they deviate from their own mean over the last `Constants.mean_over` seconds, with exponential weights, so
-that they count as far as they swing, jump, or turn in that time.
+The size of the disturbance is the largest deviation of any variable from where it was when the span began,
+before its events, relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an
+imaginary part in the frame of the network, turn with the common angle, by an amount that grows with time
+however small the disturbance is: they deviate from their own mean over the last `Constants.mean_over`
+seconds, with exponential weights, so that they count as far as they swing, jump, or turn in that time.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""Devices that act by themselves in a run: which are due, and what they change.
+"""What acts by itself in a run, devices and events on conditions: timers, when each is due, what is changed.
 
-Relays, trips and holds act when a condition has held for a time (`psmr.integrate.run.actions`). A step ends
-where a timer does, or where a condition is to be looked at (`psmr.integrate.run.integrate`); what is changed
-then are parameters and devices in service, as by an event.
-
-Timers of relays and other devices that act by themselves: which run, and when each is due.
+Relays, trips and holds act when a condition has held for a time. A step ends where a timer does, or where a
+condition is to be looked at (`psmr.integrate.run.integrate`); what is changed then are parameters and devices
+in service, as by an event.
 
 A condition is looked at in the accepted points. Where it begins to hold between two of them, the instant is
 sought as the zero of the straight line through its values: the run goes back to the point before and takes a
 shorter step to that zero, until one of the two values is small beside the other (regula falsi; one such step
-as a rule). What acts at once acts a thousandth of a step later, where its condition holds. What a device does
-when its timer has run out is said in `psmr.integrate.run.actions`.
+as a rule). What acts at once acts a thousandth of a step later, where its condition holds.
 """
 
 from __future__ import annotations

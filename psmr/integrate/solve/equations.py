@@ -1,4 +1,4 @@
-"""The equations of a block at a point: residual, what follows a course, limits, and rates; compiled.
+"""The equations of a block at a point: residual, non-windup limits, and rates; compiled. And courses.
 
 A non-windup limit holds a state whose derivative points out of it. A row of Newton's whose unclipped
 right-hand side is beyond a limit is x - limit, and its matrix row is that of the identity, with -1 in the
@@ -6,7 +6,8 @@ column of a limit that is a variable of the block (semismooth Newton). A constan
 zero; at one that moves the raw derivative stays: whether it takes the state beyond is known at the end of the
 step only.
 
-Held inputs and parameters may follow courses over time, so that a span need not end at their rows.
+Held inputs and parameters may follow courses over time (`Course`, `Courses`), and inputs the run's own past
+(`Delayed`), so that a span need not end at their rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signals: what can be asked of a run by name, what a pattern and a sum mean, and their values at points.
 
-Sums and differences of signals, written as such: ``"G1.delta - G2.delta"``, ``"sum(L*.p)"``.
+Sums and differences of signals are written as such: ``"G1.delta - G2.delta"``, ``"sum(L*.p)"``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A scheme certified on a system: the pencil at the steps that it takes, in one certificate.
 
-The step sizes by which a run is judged whose scheme chose them.
-
-Whether the pencil foresees that a run fails: a multiplier of its step that grows from the start.
+`judged_steps` are the step sizes by which a run is judged whose scheme chose them; `foreseen` says whether
+the pencil foresees that a run fails, by a multiplier of its step that grows from the start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Whether converters that follow the network keep to the angle of their bus.
+"""Converters that lose the angle of their bus (`Converters`), and motors that stall (`Motors`).
+
+Converters that follow the network keep to the angle of their bus, or slip.
 
 The error of a phase-locked loop is the angle between loop and bus, in rad. Where both stand is known at the
 accepted points only, modulo a turn; how often the bus turned between two points cannot be read off samples of
@@ -17,10 +19,8 @@ half a turn it is driven on, to lock again a whole turn away, after the converte
 angle to the voltage. At half a turn itself the bus, which jumps as a fault comes and goes, may still bring it
 back. On cycle slips of a loop with a sinusoidal phase detector: F. M. Gardner, Phaselock Techniques (2005).
 
-Induction motors that stall.
-
-The slip of a motor is the part of the nominal speed that its rotor lacks: about 0.01 where it runs, 1 where
-it stands still, above 1 where it turns backwards.
+Of induction motors: the slip of a motor is the part of the nominal speed that its rotor lacks: about 0.01
+where it runs, 1 where it stands still, above 1 where it turns backwards.
 
 **Stalled**: at the end a motor in service has a slip above `Criteria.motor_slip`: it stands still, or was too
 slow at the end of a run to be said to restart. **Running backwards**: a slip above 1 at any point. Source:

@@ -3,7 +3,7 @@
 It is the mean speed of its machines, weighted with the kinetic energy (the frequency of the centre of
 inertia), times the nominal frequency.
 Without a machine it is that of the converters that form the voltage, weighted with their ratings; see
-`psmr.study.detectors.detector.Speeds`. An infinite bus keeps that of its island at the nominal one.
+`psmr.network.signals.points.Speeds`. An infinite bus keeps that of its island at the nominal one.
 
 **Frequency outside**: below `Criteria.f_low` or above `f_high`. **Final frequency** outside `f_end_low` to
 `f_end_high`. Sources: see `psmr.Criteria`.

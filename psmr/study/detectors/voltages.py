@@ -1,4 +1,4 @@
-"""The voltages of the buses, in pu.
+"""The voltages of the buses, in pu (`Voltages`), and the states that reach a limit (`Limits`).
 
 A bus counts while no fault is on at it and its part of the network is not dead. Between points the magnitude
 is a straight line, but for a jump to or from where it does not count.
@@ -9,10 +9,9 @@ is a straight line, but for a jump to or from where it does not count.
 `v_high` for `v_high_time`; **overvoltage**: above `v_trip` for `v_trip_time`. **Voltage at the end**: a bus
 that began between `v_end_low` and `v_end_high` ends outside. Sources: see `psmr.Criteria`.
 
-States that reach a non-windup limit, and when each first does (s).
-
-A state is at its limit where the projection onto it has put it, to rounding. That is no fault of a run: it
-says which regulators no longer regulate.
+**Limits**: states that reach a non-windup limit, and when each first does (s). A state is at its limit where
+the projection onto it has put it, to rounding. That is no fault of a run: it says which regulators no longer
+regulate.
 """
 
 from __future__ import annotations

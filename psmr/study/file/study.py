@@ -1,4 +1,7 @@
-"""A study: one TOML file that names case, scheme, events and outputs.
+"""A study: one TOML file that names case, scheme, events and outputs; and its system.
+
+`EVENTS` and the like say which table makes which record. `load_system` makes the system, with phases in its
+region where events need them, and `check_signals` refuses what a study names and the case has not.
 
 ::
 
@@ -27,12 +30,6 @@
 
     [output]
     folder = "results/fault"       # in the current folder; left out, results/NAME after this file
-
-What a study names and the case must have: buses, branches and devices of its events, its signals.
-
-Regions that get a zero sequence by the events of a study.
-
-What the tables of a study make: for each type its record, from which the fields follow.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ off, it says nothing. The second run is therefore much the better one (Stetter 1
 global error estimation by reintegration): `VariableStep` at a tenth of the tolerance of a run that follows
 one itself, and of any other run at a thousandth of the limit of its error. It knows nothing of the scheme of
 the run, so that whatever this does wrong shows: its steps, what is interpolated between two rates, coupling.
-It ends a step at each sample of the first run (`psmr.study.record.reintegrate`), so that nothing has to be
-interpolated, and keeps none of its other points.
+It ends a step at each sample of the first run, so that nothing has to be interpolated, and keeps none of its
+other points.
 
 To judge a run a coarse reference mostly does: where a run differs from one at a tolerance of a tenth of the
 limit by less than half the limit, both are within the limit but for an error that both have in common. For a

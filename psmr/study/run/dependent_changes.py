@@ -1,11 +1,10 @@
 """What changes of events are that depend on the run up to them: by conditions, parts that tripped, returns.
 
-Plants that return to the network: at rest without power, at the voltage and frequency that they find.
-
-A machine is synchronised, a converter starts with its phase-locked loop on the voltage and its current at
-zero. The equations are those of a start (`psmr.network.start.equilibrium`) with the current zero and
-all angles turning at the frequency of the bus; states and set-points are solved for jointly. The set-points
-then go on straight lines to what they were.
+Plants return to the network at rest without power, at the voltage and frequency that they find. A machine is
+synchronised, a converter starts with its phase-locked loop on the voltage and its current at zero. The
+equations are those of a start (`psmr.network.start.equilibrium`) with the current zero and all angles turning
+at the frequency of the bus; states and set-points are solved for jointly. The set-points then go on straight
+lines to what they were.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Tuning: the cheapest scheme whose modes are bent by less than asked.
 
-A candidate held against the nonlinear simulation and the clock.
-
-The files of a tuning: the winner as a study, the figure, and every candidate.
+Here candidates are held against the nonlinear simulation and the clock, and the files of a tuning are
+written: the winner as a study, the figure, and every candidate.
 """
 
 from __future__ import annotations
