@@ -124,7 +124,7 @@ def _prose(text: str) -> str:
     for paragraph in text.replace("``", "`").split("\n\n"):
         lines = paragraph.split("\n")
         # A paragraph of short lines with an equals sign each is a set of equations, not prose.
-        formula = all(" = " in line or line.startswith(" ") for line in lines) and len(lines) > 0
+        formula = all(" = " in line or line.startswith(" ") for line in lines) and paragraph[-1:] != "."
         if paragraph.strip() == "::":
             continue
         if formula:

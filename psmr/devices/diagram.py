@@ -338,6 +338,8 @@ class Blocks:
             self.integrals[state] = idle
 
     def _once(self, name: str) -> None:
+        if not (isinstance(name, str) and name.isidentifier()):
+            raise InputError(f"{shown(name)} is no name for a state or output")
         if name in self.slopes or name in self.rows:
             raise InputError(f"{name} is the state or output of two blocks: each needs a name of its own")
 
@@ -424,6 +426,7 @@ class BlockDiagram(Component):
             cls._role, cls.role = own.get("role", cls._role), ""
         elif "role" not in own:
             cls.role = cls._role
+        # A form of a class (`psmr.dae.declare.device.derived`) and a class with equations have all they need.
         if part or "made_by" in own or "equations" in own:
             return
         anything, declared = Anything(), parameters_of(cls)
@@ -455,8 +458,12 @@ class BlockDiagram(Component):
 
 
 def _check(kind: type[BlockDiagram], b: Blocks) -> None:
-    """Object to a name in a diagram that is declared nowhere."""
+    """Object to a name in a diagram that is declared nowhere, or twice."""
     parameters = parameters_of(kind)
+    for name in (*b.slopes, *b.rows):
+        if name in parameters or name in kind.inputs:
+            what = "a parameter" if name in parameters else "an input"
+            raise InputError(f"{kind.__name__}: {name} is the state or output of a block, and {what}")
     sides = [side for limits in b.limits.values() for side in limits if side is not None]
     others = [*b.lags.values(), b.integrals.values(), *b.leads, *b.ranges, *b.gains]
     variables = [*b.slopes, *b.rows, *kind.inputs, *kind.algebraic]
@@ -509,28 +516,40 @@ def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
 
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for what the machine needs."""
-        found = dict(kind.known(terminal, p))
-        unknown = Unknown()
+        known = dict(kind.known(terminal, p))
         read = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
         read |= {"v_f": 1.0, "i_f": 1.0, "omega": 1.0} | dict.fromkeys(("delta", "i_d", "i_q"), 0.0)
-        read |= {**kind.optional, **terminal.signals, **found}
-        if kind.set_point:
-            read[kind.set_point] = found[kind.set_point] = unknown
-        remedy = "return more variables from known(terminal, p), or declare a guess(terminal, p)"
-        try:
-            kind.diagram(Blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
-        except TypeError as error:
+        read |= {**kind.optional, **terminal.signals, **known}
+        start = {kind.set_point: Unknown()} if kind.set_point else {}
+        values, missing = _at_rest(kind, read | start, known | start, p)
+        if missing and kind.set_point not in missing:
+            # Beside the line that leads to the set-point are others that begin at it.
+            start = {name: values[name] for name in start}
+            values, missing = _at_rest(kind, read | start, known | start, p)
+        if missing:
             raise InputError(
-                f"{kind.__name__}: the guess leads back through blocks, sums, products and quotients alone "
-                f"({error}); {remedy}"
-            ) from error
-        values = {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
-        if open_ := [name for name, x in values.items() if x is None or isinstance(x, Unknown)]:
-            raise InputError(
-                f"{kind.__name__}: the guess does not find {', '.join(open_)}: no line of blocks leads there "
-                f"from what is known at rest; {remedy}"
+                f"{kind.__name__}: the guess does not find {', '.join(missing)}: no line of blocks leads "
+                f"there from what is known at rest; {_REMEDY}"
             )
         # A gain below zero times nothing is -0.0.
         return {name: x + 0.0 for name, x in values.items()}
 
     return guess
+
+
+_REMEDY = "return more variables from known(terminal, p), or declare a guess(terminal, p)"
+
+
+def _at_rest(
+    kind: type[BlockDiagram], read: Mapping[str, Any], found: dict[str, Any], p: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """Run a diagram at rest: the variables that it found, and the names of those that it did not."""
+    try:
+        kind.diagram(Blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
+    except TypeError as error:
+        raise InputError(
+            f"{kind.__name__}: the guess leads back through blocks, sums, products and quotients alone "
+            f"({error}); {_REMEDY}"
+        ) from error
+    values = {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
+    return values, [name for name, x in values.items() if x is None or isinstance(x, Unknown)]

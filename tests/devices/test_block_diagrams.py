@@ -201,6 +201,17 @@ def diagram(write, **attributes):
             "x is the state or output of two blocks",
         ),
         (
+            lambda b, v, p: b.output("u", v.u),
+            InputError,
+            "Wrong: u is the state or output of a block, and an input",
+        ),
+        (
+            lambda b, v, p: b.output("k", v.u),
+            InputError,
+            "Wrong: k is the state or output of a block, and a parameter",
+        ),
+        (lambda b, v, p: b.output("a b", v.u), InputError, "'a b' is no name for a state or output"),
+        (
             lambda b, v, p: b.lag("x", v.u, "t", ("low", "hihg")),
             InputError,
             "Wrong: the diagram names 'hihg', which is no parameter or variable; did you mean 'high'?",
@@ -263,6 +274,17 @@ def test_a_guess_without_a_way_back_is_told(write, said):
     kind = diagram(write, set_point="u", known=staticmethod(lambda terminal, p: {"x": 1.0}))
     with pytest.raises(InputError, match=said):
         kind.guess(Terminal(np.array([1.0]), np.array([1.0]), {}), SimpleNamespace(**P, t=0.1, k=2.0))
+
+
+def test_the_guess_finds_what_begins_at_the_set_point_beside_the_line_to_it():
+    def write(b, v, p):
+        b.lag("beside", 3 * v.u, "t")
+        b.lag("x", p.k * v.u, "t")
+
+    known = staticmethod(lambda terminal, p: {"x": 4.0})
+    kind = diagram(write, set_point="u", known=known)
+    found = kind.guess(Terminal(np.array([1.0]), np.array([1.0]), {}), SimpleNamespace(t=0.1, k=2.0))
+    assert found == {"x": 4.0, "u": 2.0, "beside": 6.0}
 
 
 def test_the_guess_leads_back_through_a_sign_and_a_quotient():

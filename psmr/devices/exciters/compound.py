@@ -193,7 +193,7 @@ class IEEET3(Potential):
         b.integrator("v_f", b.named("e", driven) - p.k_e * v.v_f, t="t_e")
 
 
-def _source(b: Any, v: Any, p: Any) -> Any:
+def _source_of_expic1(b: Any, v: Any, p: Any) -> Any:
     """Return the voltage v_b of the source; 1 where both gains are zero."""
     v_d, v_q = machine_frame(b, v.v_re, v.v_im, v.delta)
     re, im = p.k_p * v_d - p.k_i * v.i_q, p.k_p * v_q + p.k_i * v.i_d
@@ -263,7 +263,7 @@ class EXPIC1(Exciter):
         regulated = b.limit(p.k_a * p.t_a1 * error + x_i, "v_r2", "v_r1")
         led = b.lead_lag("x_4", b.lag("x_2", regulated, "t_a2"), "t_a3", "t_a4")
         v_r = b.named("v_r", b.limit(led, "v_r_min", "v_r_max"))
-        e_0 = b.named("e_0", b.limit(_source(b, v, p) * v_r, "efd_min", "efd_max"))
+        e_0 = b.named("e_0", b.limit(_source_of_expic1(b, v, p) * v_r, "efd_min", "efd_max"))
         saturated = quadratic_saturation(b, v.v_f, p.e_1, p.se_1, p.e_2, p.se_2)
         driven = e_0 - p.k_e * v.v_f - b.named("v_x", saturated, "S_E(v_f) v_f")
         b.state("v_f", driven / p.t_e, lags=("t_e",))
