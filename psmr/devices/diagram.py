@@ -328,7 +328,8 @@ class Blocks:
         self._once(state)
         self.slopes[state] = slope
         if limits is not None:
-            if isinstance(limits, str) or len(limits) != 2:
+            pair: Any = limits
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 what = "must be the names of the lower and the upper limit, None for none"
                 raise InputError(f"{state}: limits = {shown(limits)}: {what}")
             self.limits[state] = limits

@@ -151,6 +151,12 @@ def one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
 class WTPTA1(BlockDiagram):
     """Pitch control of wind turbines: of the turbine's speed, and of the power beyond what is asked for.
 
+    ::
+
+        omega_t - omega_ref + k_cc (p_ord - p_asked) -> k_pw + k_iw/s, limits [theta_min, theta_max] -> a
+        p_ord - p_asked -> k_pc + k_ic/s, limits [theta_min, theta_max] -> b
+        a + b -> 1/(1 + s t_pi), rate [rate_min, rate_max], limits [theta_min, theta_max] -> theta
+
     Angles in degrees. The limits of a PI control hold for its integral part, without windup, and for its
     output. At the start theta is that of the aerodynamics; which of the two integral parts has it nothing
     says: the one of the power is 0 with t_flag = 1, the one of the speed with t_flag = 0. Source: WECC,
@@ -180,15 +186,14 @@ class WTPTA1(BlockDiagram):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect both controls and the blades."""
         limits = "theta_min", "theta_max"
-        beyond = b.named("beyond", v.p_ord - v.p_asked)
-        error = b.named("error", v.omega_t - v.omega_ref + p.k_cc * beyond)
+        beyond = v.p_ord - v.p_asked
+        error = v.omega_t - v.omega_ref + p.k_cc * beyond
         d_w, d_c = p.k_iw * error, p.k_ic * beyond
-        if getattr(b, "opened", False):  # the torque control says at rest what one of these says, too
+        if b.opened:  # the torque control says at rest what one of these says, too
             power = b.ge(p.t_flag, 1)
             d_w, d_c = b.where(power, d_w, -v.x_w), b.where(power, -v.x_c, d_c)
         x_w, x_c = b.state("x_w", d_w, limits=limits), b.state("x_c", d_c, limits=limits)
-        of_speed = b.named("of_speed", b.limit(p.k_pw * error + x_w, *limits))
-        of_power = b.named("of_power", b.limit(p.k_pc * beyond + x_c, *limits))
+        of_speed, of_power = b.limit(p.k_pw * error + x_w, *limits), b.limit(p.k_pc * beyond + x_c, *limits)
         b.ordered("rate_min", "rate_max")
         turning = b.clip((of_speed + of_power - v.theta) / p.t_pi, p.rate_min, p.rate_max)
         b.state("theta", turning, limits=limits)
