@@ -99,12 +99,13 @@ psmr.integrate.solve.block: Block column_indices make_block factorise make_lu or
 psmr.integrate.solve.equations: evaluate move_limits project Course NOTHING
 psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
 psmr.integrate.solve.newton: PLAIN VERY_DISHONEST factorise_at
-psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
-    matrix_of newton_state_of places_of work_of VECTOR_CHUNK largest_part largest_size position
+psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT BlockPositions SCATTERED UPPER_SLOT VALID
+    limits_of lu_of matrix_of newton_state_of positions_of work_of VECTOR_CHUNK largest_part largest_size
+    position
 psmr.integrate.solve.status: DONE
 psmr.integrate.step.instructions: extrapolate
-psmr.integrate.step.interpreter: EVALUATED_BLOCK CONTINUED DEPTH HERE REPEATED forget keep learn
-    no_stage_history start>start_from_history restore
+psmr.integrate.step.interpreter: EVALUATED_BLOCK CONTINUED DEPTH HERE REPEATED forget store_result note_cost
+    no_stage_history write_start>start_from_history restore_variables
 psmr.integrate.step.network_response: response_matrix response_matrix_module some_of_solution
 psmr.integrate.step.program: words matrices Combine NOW Program Repeat Stage Iterate
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION

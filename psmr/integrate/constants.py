@@ -36,7 +36,7 @@ class Constants:
     )
     negligible: float = _constant(
         1e-3,
-        "part of the whole: chosen: what plays no part in three digits of a result: a corner or a limit "
+        "part of the whole: chosen: what plays no part in three digits of a result: a kink or a limit "
         "so near to an end of its step, a disturbance so small beside one of size 1, a move of so little "
         "of a tolerance, an entry of the network's response so small beside its row's largest (a plant "
         "far away), a fold so near",
@@ -55,9 +55,9 @@ class Constants:
     )
     most_setbacks: int = _constant(
         8,
-        "tries: chosen: tries that need not be better than the one before: corners of limiters on the way "
+        "tries: chosen: tries that need not be better than the one before: kinks of limiters on the way "
         "of a damped solve, corrections in a row that made the difference larger, ends sought for a step "
-        "at a corner",
+        "at a kink",
     )
     least_part: float = _constant(
         2.0**-10,
@@ -103,14 +103,14 @@ class Constants:
         "part of the residual: and for no smaller than this: without it what is left adds up in quiet "
         "minutes (measured)",
     )
-    one_sign: float = _constant(
+    continued_stage_share: float = _constant(
         0.1,
         "part of the tolerance: of a stage that is continued from its last results: what Newton leaves "
         "has one sign then, step after step, and adds up where all angles drift together. With a kept "
         "matrix the whole of it left 290 to 2,900 tolerances on Kundur's system, a tenth 80 to 810; the "
         "present point leaves 85 to 1,020",
     )
-    drifts_from: float = _constant(
+    drift_limit: float = _constant(
         0.02,
         "s (h gamma of a stage): from here on Newton is asked for more, in proportion: what it leaves in "
         "a speed turns an angle for the rest of the run. Of 60 s after a fault in New England's system at "
@@ -119,13 +119,13 @@ class Constants:
     )
     newton_share: float = _constant(
         0.05,
-        "part of the tolerance of a step: what is left to Newton, and what a corner that ends a step "
+        "part of the tolerance of a step: what is left to Newton, and what a kink that ends a step "
         "leaves behind it, so that the step does not end before it. Of Newton a twentieth changes no "
         "error by more than 2 % against a hundredth, and saves a sixth of the iterations; with a tenth "
-        "left behind corners the largest error on Kundur's system at 1e-4 is a third larger, at no less "
+        "left after kinks the largest error on Kundur's system at 1e-4 is a third larger, at no less "
         "cost (measured)",
     )
-    least_accurate: float = _constant(
+    loosest_tolerance: float = _constant(
         1e-4,
         "relative to max(1, |value|): chosen: Newton of a scheme that chooses its steps is never less "
         "accurate",
@@ -155,14 +155,14 @@ class Constants:
         "part of the way: chosen: a path that needs shorter steps turns back, so that it does not lead to "
         "a solution",
     )
-    apart: float = _constant(
+    solution_distance: float = _constant(
         1e-2,
         "difference of a variable: two solutions are apart when a variable differs by more. At a fold two "
         "solutions meet: one that is nearer is the twin of the one that was followed, and ends with it",
     )
 
     # --- where Newton begins ------------------------------------------------------------------------------
-    other_start_every: int = _constant(
+    start_trial_interval: int = _constant(
         16,
         "solves: chosen: one solve in so many has the start that seemed to cost more, and its cost is "
         "believed",
@@ -194,16 +194,16 @@ class Constants:
     safety: float = _constant(
         0.9, "part of the step that would just do: Hairer, Norsett and Wanner I, section II.4"
     )
-    largest_change: float = _constant(
+    largest_step_ratio: float = _constant(
         5.0, "times the step, or by this: Hairer, Norsett and Wanner I, section II.4: 1.5 to 5"
     )
-    first_change: float = _constant(
+    first_step_ratio: float = _constant(
         1e3, "times the step: chosen: after the first step of a span, short since nothing was known"
     )
     least_error: float = _constant(
         1e-4, "tolerances: chosen: below it a step says no more than that it may be much longer"
     )
-    worth_a_matrix: float = _constant(
+    kept_matrix_ratio: float = _constant(
         1.3,
         "times the step: a step is kept, and with it the Newton matrix, where the controller would "
         "lengthen it by less. The error that lengthens a kept step is far below the tolerance, and the "
@@ -215,17 +215,17 @@ class Constants:
         "times: so often is a step made shorter before a solve is given all that there is: where all "
         "angles drift that takes twenty times as many factorisations as a shorter step",
     )
-    after_unsolved: float = _constant(
+    unsolved_step_factor: float = _constant(
         0.5,
         "part of the step: chosen: the longest that is tried after a step that Newton did not solve; "
         "after one that has no solution, where there is no estimate to go by, the square of it",
     )
-    regained: float = _constant(
+    step_recovery_factor: float = _constant(
         1.1,
         "times the step: chosen: by so much that bound grows with each accepted step, since what Newton "
         "can solve changes",
     )
-    first_move: float = _constant(
+    first_step_change: float = _constant(
         0.3,
         "relative to max(1, |value|), times the root of the tolerance that the estimate's order asks for: "
         "the first step of a span moves no state by more; its error gives the next one. On 1,354 buses "
@@ -233,33 +233,33 @@ class Constants:
         "27 and 50; with 0.5 they are as many, but between the ends of the first step the error is up to "
         "ten tolerances (AVR367.v_a), in place of two",
     )
-    first_part: float = _constant(
+    first_step_part: float = _constant(
         0.01,
         "part of the span: the first step is no longer: what begins after a rest must be met by some "
         "step. Where no equation reads the time nothing begins but what grows out of rounding, which no "
         "long step follows: a span that would move no state by more than a negligible part of the "
         "tolerance is one step",
     )
-    mean_over: float = _constant(
+    mean_time_constant: float = _constant(
         0.2,
         "s: after it it is forgotten where angles were: a swing of 1 Hz deviates by 0.8 of its amplitude, "
         "a common frequency off by 1 mHz by 0.0013 rad. After the loss of 1 % of a load on WSCC's nine "
         "buses the speeds less their mean have an error of 1 % of their largest with it, with 0.3 s of 2 "
         "% (measured)",
     )
-    matters: float = _constant(
-        0.3, "tolerances: chosen: corners that make so much of a step together are left to the error control"
+    switching_tolerance: float = _constant(
+        0.3, "tolerances: chosen: kinks that make so much of a step together are left to the error control"
     )
-    corner_rounding: float = _constant(
+    switching_rounding: float = _constant(
         1e-6,
-        "tolerances: shares of corners below it are rounding: margins that rest at a corner change their "
+        "tolerances: shares of kinks below it are rounding: margins that rest at a kink change their "
         "signs in nearly every step of WECC's cases, with shares below 1e-10 tolerances. On those and "
-        "NPCC's corners make of a step at most six times the largest entry (measured), so that nothing "
+        "NPCC's kinks make of a step at most six times the largest entry (measured), so that nothing "
         "that matters is left out",
     )
 
     # --- the network's response of interface="schur" ------------------------------------------------------
-    trial: float = _constant(
+    trial_change: float = _constant(
         1e-4,
         "change of a level in a trial: its square is far below the change that matters, 1e-4 times that "
         "far above Newton's tolerance",
@@ -269,8 +269,8 @@ class Constants:
         "solves of the fast block: most of a trial: a forming then does not cost more the finer the fast "
         "steps are. Over more of them the direction is that of the first part of a macro step",
     )
-    trial_every: int = _constant(5, "macro steps: from one trial to the next at most")
-    gain_part: float = _constant(
+    trial_interval: int = _constant(5, "macro steps: from one trial to the next at most")
+    predicted_gain_part: float = _constant(
         0.6,
         "part of the gain that a prediction bears: from which the response is formed anew: a line bears "
         "1/3, a parabola 1/7. Half of it forms twice as often and changes no error (measured)",

@@ -305,7 +305,7 @@ _W, _D = math.sqrt(2.0) / 4.0, 1.0 - 1.0 / math.sqrt(2.0)
 # Kennedy and Carpenter (2016), NASA/TM-2016-219173; rational numbers good to double precision.
 _OF_32, _OF_43 = 4555948517383 / 24713416420891, -480923228411 / 4982971448372
 
-# What a stiff state with the time constant T does behind a corner or a jump is a layer, exp(-t / T). The
+# What a stiff state with the time constant T does after a kink or a jump is a layer, exp(-t / T). The
 # companions pass over it as the methods do, with much the same result: of ESDIRK32 the error is 30 times the
 # estimate at h = 10 T and 340 times at 100 T, of ESDIRK43 90 and 840 times. Differences of the rates see it,
 # and change no condition up to order 3: with these the error is at most 2.2 and 2.5 times the estimate at any

@@ -2,7 +2,7 @@
 
 A comparison a >= b decides by the sign of its margin a - b, ``clip(x, lower, upper)`` by those of x - lower
 and upper - x. With the margins of another point in place of its own, an equation goes on with the sides that
-it had there: its share in a corner is what it is less what it would be so.
+it had there: its share in a kink is what it is less what it would be so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Switches:
     """The margins of a component, and the shares of its rows.
 
     `margins`: What decides, by its sign: not negative or negative.
-    `rows`, `shares`: Rows of a device's row table that have a corner, and for each its value less the one
+    `rows`, `shares`: Rows of a device's row table that have a kink, and for each its value less the one
       with the sides that the margins in the columns behind those of the variables decide on.
     """
 

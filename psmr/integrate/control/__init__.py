@@ -1,1 +1,1 @@
-"""How steps follow each other: at a fixed size, or by the estimated error, limits and corners."""
+"""How steps follow each other: at a fixed size, or by the estimated error, limits and kinks."""

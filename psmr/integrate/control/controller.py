@@ -22,8 +22,8 @@ from psmr.base.errors import SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.corners import Corners
 from psmr.integrate.control.error_size import SO_FAR, Disturbance, begin_disturbance, disturbance_of
+from psmr.integrate.control.switching import Switching
 from psmr.integrate.solve.algebraic_solve import impasse
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.newton import ALL, PLAIN
@@ -51,8 +51,8 @@ class Control(NamedTuple):
     `counts`: Accepted and rejected steps.
     `outliving`: Places of points of a step and of the same after it; see `psmr.integrate.step.program_table`.
     `raw`: (n,) room for rates without limits.
-    `corners`: Those of the equations.
-    `halts`: (K, 2) how many instructions of the program come before a look for corners, and at which point of
+    `switching`: Those of the equations.
+    `halts`: (K, 2) how many instructions of the program come before a look for kinks, and at which point of
       the step; see `halts_of`.
     `stops`, `passed`: Times in s at which a step ends, ascending, the end of the span the last, and how many
       of them are behind.
@@ -69,7 +69,7 @@ class Control(NamedTuple):
     counts: np.ndarray
     outliving: np.ndarray
     raw: np.ndarray
-    corners: Corners
+    switching: Switching
     halts: np.ndarray
     stops: np.ndarray
     passed: np.ndarray
@@ -87,11 +87,11 @@ def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped
     decides. `refused` says that the step was tried longer before, so that the next one is no longer either.
     """
     if before == NONE_BEFORE:
-        change = TUNED.safety * max(error, TUNED.first_change**-order) ** (-1.0 / order)
+        change = TUNED.safety * max(error, TUNED.first_step_ratio**-order) ** (-1.0 / order)
     else:
         error, before = max(error, TUNED.least_error), max(before, TUNED.least_error)
         change = TUNED.safety * error ** (-TUNED.proportional / order) * before ** (TUNED.integral / order)
-        change = min(TUNED.largest_change, max(1.0 / TUNED.largest_change, change))
+        change = min(TUNED.largest_step_ratio, max(1.0 / TUNED.largest_step_ratio, change))
     return h * (min(1.0, change) if refused else change)
 
 
@@ -99,8 +99,8 @@ def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped
 def after_rejected(order, h, error):  # type: ignore[no-untyped-def]
     """Return the step in s with which one is taken again whose error is too large, or is not known (inf)."""
     if not error < float("inf"):
-        return TUNED.after_unsolved * TUNED.after_unsolved * h
-    return h * max(1.0 / TUNED.largest_change, min(TUNED.safety, TUNED.safety * error ** (-1.0 / order)))
+        return TUNED.unsolved_step_factor * TUNED.unsolved_step_factor * h
+    return h * max(1.0 / TUNED.largest_step_ratio, min(TUNED.safety, TUNED.safety * error ** (-1.0 / order)))
 
 
 @lean
@@ -120,7 +120,7 @@ def without_small_increase(wanted, h, last, planned):  # type: ignore[no-untyped
 
     The last step of a span was cut short and says nothing of the next: that stays as it was `planned`.
     """
-    if wanted < h or wanted > TUNED.worth_a_matrix * h:
+    if wanted < h or wanted > TUNED.kept_matrix_ratio * h:
         return wanted
     return planned if last else h
 
@@ -151,7 +151,7 @@ def effort_for(memory):  # type: ignore[no-untyped-def]
 def note_unsolved(memory, h):  # type: ignore[no-untyped-def]
     """Take note that the present step, of h in s, was not solved."""
     memory[UNSOLVED] += 1.0
-    memory[LONGEST] = TUNED.after_unsolved * h
+    memory[LONGEST] = TUNED.unsolved_step_factor * h
 
 
 @lean
@@ -159,7 +159,7 @@ def longest_solvable(memory):  # type: ignore[no-untyped-def]
     """Go on to the next step behind an accepted one; return how long it is at most, in s."""
     longest = memory[LONGEST]
     memory[UNSOLVED] = 0.0
-    memory[LONGEST] *= TUNED.regained
+    memory[LONGEST] *= TUNED.step_recovery_factor
     return longest
 
 
@@ -168,7 +168,7 @@ def accept(control, h, error, last, refused, before):  # type: ignore[no-untyped
     """Go on from an accepted step of h in s, the `last` one to a stop or not.
 
     `refused` says that it was tried longer before; `before` is the step that was broken off for a limit or a
-    corner, at which this one ends, 0 without one.
+    kink, at which this one ends, 0 without one.
     """
     steps = control.steps
     control.counts[ACCEPTED] += 1
@@ -190,21 +190,21 @@ def reject(control, h, error, solved):  # type: ignore[no-untyped-def]
         note_unsolved(control.solvable, h)
 
 
-def halts_of(code: NDArray[np.int64], corners: Corners) -> NDArray[np.int64]:
+def halts_of(code: NDArray[np.int64], switching: Switching) -> NDArray[np.int64]:
     """Return `Control.halts`: behind each stage that is later in time than all before it, and the end.
 
     The first of them is the one near the middle. A stage behind the end would not save enough.
     """
     saved = {int(row[TARGET]): at + 1 for at, row in enumerate(code) if row[OPERATION] == SAVE}
     solved = sorted(
-        (saved[place], point) for point, place in enumerate(corners.stages) if 0 < point < corners.end
+        (saved[place], point) for point, place in enumerate(switching.stages) if 0 < point < switching.end
     )
     halts, furthest = [], 0
     for at, point in solved:
         if point > furthest:
             halts.append((at, point))
             furthest = point
-    return np.array([*halts, (len(code), corners.end)], np.int64)
+    return np.array([*halts, (len(code), switching.end)], np.int64)
 
 
 def control_for(
@@ -214,7 +214,7 @@ def control_for(
     most: int,
     system: System,
     encoded: Encoded,
-    corners: Corners,
+    switching: Switching,
     w: Reals,
 ) -> Control:
     """Return the controller of a pair's program, encoded for the interpreter, on a system that starts at w.
@@ -234,8 +234,8 @@ def control_for(
         counts=np.zeros(2, np.int64),
         outliving=encoded.outliving,
         raw=np.zeros(system.n),
-        corners=corners,
-        halts=halts_of(encoded.code, corners),
+        switching=switching,
+        halts=halts_of(encoded.code, switching),
         stops=np.zeros(1),
         passed=np.zeros(1, np.int64),
     )
@@ -250,7 +250,7 @@ def begin_control(
     the ascending `stops` in s and at the `end`.
     """
     control = control._replace(stops=np.append(stops, end), passed=np.zeros(1, np.int64))
-    control.corners.follows[:] = 0
+    control.switching.follows[:] = 0
     begin_disturbance(control.disturbance, before, w)
     block.evaluate(w)
     states = control.raw.size
@@ -258,9 +258,9 @@ def begin_control(
     pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[:states])), initial=0.0))
     ahead = end - float(w[-1])
     if not autonomous or pace * ahead > TUNED.negligible * control.tolerance:
-        ahead *= TUNED.first_part
-    size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.mean_over * pace))
-    move = TUNED.first_move * size * control.tolerance ** (1.0 / control.order)
+        ahead *= TUNED.first_step_part
+    size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.mean_time_constant * pace))
+    move = TUNED.first_step_change * size * control.tolerance ** (1.0 / control.order)
     first = min(ahead, move / pace) if pace > 0.0 else ahead
     control.steps[:] = first, NONE_BEFORE, 0.0
     control.solvable[:] = solvable_at_first()

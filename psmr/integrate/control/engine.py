@@ -24,8 +24,8 @@ from psmr.integrate.control.controller import (
     control_failure,
     control_for,
 )
-from psmr.integrate.control.corners import Corners, corners_for
 from psmr.integrate.control.loop import advance
+from psmr.integrate.control.switching import Switching, switching_for
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.equations import Place
@@ -342,20 +342,22 @@ class ControlledSteps(_ProgramSteps):
         parameters: Sequence[Reals],
         w: Reals,
     ) -> None:
-        accurate = min(TUNED.newton_share * tolerance, TUNED.least_accurate)
-        choices = NewtonSettings("very dishonest", accurate, TUNED.drifts_from)
+        accurate = min(TUNED.newton_share * tolerance, TUNED.loosest_tolerance)
+        choices = NewtonSettings("very dishonest", accurate, TUNED.drift_limit)
         self.stepper = Stepper(system, lambda h, before: program, 1.0, choices, None, parameters, w, False)
         self.pair, self._size = pair, system.n + system.m
         self._last = np.array([w[-1]]), w[None, : self._size].copy()
         self.control: Control = control_for(
-            pair, tolerance, longest, most, system, self.stepper.encoded, self._corners(system, w), w
+            pair, tolerance, longest, most, system, self.stepper.encoded, self._switching(system, w), w
         )
 
-    def _corners(self, system: System, w: Reals) -> Corners:
-        """Return what is needed to see the corners of the equations of the devices in service."""
+    def _switching(self, system: System, w: Reals) -> Switching:
+        """Return what is needed to see the kinks of the equations of the devices in service."""
         kernels = self.blocks[0].kernels
         self._tables = switch_tables(kernels, system.groups, w.size)
-        return corners_for(self._tables, self.pair.tableau, self.stepper.encoded.places, w.size, kernels.rows)
+        return switching_for(
+            self._tables, self.pair.tableau, self.stepper.encoded.places, w.size, kernels.rows
+        )
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`: the first step of a span follows from the rates at its start."""
@@ -385,7 +387,7 @@ class ControlledSteps(_ProgramSteps):
     ) -> None:
         """See `Engine`."""
         super().take_out_of_service(system, parameters, w, out)
-        self.control = self.control._replace(corners=self._corners(system, w))
+        self.control = self.control._replace(switching=self._switching(system, w))
 
     def counted(self) -> dict[str, Any]:
         """See `Engine`."""

@@ -8,7 +8,7 @@ variables that follows from it.
 The size of the disturbance is the largest deviation of any variable from where it was when the span began,
 before its events, relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an
 imaginary part in the frame of the network, turn with the common angle, by an amount that grows with time
-however small the disturbance is: they deviate from their own mean over the last `Constants.mean_over`
+however small the disturbance is: they deviate from their own mean over the last `Constants.mean_time_constant`
 seconds, with exponential weights, so that they count as far as they swing, jump, or turn in that time.
 """
 
@@ -33,8 +33,8 @@ from psmr.integrate.solve.records import (
     limits_of,
     lu_of,
     newton_state_of,
-    places_of,
     position,
+    positions_of,
     real_of,
     whole_of,
     work_of,
@@ -48,7 +48,7 @@ def local_errors(block, rates, weights, h):  # type: ignore[no-untyped-def]
     `rates` (s, n) are by position in w, `weights` (s,) those of the method less those of its companion.
     """
     work, limits = work_of(block), limits_of(block)
-    places, defect, n = places_of(block), work.defect, work.known.size
+    places, defect, n = positions_of(block), work.defect, work.known.size
     for i in range(defect.size):
         defect[i] = 0.0
     for j in range(weights.size):
@@ -74,7 +74,7 @@ def filtered_estimate(block, rates, weights, h, w):  # type: ignore[no-untyped-d
 @lean
 def largest_error(block, w, tolerance):  # type: ignore[no-untyped-def]
     """Return the largest entry of `update` relative to tolerance max(1, |w|); its place is kept."""
-    largest, at = largest_part(work_of(block).update, places_of(block), w, tolerance)
+    largest, at = largest_part(work_of(block).update, positions_of(block), w, tolerance)
     newton_state_of(block).counts[WORST_AT] = at
     return largest
 
@@ -115,7 +115,7 @@ def size_with(disturbance, w):  # type: ignore[no-untyped-def]
 def follow_disturbance(disturbance, size, h, w):  # type: ignore[no-untyped-def]
     """Go on to the accepted point in w, h in s behind the last one, with which the size is as given."""
     disturbance.size[SO_FAR] = size
-    part = 1.0 - math.exp(-h / TUNED.mean_over)
+    part = 1.0 - math.exp(-h / TUNED.mean_time_constant)
     reference = disturbance.reference
     for at in disturbance.turning:
         reference[at] += part * (w[at] - reference[at])

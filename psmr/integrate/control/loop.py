@@ -23,7 +23,6 @@ from psmr.integrate.control.controller import (
     reject,
     step_towards,
 )
-from psmr.integrate.control.corners import first_switch, follow_corner, forget_margins
 from psmr.integrate.control.error_size import (
     SO_FAR,
     filtered_estimate,
@@ -31,6 +30,7 @@ from psmr.integrate.control.error_size import (
     largest_error,
     size_with,
 )
+from psmr.integrate.control.switching import first_switch, follow_switching, forget_margins
 from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.newton import ALL
 from psmr.integrate.solve.records import (
@@ -113,7 +113,7 @@ def _raw_rates(block, raw, start, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _part_at(interpreter, control, switching, point, b, row, known, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return (part at which bounded state b meets or leaves its limit, 1 for none; whether rates are known).
 
     `row` is that of `Limits.moving`, -1 where none of its limits moves; the rates are those of `_raw_rates`.
@@ -139,8 +139,8 @@ def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, 
     if limits.held[b] == 0 and not leaves:
         return 1.0, known
     evaluate(block, w)
-    middle, near = corners.parts[corners.middle], interpreter.points[corners.stages[corners.middle]]
-    middle, further = middle / corners.parts[point], point != corners.middle
+    middle, near = switching.parts[switching.middle], interpreter.points[switching.stages[switching.middle]]
+    middle, further = middle / switching.parts[point], point != switching.middle
     # How far the limit moves, and would at its first pace; its last pace follows.
     drift, moved = (limit - begin) * side, high if side > 0 else low
     ahead = drift
@@ -152,7 +152,7 @@ def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, 
         return 1.0, known
     if not known:
         _raw_rates(block, control.raw, start, w)
-    soon = TUNED.negligible / corners.parts[point]
+    soon = TUNED.negligible / switching.parts[point]
     if not meets:
         part = _part_released(h * control.raw[i] * side - ahead, last, leaves, least)
         return part if part >= soon else 1.0, True
@@ -160,7 +160,7 @@ def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, 
     bend, turn = last - slope, 0.0
     to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
     if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
-        halfway = h * interpreter.rates[corners.middle_stage, at] * side
+        halfway = h * interpreter.rates[switching.middle_stage, at] * side
         halfway -= ahead + 2.0 * middle * (drift - ahead)
         turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
         bend -= turn
@@ -174,7 +174,7 @@ def _part_at(interpreter, control, corners, point, b, row, known, tolerance, h, 
 
 
 @lean
-def first_limit(interpreter, control, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+def first_limit(interpreter, control, switching, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
 
     The point is in w, and was solved last: the end, the stage near the middle or one behind that.
@@ -197,7 +197,7 @@ def first_limit(interpreter, control, corners, point, tolerance, h, w):  # type:
             row += 1
         elif limits.held[b] == 0 and limits.lower[i] < start[variables[i]] < limits.upper[i]:
             continue
-        found, known = _part_at(interpreter, control, corners, point, b, moving, known, tolerance, h, w)
+        found, known = _part_at(interpreter, control, switching, point, b, moving, known, tolerance, h, w)
         part = min(part, found)
     return part
 
@@ -286,41 +286,41 @@ def _next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _first_corner(interpreter, control, corners, point, h, w):  # type: ignore[no-untyped-def]
-    """Return at which part of the step it should end for a limit or a corner before a point of it, or 1.
+def _first_end(interpreter, control, switching, point, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step it should end for a limit or a kink before a point of it, or 1.
 
     The point is in w, and was solved last.
     """
-    reach = corners.parts[point]
+    reach = switching.parts[point]
     tolerance = control.tolerance * control.disturbance.size[SO_FAR]
-    part = first_limit(interpreter, control, corners, point, tolerance, reach * h, w)
+    part = first_limit(interpreter, control, switching, point, tolerance, reach * h, w)
     part = reach * part if part < 1.0 - TUNED.negligible else 1.0
-    return min(part, first_switch(interpreter, corners, point, tolerance, h, w))
+    return min(part, first_switch(interpreter, switching, point, tolerance, h, w))
 
 
 @lean
-def _attempt(interpreter, control, corners, find_corners, h, w):  # type: ignore[no-untyped-def]
+def _attempt(interpreter, control, switching, find_switching, h, w):  # type: ignore[no-untyped-def]
     """Try a step of h in s from the point in w; return (status, at which part of it it should end).
 
-    Where it is to `find_corners`, it is broken off behind the first stage that shows one that ends it: the
+    Where it is to `find_switching`, it is broken off behind the first stage that shows one that ends it: the
     stages behind it would be solved in vain.
     """
     halts, at = control.halts, 0
-    forget_margins(corners)
+    forget_margins(switching)
     for k in range(halts.shape[0]):
         status = run_program(interpreter, WHOLE, at, halts[k, 0], h, w)
         if status != DONE:
             return status, 1.0
         at = halts[k, 0]
-        if find_corners:
-            part = _first_corner(interpreter, control, corners, halts[k, 1], h, w)
+        if find_switching:
+            part = _first_end(interpreter, control, switching, halts[k, 1], h, w)
             if part < 1.0:
                 return DONE, part
     return DONE, 1.0
 
 
 @lean
-def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyped-def]
+def _controlled_step(interpreter, control, switching, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than the next stop; return a status."""
     points, steps, counts = interpreter.points, control.steps, control.counts
     disturbance, block = control.disturbance, interpreter.blocks[0]
@@ -337,9 +337,9 @@ def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyp
         copy(w, points[AT_START])
         interpreter.state[EFFORT] = effort_for(control.solvable)
         interpreter.measured[TOLERANCE_FACTOR] = disturbance.size[SO_FAR]
-        status, part = _attempt(interpreter, control, corners, located < TUNED.most_setbacks, h, w)
+        status, part = _attempt(interpreter, control, switching, located < TUNED.most_setbacks, h, w)
         interpreter.state[EFFORT] = ALL
-        if part < 1.0 and t + part * h > t:  # taken again, to the corner
+        if part < 1.0 and t + part * h > t:  # taken again, to the kink
             _go_back(interpreter, w)
             before, located = max(h, before), located + 1
             steps[NEXT] = part * h
@@ -352,7 +352,7 @@ def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyp
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
-            follow_corner(corners, located > 0)
+            follow_switching(switching, located > 0)
             follow_disturbance(disturbance, size, h, w)
             accept(control, h, error, last, refused, before)
             for k in range(control.outliving.shape[0]):
@@ -368,14 +368,14 @@ def _controlled_step(interpreter, control, corners, w):  # type: ignore[no-untyp
 
 
 @lean
-def _steps(interpreter, control, corners, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
+def _steps(interpreter, control, switching, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
     """See `advance`; what a scheme has no use for is not compiled for it."""
     for k in range(first, last):
         if control is None:
             w[w.size - 1] = times[k]
             status = _fixed_step(interpreter, k, h, w)
         else:
-            status = _controlled_step(interpreter, control, corners, w)
+            status = _controlled_step(interpreter, control, switching, w)
         if status != DONE:
             return k, status
         for i in range(ends[k + 1] - ends[k] - 1):
@@ -406,4 +406,6 @@ def advance(interpreter, control, h, times, ends, first, last, w, record):  # ty
     if control is None:
         return _steps(interpreter, None, None, h, times, ends, first, last, w, record)
     chosen = by_reference(control)
-    return _steps(interpreter, chosen, by_reference(control.corners), h, times, ends, first, last, w, record)
+    return _steps(
+        interpreter, chosen, by_reference(control.switching), h, times, ends, first, last, w, record
+    )

@@ -98,7 +98,7 @@ LEAST = 2**18
 MOST_EXPECTED = 2**31
 
 
-class Table:
+class GrowingTable:
     """Rows of a time and `width` values each.
 
     `width`: Values in a row.
@@ -216,7 +216,7 @@ class Recorder:
         self._paused = False
         self._followers = tuple(followers)
         self._whole = keep
-        self._table = Table(size, expected=expected if keep else 1)
+        self._table = GrowingTable(size, expected=expected if keep else 1)
         self._acting = acting
         self._names = names
         self._history, self._inner = history, inner

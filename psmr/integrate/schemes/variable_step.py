@@ -46,7 +46,7 @@ class VariableStep(Scheme):
     3 and ESDIRK43 of order 4 (ESDIRK3(2)5L[2]SA and ESDIRK4(3)6L[2]SA of Kennedy and Carpenter,
     NASA/TM-2016-219173, 2016). The estimate is filtered through the Newton matrix, so that it holds for stiff
     states and gives that of the algebraic variables; that of ESDIRK32 has differences of higher order of the
-    rates as well, which see the layers of stiff states behind corners. The steps follow a
+    rates as well, which see the layers of stiff states after kinks. The steps follow a
     proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected
     is taken again. Every event is met exactly, and the step begins anew behind it. The error of the run is
     proportional to the tolerance.

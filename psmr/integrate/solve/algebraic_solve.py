@@ -357,7 +357,7 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
         block.forget()
         if _solve(block, there, effort) != DONE:
             continue
-        if all(np.abs(there[solved] - other[solved]).max() > TUNED.apart for other in known):
+        if all(np.abs(there[solved] - other[solved]).max() > TUNED.solution_distance for other in known):
             known.append(there)
             yield there.copy()
 

@@ -30,9 +30,9 @@ from psmr.integrate.solve.records import (
     HOMOTOPY,
     SCALE,
     VALID,
+    BlockArrays,
     Limits,
     Matrix,
-    Records,
     Work,
     initial_newton_state,
     row_of,
@@ -237,7 +237,7 @@ class Block:
     kernels: Kernels
     columns: tuple[str, ...]
     rows: tuple[str, ...]
-    records: Records
+    records: BlockArrays
     first: Reals | None = None
     whole: tuple[NDArray[Any], NDArray[Any]] = field(init=False, repr=False)
     address: int = field(init=False)
@@ -247,7 +247,7 @@ class Block:
         self.whole = self.kernels.row_indices, self.kernels.variables
         self._keep(self.records)
 
-    def _keep(self, records: Records) -> None:
+    def _keep(self, records: BlockArrays) -> None:
         self.records, self._row = records, row_of(records, solve_block.address)
         self.address = address_of(self._row)
 
@@ -371,7 +371,7 @@ def make_block(
     kernels = restrict(system, parameters, rows, variables, out)
     layout = kernels.shared_by_all("layout", lambda: _layout(system, kernels))
     lu, search = make_lu(kernels.indptr, kernels.indices, layout.order, layout.room)
-    records = Records(
+    records = BlockArrays(
         matrix=_matrix(kernels, layout, w),
         limits=_limits(kernels, layout),
         ramps=NOTHING.in_block(kernels, 0),

@@ -54,8 +54,8 @@ from psmr.integrate.solve.records import (
     lu_of,
     matrix_of,
     newton_state_of,
-    places_of,
     position,
+    positions_of,
     real_of,
     reals,
     search_of,
@@ -84,7 +84,7 @@ OUTWORN = -1.0
 @lean
 def defect_at(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
-    work, places = work_of(block), places_of(block)
+    work, places = work_of(block), positions_of(block)
     defect, known, F = work.defect, work.known, matrix_of(block).F
     for i in range(known.size):
         defect[i] = w[position(places, i)] - known[i] - a * F[i]
@@ -117,7 +117,7 @@ def factorise_at(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def add_update(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
-    work, places, state = work_of(block), places_of(block), newton_state_of(block)
+    work, places, state = work_of(block), positions_of(block), newton_state_of(block)
     update, largest = work.update, 0
     solve_factors(lu_of(block), work.defect, update)
     state.counts[SOLVES] += 1
@@ -134,7 +134,9 @@ def add_update(block, w):  # type: ignore[no-untyped-def]
 @lean
 def find_worst(block, w):  # type: ignore[no-untyped-def]
     """Keep which variable the last update in w changed most, for the words on a failure."""
-    _, newton_state_of(block).counts[WORST_AT] = largest_part(work_of(block).update, places_of(block), w, 1.0)
+    _, newton_state_of(block).counts[WORST_AT] = largest_part(
+        work_of(block).update, positions_of(block), w, 1.0
+    )
 
 
 @lean
@@ -257,7 +259,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
                 best, best_damping = after, damping
             damping *= 0.5
             if damping <= TUNED.least_part:
-                # At the corner of a limiter no step along the update need be better: the best one leads past.
+                # At the kink of a limiter no step along the update need be better: the best one leads past.
                 lapses += 1
                 damping = best_damping
                 if lapses > TUNED.most_setbacks:
@@ -291,7 +293,7 @@ def _restore(block, w):  # type: ignore[no-untyped-def]
 def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a block for its variables in w, from the guess there; return a status."""
     w, state = reals(w_address, size), newton_state_of(block)
-    guess, places = work_of(block).guess, places_of(block)
+    guess, places = work_of(block).guess, positions_of(block)
     for i in range(guess.size):
         guess[i] = w[position(places, i)]
     status = NOT_CONVERGED

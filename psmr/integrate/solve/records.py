@@ -149,7 +149,7 @@ class Matrix(NamedTuple):
     diagonal: np.ndarray
 
 
-class Places(NamedTuple):
+class BlockPositions(NamedTuple):
     """Where the variables of a block are in w; see `psmr.integrate.solve.records.position`.
 
     `first`: Position of the first one where the others follow it one by one, `SCATTERED` elsewhere.
@@ -231,7 +231,7 @@ class NewtonState(NamedTuple):
     counts: np.ndarray
 
 
-class Records(NamedTuple):
+class BlockArrays(NamedTuple):
     """All that compiled code opens of a block.
 
     The order of the fields is that of the row of addresses.
@@ -253,8 +253,8 @@ def initial_newton_state() -> NewtonState:
     return NewtonState(scalars, np.zeros(COUNTS, np.int64))
 
 
-# In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
-# after the other, then the address of the solver and `Places.first`. Each function opens what it needs.
+# In compiled code a block is the address of its row: an address and a length for each array of `BlockArrays`, one
+# after the other, then the address of the solver and `BlockPositions.first`. Each function opens what it needs.
 _VIEWS = {
     Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 2),
     Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 2, *(INTEGERS,) * 2),
@@ -280,10 +280,10 @@ _RAMP_ENDS = 2 * (_BEFORE[2] + 2)
 
 
 @lean
-def places_of(block):  # type: ignore[no-untyped-def]
+def positions_of(block):  # type: ignore[no-untyped-def]
     """Open where the variables of a block are."""
     r = integers(block, ROW)
-    return Places(r[FIRST], places(r[_VARIABLES], r[_VARIABLES + 1]))
+    return BlockPositions(r[FIRST], places(r[_VARIABLES], r[_VARIABLES + 1]))
 
 
 @lean
@@ -305,7 +305,7 @@ def solver_of(block):  # type: ignore[no-untyped-def]
     return integers(block, ROW)[SOLVER]
 
 
-def row_of(records: Records, solver: int) -> np.ndarray:
+def row_of(records: BlockArrays, solver: int) -> np.ndarray:
     """Return the row of addresses and lengths that compiled code opens; the arrays must outlive it."""
     places: list[int] = []
     for array in itertools.chain.from_iterable(records):
@@ -317,7 +317,7 @@ def row_of(records: Records, solver: int) -> np.ndarray:
 
 
 def _first(variables: np.ndarray) -> int:
-    """Return `Places.first`."""
+    """Return `BlockPositions.first`."""
     first = int(variables[0]) if variables.size else 0
     return first if np.array_equal(variables, np.arange(first, first + variables.size)) else SCATTERED
 
@@ -352,7 +352,7 @@ def real_of(typing_context, whole):  # type: ignore[no-untyped-def]
 
 @lean
 def position(places, i):  # type: ignore[no-untyped-def]
-    """Return where in w variable i of a block is; see `psmr.integrate.solve.records.Places`."""
+    """Return where in w variable i of a block is; see `psmr.integrate.solve.records.BlockPositions`."""
     at = np.uint64(i)
     return np.uint64(places.first) + at if places.first >= 0 else np.uint64(places.variables[at])
 

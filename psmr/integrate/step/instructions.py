@@ -18,8 +18,8 @@ from psmr.integrate.solve.records import (
     copy,
     matrix_of,
     newton_state_of,
-    places_of,
     position,
+    positions_of,
     work_of,
 )
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
@@ -35,10 +35,10 @@ from psmr.integrate.step.interpreter import (
     ROUND,
     SOLVING,
     TOLERANCE_FACTOR,
-    keep,
-    learn,
-    restore,
-    start,
+    note_cost,
+    restore_variables,
+    store_result,
+    write_start,
 )
 from psmr.integrate.step.program_table import (
     ALGEBRAIC,
@@ -128,7 +128,7 @@ def extrapolate(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-
     and amplify what Newton left in the points: then points are left out, the first ones first.
     """
     block = interpreter.blocks[row[BLOCK]]
-    points, places, size = interpreter.points, places_of(block), work_of(block).update.size
+    points, places, size = interpreter.points, positions_of(block), work_of(block).update.size
     last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
     first, s = 0, numbers[row[NUMBERS]]
     share = _share(points, row, numbers, first, t, h)
@@ -206,7 +206,7 @@ def _implicit(interpreter, row, block, a, w, tolerance, effort):  # type: ignore
         state[SOLVING] = 1
         return status
     if row[KEEP] >= 0:
-        rate, known, places = interpreter.rates[row[KEEP]], work_of(block).known, places_of(block)
+        rate, known, places = interpreter.rates[row[KEEP]], work_of(block).known, positions_of(block)
         for q in range(known.size):
             at = position(places, q)
             rate[at] = (w[at] - known[q]) / a
@@ -256,22 +256,22 @@ def _solve_stage(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
     )
     newton = newton_state_of(block if a != 0.0 else interpreter.blocks[row[ALGEBRAIC]])
     before = newton.counts[ITERATIONS] + newton.counts[RESIDUALS]
-    kind = start(history, slot, row[PASS], block, w) if slot >= 0 else HERE
+    kind = write_start(history, slot, row[PASS], block, w) if slot >= 0 else HERE
     first = kind != HERE
     while True:  # twice at most
         asked, effort = tolerance, state[EFFORT]
         if first:
             state[EVALUATED_BLOCK] = -1
-            asked = max(TUNED.one_sign * tolerance, min(tolerance, TUNED.least_tolerance))
+            asked = max(TUNED.continued_stage_share * tolerance, min(tolerance, TUNED.least_tolerance))
             effort = PLAIN
         status = _solved(interpreter, row, block, a, w, asked, effort)
         if not first or status in (DONE, NO_ROOM):
             break
-        restore(block, w)
+        restore_variables(block, w)
         newton.scalars[CONTRACTION], state[EVALUATED_BLOCK], first = 1.0, -1, False
     if slot >= 0 and status == DONE:
-        learn(history, slot, kind, float(newton.counts[ITERATIONS] + newton.counts[RESIDUALS] - before))
-        keep(history, slot, row[PASS], block, w)
+        note_cost(history, slot, kind, float(newton.counts[ITERATIONS] + newton.counts[RESIDUALS] - before))
+        store_result(history, slot, row[PASS], block, w)
     return status
 
 
@@ -279,7 +279,7 @@ def _solve_stage(interpreter, row, block, a, w):  # type: ignore[no-untyped-def]
 def stage(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """Do a `Stage`; return a status."""
     block = interpreter.blocks[row[BLOCK]]
-    known, places = work_of(block).known, places_of(block)
+    known, places = work_of(block).known, positions_of(block)
     time_round = interpreter.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
     base = w if row[BASE] == PRESENT else interpreter.points[row[BASE]]
@@ -369,7 +369,7 @@ def combine_levels(interpreter, row, numbers):  # type: ignore[no-untyped-def]
 
 
 @lean
-def agree(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
+def compare_prediction(interpreter, row, numbers, w):  # type: ignore[no-untyped-def]
     """Compare the present point with the prediction, and replace that; return (go round again, status)."""
     loops, loop, measured = interpreter.loops, row[LOOP], interpreter.measured
     if loops[loop, ROUND] == row[MOST]:

@@ -1,7 +1,7 @@
 """The interpreter: what the compiled loop needs of a scheme on a system, and what stages were before.
 
 What is continued from there has its first iterations behind it, but the residual at the present point, which
-often is known, is of no use to it; where a solution has corners, oscillates or is not resolved, it is no
+often is known, is of no use to it; where a solution has kinks, oscillates or is not resolved, it is no
 nearer. Each stage finds out for itself which start costs less.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.records import copy, places_of, position, work_of
+from psmr.integrate.solve.records import copy, position, positions_of, work_of
 from psmr.integrate.step.network_response import NetworkResponse
 from psmr.integrate.step.validity import Probe
 
@@ -84,13 +84,13 @@ def _serves(history, slot):  # type: ignore[no-untyped-def]
 @lean
 def _due(history, slot, ahead):  # type: ignore[no-untyped-def]
     """Return whether the start that seems to cost more is tried in at most `ahead` solves."""
-    every = TUNED.other_start_every
+    every = TUNED.start_trial_interval
     turn = history.rings[slot, TURN] % every
     return history.costs[slot, HERE] > LEAST_COST and (turn == 0 or turn >= every - ahead)
 
 
 @lean
-def keep(history, slot, count, block, w):  # type: ignore[no-untyped-def]
+def store_result(history, slot, count, block, w):  # type: ignore[no-untyped-def]
     """Take the block's variables as the youngest result of a stage, where they are soon asked for.
 
     That is in corrections, where a continuation serves, and in the last solves before it is tried again.
@@ -99,7 +99,7 @@ def keep(history, slot, count, block, w):  # type: ignore[no-untyped-def]
     if count == 0 and not _serves(history, slot) and not _due(history, slot, DEPTH):
         history.times[ring[TIMES] + ring[YOUNGEST]] = np.nan  # what comes next does not go on from there
         return
-    places, size = places_of(block), work_of(block).update.size
+    places, size = positions_of(block), work_of(block).update.size
     at = (ring[YOUNGEST] + 1) % ring[KEEPS]
     first = ring[VALUES] + at * size
     own = history.values[first : first + size]
@@ -155,7 +155,7 @@ def _wanted(history, slot, count, t):  # type: ignore[no-untyped-def]
 
 
 @lean
-def start(history, slot, count, block, w):  # type: ignore[no-untyped-def]
+def write_start(history, slot, count, block, w):  # type: ignore[no-untyped-def]
     """Write where Newton starts into the block's variables; return which start it is.
 
     In a correction, where each pass solves a stage `count` times, it is the result of the pass before.
@@ -168,7 +168,7 @@ def start(history, slot, count, block, w):  # type: ignore[no-untyped-def]
         return HERE
     ring, places, before, found = (
         history.rings[slot],
-        places_of(block),
+        positions_of(block),
         work_of(block).start,
         work_of(block).update,
     )
@@ -185,18 +185,18 @@ def start(history, slot, count, block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def learn(history, slot, kind, cost):  # type: ignore[no-untyped-def]
+def note_cost(history, slot, kind, cost):  # type: ignore[no-untyped-def]
     """Take in what a solve cost, if it had a choice."""
-    costs, tried = history.costs[slot], history.rings[slot, TURN] % TUNED.other_start_every == 0
+    costs, tried = history.costs[slot], history.rings[slot, TURN] % TUNED.start_trial_interval == 0
     if kind != REPEATED:
         share = 1.0 if tried or costs[kind] == 0.0 else TUNED.cost_share
         costs[kind] = cost if share == 1.0 else costs[kind] + share * (cost - costs[kind])
 
 
 @lean
-def restore(block, w):  # type: ignore[no-untyped-def]
+def restore_variables(block, w):  # type: ignore[no-untyped-def]
     """Write what was there before the continuation."""
-    places, before = places_of(block), work_of(block).start
+    places, before = positions_of(block), work_of(block).start
     for q in range(before.size):
         w[position(places, q)] = before[q]
 

@@ -41,7 +41,7 @@ from psmr.integrate.solve.block import Block, column_indices, make_block
 from psmr.integrate.solve.equations import Courses
 from psmr.integrate.step.validity import Probe, no_probe
 
-Places = NDArray[Any]
+Indices = NDArray[Any]
 
 Loaded = tuple[Sequence[Reals], Reals, Reals, Courses]
 
@@ -131,7 +131,7 @@ class ResponseBlock(Block):
         return True
 
 
-def slow_network(system: System, w: Reals, whole: Block, slow_rows: Places) -> sparse.csr_array:
+def slow_network(system: System, w: Reals, whole: Block, slow_rows: Indices) -> sparse.csr_array:
     """Return the derivatives of the slow algebraic equations after all variables at w, (rows, N)."""
     size, matrix, places = system.n + system.m, whole.records.matrix, whole.kernels
     whole.evaluate(w)  # what follows a course is then as it is at w
@@ -147,8 +147,8 @@ def response_block(
     parameters: Sequence[Reals],
     w: Reals,
     gains: sparse.csr_array,
-    fast: tuple[Places, Places],
-    read: Places,
+    fast: tuple[Indices, Indices],
+    read: Indices,
     out: Collection[str] = (),
 ) -> ResponseBlock:
     """Return the block of the fast equations with the network's response.
@@ -203,7 +203,7 @@ def probe_of(
     response: NetworkResponse,
     fast: tuple[int, Block],
     slow: tuple[int, Block],
-    read: Places,
+    read: Indices,
     rounds: int,
     most: float,
     size: int,
@@ -229,7 +229,7 @@ def probe_of(
         rounds=rounds,
         most=most,
         rows=rows.astype(np.uint32),
-        signs=TUNED.trial * np.random.default_rng(0).choice((-1.0, 1.0), len(rows)),
+        signs=TUNED.trial_change * np.random.default_rng(0).choice((-1.0, 1.0), len(rows)),
         moved=np.ascontiguousarray(variables[own], dtype=np.uint32),
         places=own.astype(np.uint32),
         own=order[np.searchsorted(places, read, sorter=order)].astype(np.uint32),
@@ -239,7 +239,7 @@ def probe_of(
     )
 
 
-def _group(compiled: CompiledComponent, reads: Places, adds: Places, time: int) -> Group:
+def _group(compiled: CompiledComponent, reads: Indices, adds: Indices, time: int) -> Group:
     """Return devices without names that read one variable and the time, and add to one row."""
     index = np.column_stack([reads, np.full(len(reads), time)])
     return Group(
@@ -256,9 +256,9 @@ SMALL = 20_000
 
 def response_matrix(
     own: sparse.csr_array,
-    variables: Places,
-    fast: Places,
-    read: Places,
+    variables: Indices,
+    fast: Indices,
+    read: Indices,
     earlier: sparse.csr_array | None = None,
 ) -> sparse.csr_array:
     """Return S, the rows of the variables that are read.
@@ -299,7 +299,7 @@ def response_matrix(
     return sparse.csr_array((found[kept], (row, moving[column])), shape=(len(read), len(fast)))
 
 
-def some_of_solution(lu: SuperLU, right: sparse.coo_array, wanted: Places) -> Reals:
+def some_of_solution(lu: SuperLU, right: sparse.coo_array, wanted: Indices) -> Reals:
     """Return some rows of the solution of A X = B, at a cost that follows them and the rows B has.
 
     With P_r A P_c = L U (SuperLU's permutations) the solution is X = P_c U^-1 L^-1 P_r B. Behind L^-1 only
@@ -327,7 +327,7 @@ def some_of_solution(lu: SuperLU, right: sparse.coo_array, wanted: Places) -> Re
     return np.asarray(backward[np.searchsorted(needed, asked)])
 
 
-def _reached(graph: sparse.csr_array, start: Places) -> Places:
+def _reached(graph: sparse.csr_array, start: Indices) -> Indices:
     """Return the sorted nodes that some nodes lead to, themselves included; (i, j) is an edge from i to j."""
     count, first = graph.shape[0], np.unique(start)
     # One more node has edges to those of the start, so that a single search finds what all of them reach.

@@ -18,7 +18,14 @@ from psmr.dae.compile.decorators import Unit, lean, unit
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, copy, newton_state_of, reals
 from psmr.integrate.solve.status import DONE
-from psmr.integrate.step.instructions import add, agree, combine, combine_levels, extrapolate, stage
+from psmr.integrate.step.instructions import (
+    add,
+    combine,
+    combine_levels,
+    compare_prediction,
+    extrapolate,
+    stage,
+)
 from psmr.integrate.step.interpreter import AUTONOMOUS, EVALUATED_BLOCK, GROWTHS, ROUND, Interpreter
 from psmr.integrate.step.program_table import (
     ADD,
@@ -93,7 +100,7 @@ def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[
         elif operation == COPY_RATE:
             copy(interpreter.rates[row[BLOCK]], interpreter.rates[row[TARGET]])
         else:
-            again, status = agree(interpreter, row, numbers, w)
+            again, status = compare_prediction(interpreter, row, numbers, w)
             if status != DONE:
                 return status
             if again:

@@ -30,7 +30,7 @@ from psmr.integrate.step.network_response import (
 )
 from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
 
-Places = NDArray[Any]
+Indices = NDArray[Any]
 
 
 class DaeNames(Protocol):
@@ -52,12 +52,12 @@ class DaeNames(Protocol):
 class Sides:
     """Fast and slow variables and rows, as positions in w and in the residual."""
 
-    fast: Places
-    slow: Places
-    fast_rows: Places
-    slow_rows: Places
+    fast: Indices
+    slow: Indices
+    fast_rows: Indices
+    slow_rows: Indices
 
-    def of(self, side: str, algebraic_from: int | None = None) -> tuple[Places, Places]:
+    def of(self, side: str, algebraic_from: int | None = None) -> tuple[Indices, Indices]:
         """Return rows and variables of a side or of both, the algebraic ones alone from a position on."""
         if side == "all":
             rows = np.sort(np.concatenate([self.fast_rows, self.slow_rows]))
@@ -69,7 +69,7 @@ class Sides:
             return rows[rows >= algebraic_from], variables[variables >= algebraic_from]
         return rows, variables
 
-    def beyond(self, side: str) -> Places:
+    def beyond(self, side: str) -> Indices:
         """Return the variables of the other side; none beside both."""
         return {"fast": self.slow, "slow": self.fast, "all": self.fast[:0]}[side]
 
@@ -98,7 +98,7 @@ def require_same_system(split: Partition, system: DaeNames) -> None:
         )
 
 
-def read_by(whole: Block, fast_rows: Places, slow: Places) -> Places:
+def read_by(whole: Block, fast_rows: Indices, slow: Indices) -> Indices:
     """Return the slow variables that the fast rows read."""
     kernels = whole.kernels
     fast = np.isin(kernels.row_indices, fast_rows)
@@ -184,7 +184,7 @@ class HeldInterface:
         """Return what tries at macro points whether the interface still holds."""
         return no_probe()
 
-    def interpolated(self) -> Places:
+    def interpolated(self) -> Indices:
         """Return the positions of the slow variables that are interpolated."""
         return self._wanted()
 
@@ -205,11 +205,11 @@ class HeldInterface:
         """Go on with these sides, and the devices in `out` out of service, which have left the blocks."""
         self.system, self.sides = system, sides
 
-    def _wanted(self) -> Places:
+    def _wanted(self) -> Indices:
         """Return the slow variables that fast points have: all that are recorded, or that fast rows read."""
         return self.sides.slow if self.every else self._read_by_fast()
 
-    def _read_by_fast(self) -> Places:
+    def _read_by_fast(self) -> Indices:
         """Return the slow variables that fast rows read; all of them where there are no such rows."""
         fast = [self.blocks[number] for (_, side), number in self.places.items() if side == "fast"]
         if not fast:
@@ -241,14 +241,16 @@ class SchurInterface(HeldInterface):
         super().__init__(system, blocks, places, sides, every)
         self._parameters, self._out, self._late = parameters, tuple[str, ...](), False
         self._rounds, self._state = min(rounds, TUNED.trial_rounds), state
-        self._most = TUNED.gain_part / (3.0 if history < 2 else 7.0)  # a line or a parabola predicts
+        self._most = TUNED.predicted_gain_part / (
+            3.0 if history < 2 else 7.0
+        )  # a line or a parabola predicts
         self.outdated_at: list[float] = []
         self._formed = np.zeros(0)
         self._fast = places["fast", "fast"]
         self._slow = places.get(("algebraic", "slow"), places["slow", "slow"])
         read = self._responding()
         self.block = blocks[self._fast] = self._made(w, read, self._gains(w, read))
-        self._state[AGE], self._state[DUE] = -1, TUNED.trial_every
+        self._state[AGE], self._state[DUE] = -1, TUNED.trial_interval
 
     @property
     def response(self) -> NetworkResponse:
@@ -263,7 +265,7 @@ class SchurInterface(HeldInterface):
         size = self.system.w0.size
         return probe_of(self.response, fast, slow, read, self._rounds, self._most, size)
 
-    def interpolated(self) -> Places:
+    def interpolated(self) -> Indices:
         """See `HeldInterface`."""
         wanted = self._wanted()
         return wanted[wanted < self.system.n]
@@ -280,7 +282,7 @@ class SchurInterface(HeldInterface):
         now = slow_network(self.system, w, self.blocks[0], self.sides.slow_rows).data
         if np.abs(now - self._formed).max(initial=0.0) > UNCHANGED * np.abs(now).max(initial=0.0):
             return self._form(w, self._responding())
-        self._state[AGE], self._state[DUE] = -1, TUNED.trial_every
+        self._state[AGE], self._state[DUE] = -1, TUNED.trial_interval
         return False
 
     def outdated(self, w: Reals) -> bool:
@@ -296,11 +298,11 @@ class SchurInterface(HeldInterface):
         self._parameters, self._out = parameters, tuple(out)
         self._form(w, self._responding())
 
-    def _form(self, w: Reals, read: Places, earlier: sparse.csr_array | None = None) -> bool:
+    def _form(self, w: Reals, read: Indices, earlier: sparse.csr_array | None = None) -> bool:
         """Form the response as it is at w; return whether the block of the fast equations is new."""
         self._state[AGE] = -1
         if earlier is None:
-            self._state[DUE] = TUNED.trial_every
+            self._state[DUE] = TUNED.trial_interval
         gains = self._gains(w, read, earlier)
         if earlier is not None and self.block.update_gains(gains, w):
             return False
@@ -309,7 +311,7 @@ class SchurInterface(HeldInterface):
             self.block.load(*self.block.loaded, w)
         return True
 
-    def _gains(self, w: Reals, read: Places, earlier: sparse.csr_array | None = None) -> sparse.csr_array:
+    def _gains(self, w: Reals, read: Indices, earlier: sparse.csr_array | None = None) -> sparse.csr_array:
         """Return S at w, of the slow algebraic equations whose derivatives are then those last formed."""
         network = slow_network(self.system, w, self.blocks[0], self.sides.slow_rows)
         algebraic = self.sides.slow[self.sides.slow >= self.system.n]
@@ -317,12 +319,12 @@ class SchurInterface(HeldInterface):
         self._formed = network.data
         return found
 
-    def _made(self, w: Reals, read: Places, gains: sparse.csr_array) -> ResponseBlock:
+    def _made(self, w: Reals, read: Indices, gains: sparse.csr_array) -> ResponseBlock:
         rows = self.blocks[self._fast].kernels.row_indices.astype(np.intp)
         places = rows[rows < self.system.n + self.system.m], self.sides.fast
         return response_block(self.system, self._parameters, w, gains, places, read, self._out)
 
-    def _responding(self) -> Places:
+    def _responding(self) -> Indices:
         """Return the positions of the variables that the response gives."""
         wanted = self._wanted()
         return wanted[wanted >= self.system.n]

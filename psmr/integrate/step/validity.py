@@ -15,7 +15,7 @@ of the slow ones; later ones find
     z = -J_s^-1 (g_s(w + (dw, u)) - g_s at the first trial),
 
 one residual and one solve of the slow block. On a linear DAE it is zero. The next trial is where the gain
-reaches its limit if it grows in proportion to the macro steps, and `Constants.trial_every` of them later at
+reaches its limit if it grows in proportion to the macro steps, and `Constants.trial_interval` of them later at
 the latest.
 """
 
@@ -104,7 +104,7 @@ def _move(slow, probe, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def begin(fast, slow, probe, w):  # type: ignore[no-untyped-def]
+def find_direction(fast, slow, probe, w):  # type: ignore[no-untyped-def]
     """Find the direction of later trials, with the response as it has just been formed."""
     work, kept, count = work_of(fast), newton_state_of(fast), probe.moved.size
     defect, update, states = work.defect, work.update, work.known.size
@@ -135,7 +135,7 @@ def begin(fast, slow, probe, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def gain(slow, probe, w):  # type: ignore[no-untyped-def]
+def response_gain(slow, probe, w):  # type: ignore[no-untyped-def]
     """Return how much of a change of the levels comes back in them since the response has changed."""
     _move(slow, probe, w)
     _residual(slow, probe.point)
@@ -143,14 +143,14 @@ def gain(slow, probe, w):  # type: ignore[no-untyped-def]
     response, largest = work_of(slow).update, 0.0
     for k in range(probe.own.size):
         largest = max(largest, abs(response[probe.own[k]]))
-    return largest / TUNED.trial
+    return largest / TUNED.trial_change
 
 
 @lean
 def next_trial(gain, most, age, start):  # type: ignore[no-untyped-def]
     """Return the age at which the gain is `most`, if it grew from 0; at least 1 after `start`."""
-    if gain * (start + TUNED.trial_every) <= most * age:
-        return start + TUNED.trial_every
+    if gain * (start + TUNED.trial_interval) <= most * age:
+        return start + TUNED.trial_interval
     return max(start + 1, int(most * age / gain))
 
 
@@ -170,11 +170,11 @@ def outdated(interpreter, w):  # type: ignore[no-untyped-def]
     if not (factorised(fast) and factorised(slow)):
         return False
     if state[AGE] < 0:
-        begin(fast, slow, probe, w)
+        find_direction(fast, slow, probe, w)
     state[AGE] += 1
     if state[AGE] < state[DUE]:
         return False
-    found, age = gain(slow, probe, w), state[AGE]
+    found, age = response_gain(slow, probe, w), state[AGE]
     changed = found > probe.most
     state[DUE] = next_trial(found, probe.most, age, 0 if changed else age)
     return changed

@@ -197,21 +197,21 @@ class DelayedInputs:
 
 
 # A jump travels: what reads it jumps a delay later, and what reads that. A step ends at each, of so many that
-# are ahead at a time, the largest. A corner travels as well and costs a method of order 3 or 4 with fixed
+# are ahead at a time, the largest. A kink travels as well and costs a method of order 3 or 4 with fixed
 # steps its order: a step ends where it is read, and where what reads that is, so often; steps that follow an
 # error see to it themselves.
-MOST_JUMPS, MOST_CORNERS = 16, 3
+MOST_JUMPS, MOST_GENERATIONS = 16, 3
 
 
 class Jump(NamedTuple):
-    """An instant at which what is read jumps, or has a corner, which is of size 0.
+    """An instant at which what is read jumps, or has a kink, which is of size 0.
 
-    `t` is its time in s, `corners` how many corners led to it.
+    `t` is its time in s, `generation` how many kinks led to it.
     """
 
     t: float
     size: float
-    corners: int
+    generation: int
 
 
 class History(DelayedInputs):
@@ -242,7 +242,7 @@ class History(DelayedInputs):
         least_jump: float,
     ) -> None:
         super().__init__(system, degree, t, w, within, same)
-        self._corners = degree > 1 and not math.isnan(step)
+        self._ends_at_kinks = degree > 1 and not math.isnan(step)
         least = float(self.tau.min())
         whole = 1 if math.isnan(step) else math.floor(least / step - (last_stage - 1.0) + TUNED.rounding)
         # A cubic has a point on either side of its interval: the last step that reads has to leave it behind.
@@ -250,7 +250,7 @@ class History(DelayedInputs):
         self.delayed = Delayed(np.array([delay.input for delay in system.delays], dtype=np.uint32))
         self._unsolved, self._least_jump = unsolved, least_jump
         self._jumps: list[Jump] = []
-        self._corner = 0
+        self._generation = 0
 
     def points(self, t: Reals, points: Reals, accepted: NDArray[np.bool_]) -> None:
         """See `DelayedInputs`; the first point of a span may be a jump, which is read a delay later."""
@@ -259,16 +259,16 @@ class History(DelayedInputs):
         super().points(t, points, accepted)
 
     def _note_jump(self, t: float, point: Reals) -> None:
-        """Let a step end where the jumps of signals at t in s, and the corners there, are read."""
-        corner, self._corner = self._corner, 0
+        """Let a step end where the jumps of signals at t in s, and the kinks there, are read."""
+        generation, self._generation = self._generation, 0
         for tau, _, own, past in self._groups:
             before = past.values[-1, own]
             size = np.abs(point[past.sources[own]] - before) / np.maximum(1.0, np.abs(before))
             largest = float(size.max())
             if largest < self._least_jump:
                 largest = 0.0
-            if largest > 0.0 or (self._corners and corner < MOST_CORNERS):
-                self._jumps.append(Jump(t + tau, largest, corner + 1))
+            if largest > 0.0 or (self._ends_at_kinks and generation < MOST_GENERATIONS):
+                self._jumps.append(Jump(t + tau, largest, generation + 1))
         self._jumps = sorted(sorted(self._jumps, key=lambda found: -found.size)[:MOST_JUMPS])
 
     @property
@@ -279,7 +279,7 @@ class History(DelayedInputs):
     def arrive(self, t: float) -> None:
         """Take note that the run is at t in s, where what is read may jump."""
         while self._jumps and self._jumps[0].t <= t + self._same:
-            self._corner = max(self._corner, self._jumps.pop(0).corners)
+            self._generation = max(self._generation, self._jumps.pop(0).generation)
 
     def put(self, w: Reals) -> None:
         """Write what is read at the time in w, behind a jump there."""

@@ -331,11 +331,11 @@ def span_after(system: System, span: Span, t: float, changes: Sequence[Change], 
         changes=tuple(changes),
     )
     begun = replace(begun, parameters=begun.parameters_at(t), inputs=begun.held(np.array([t]))[0])
-    gone = gone_after(span.devices.gone, changes)
+    gone = out_of_service_after(span.devices.gone, changes)
     return replace(begun, devices=service.after(begun.parameters, gone))
 
 
-def gone_after(gone: frozenset[str], changes: Iterable[Change]) -> frozenset[str]:
+def out_of_service_after(gone: frozenset[str], changes: Iterable[Change]) -> frozenset[str]:
     """Return the devices that stay out after changes, in order of time, by those that did before."""
     for change in changes:
         gone = gone.difference(change.back).union(change.out)

@@ -200,7 +200,7 @@ class TimeSeries:
     -----
     The file is read when the record is made. Lines are followed within the compiled loop, whatever their
     number: only the first and the last row are instants of the run, and a step ends at each of the others, so
-    that no corner lies within it; with `VariableStep` that also costs least at equal error (docs/events.md
+    that no kink lies within it; with `VariableStep` that also costs least at equal error (docs/events.md
     has the figures). With `hold` each row with another value than the row before is an instant.
     """
 

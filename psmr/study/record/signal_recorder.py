@@ -9,7 +9,7 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
-from psmr.integrate.run.recorder import Table
+from psmr.integrate.run.recorder import GrowingTable
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
 from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
 from psmr.network.dynamic.switching import unequal_phases
@@ -57,8 +57,8 @@ class SignalRecorder:
         self.names_y = tuple(name for name in system.names_y if name in chosen)
         own = {*self.names_x, *self.names_y}
         self.computed = tuple(name for name in self.names if name in chosen and name not in own)
-        self._taken = Table(0, record.memory * MIB) if scheme.step_choice is not None else None
-        self._table = Table(len(own) + len(self.computed), record.memory * MIB)
+        self._taken = GrowingTable(0, record.memory * MIB) if scheme.step_choice is not None else None
+        self._table = GrowingTable(len(own) + len(self.computed), record.memory * MIB)
         columns = (*self.names_x, *self.names_y, *self.computed)
         place = {name: k for k, name in enumerate(dict.fromkeys((*columns, *self.names)))}
         self._own = [place[name] for name in columns]

@@ -81,7 +81,7 @@ def _constant_power(load: Device) -> bool:
     return False
 
 
-# A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
+# A solution that is resolved turns back on itself at a few kinks at most, not at every tenth step.
 CHATTER = 0.1
 
 

@@ -37,7 +37,7 @@ def test_a_limit_that_begins_to_move_close_to_the_end_of_a_step_lets_its_state_g
     8 of 1,440 runs kept it there, up to 1e5 tolerances off. The first step decides where the other ends.
     """
     for move in np.geomspace(0.05, 0.1, 12):
-        tuned = replace(TUNED, first_move=float(move))
+        tuned = replace(TUNED, first_step_change=float(move))
         monkeypatch.setattr("psmr.integrate.control.controller.TUNED", tuned)
         for tolerance in (1e-4, 1e-5, 1e-6):
             system = systems.one(systems.Gated, {}, pace=6.5)

@@ -7,19 +7,19 @@ import psmr
 from tests.internals import (
     SCATTERED,
     VECTOR_CHUNK,
-    Places,
+    BlockPositions,
     largest_part,
     largest_size,
     lean,
     make_block,
-    places_of,
     position,
+    positions_of,
 )
 
 
 @lean
 def open_places(block, found):
-    places = places_of(block)
+    places = positions_of(block)
     for i in range(found.size):
         found[i] = position(places, i)
     return places.first
@@ -35,10 +35,14 @@ def numbers(size: int) -> tuple[np.ndarray, np.ndarray]:
     return values, 3.0 * random.standard_normal(2 * size + 5)
 
 
-def both(size: int) -> list[Places]:
+def both(size: int) -> list[BlockPositions]:
     """Return places side by side, and the same ones as they are where they are not known to be."""
     variables = np.arange(3, 3 + size, dtype=np.uint32)
-    return [Places(3, variables), Places(SCATTERED, variables), Places(SCATTERED, 2 * variables[::-1] % size)]
+    return [
+        BlockPositions(3, variables),
+        BlockPositions(SCATTERED, variables),
+        BlockPositions(SCATTERED, 2 * variables[::-1] % size),
+    ]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -23,11 +23,11 @@ from tests.internals import (
     Stepper,
     forget,
     integrate,
-    keep,
-    learn,
     make_block,
     no_stage_history,
-    restore,
+    note_cost,
+    restore_variables,
+    store_result,
 )
 from tests.internals import start_from_history as start
 
@@ -40,10 +40,10 @@ class Ring:
         at = np.arange(2)
         self.block = make_block(system, "step", system.parameters, system.w0, at, at)
         self.history = no_stage_history(np.array([deep]), np.array([2]))
-        learn(self.history, 0, HERE, 5.0)
+        note_cost(self.history, 0, HERE, 5.0)
 
     def keep(self, t: float, *values: float, count: int = 0) -> None:
-        keep(self.history, 0, count, self.block.address, np.array([*values, t]))
+        store_result(self.history, 0, count, self.block.address, np.array([*values, t]))
 
     def begin(self, t: float, count: int = 0) -> tuple[int, np.ndarray]:
         self.w = np.array([7.0, 8.0, t])
@@ -61,7 +61,7 @@ def test_a_cubic_is_continued_exactly_from_steps_of_any_length():
     kind, found = ring.begin(2.5)
     assert kind == CONTINUED
     np.testing.assert_allclose(found, [cubic(2.5), 2.75], rtol=1e-14)
-    restore(ring.block.address, ring.w)
+    restore_variables(ring.block.address, ring.w)
     np.testing.assert_array_equal(ring.w, [7.0, 8.0, 2.5])
 
 
@@ -98,8 +98,8 @@ def test_no_continuation_reaches_far_behind_a_short_step():
 def test_what_takes_one_iteration_is_left_alone():
     ring = Ring()
     while ring.history.costs[0, HERE] > 2.0:
-        learn(ring.history, 0, HERE, 1.9)
-    for k in range(3 * TUNED.other_start_every):
+        note_cost(ring.history, 0, HERE, 1.9)
+    for k in range(3 * TUNED.start_trial_interval):
         assert ring.begin(0.1 * k)[0] == HERE
         ring.keep(0.1 * k, k, k)
     assert np.isnan(ring.history.times).all()
@@ -121,14 +121,14 @@ def test_the_dearer_start_is_tried_now_and_then():
     ring = Ring()
     for t in (0.0, 0.1, 0.2, 0.3):
         ring.keep(t, t, t)
-    learn(ring.history, 0, HERE, 4.0)
-    learn(ring.history, 0, CONTINUED, 6.0)
-    learn(ring.history, 0, REPEATED, 1.0)
-    kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.other_start_every)]
+    note_cost(ring.history, 0, HERE, 4.0)
+    note_cost(ring.history, 0, CONTINUED, 6.0)
+    note_cost(ring.history, 0, REPEATED, 1.0)
+    kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.start_trial_interval)]
     assert kinds.count(CONTINUED) == 2
     while ring.history.costs[0, CONTINUED] > 4.0:
-        learn(ring.history, 0, CONTINUED, 3.0)
-    kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.other_start_every)]
+        note_cost(ring.history, 0, CONTINUED, 3.0)
+    kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.start_trial_interval)]
     assert kinds.count(HERE) == 2
 
 

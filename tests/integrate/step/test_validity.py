@@ -111,13 +111,13 @@ def test_the_response_follows_a_frequency_that_falls_for_long(drifting):
 @pytest.mark.parametrize(
     ("gain", "age", "start", "due"),
     [
-        (0.0, 5, 5, 5 + TUNED.trial_every),
-        (0.02, 5, 5, 5 + TUNED.trial_every),
+        (0.0, 5, 5, 5 + TUNED.trial_interval),
+        (0.02, 5, 5, 5 + TUNED.trial_interval),
         (0.16, 5, 5, 6),  # reaches 0.2 at 6.25
         (0.19, 5, 5, 6),  # reaches it before the next macro step, which is the first that can be tried
         (0.5, 5, 0, 2),
         (0.4, 1, 0, 1),
-        (0.21, 6, 0, TUNED.trial_every),
+        (0.21, 6, 0, TUNED.trial_interval),
     ],
 )
 def test_the_next_trial_is_where_the_gain_reaches_its_limit(gain, age, start, due):

@@ -325,7 +325,7 @@ def test_a_file_that_would_run_code_is_refused_before_it_does(fault_run, tmp_pat
         *(("os", "system"), ("subprocess", "Popen"), ("builtins", "eval"), ("harmful", "Record")),
         *(("psmr.cli.__main__", "main"), ("psmr.__main__", "main"), ("psmr.cli.runs", "run")),
         *(("psmr.study.run.saved", "os"), ("psmr.study.run.saved", "os.system")),
-        *(("psmr.integrate.run.recorder", "Table"), ("psmr.study.run.saved", "load_run")),
+        *(("psmr.integrate.run.recorder", "GrowingTable"), ("psmr.study.run.saved", "load_run")),
         *(("psmr.study.run.run", "System"), ("psmr.dae.compile.nothing", "X"), ("psmr.dae..x", "X")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Corners of equations within a step: a limiter that is met, a comparison that turns."""
+"""Kinks of equations within a step: a limiter that is met, a comparison that turns."""
 
 import itertools
 from pathlib import Path
@@ -22,7 +22,7 @@ def clipped(m, x, p):
 
 
 def compared(m, x, p):
-    """A comparison that turns, without a corner that a limiter would have: the value jumps."""
+    """A comparison that turns, without a kink that a limiter would have: the value jumps."""
     return m.where(m.ge(x, p.high), 1.0, 0.0)
 
 
@@ -46,7 +46,7 @@ def run_of(output, scheme, t_end=6.0, **parameters):
         clipped: lambda t: np.clip(np.sin(t), -high, high),
         compared: lambda t: float(np.sin(t) >= high),
     }[output]
-    # Between the corners the solution is smooth.
+    # Between the kinks the solution is smooth.
     met = np.arcsin(high)
     turns = [t for t in (met, np.pi - met, np.pi + met, 2 * np.pi - met) if t < t_end]
     ends = [0.0, *turns, t_end]
@@ -56,7 +56,7 @@ def run_of(output, scheme, t_end=6.0, **parameters):
 
 @pytest.mark.parametrize("method", PAIRS)
 @pytest.mark.parametrize("output", [clipped, compared])
-def test_the_error_behind_corners_follows_the_tolerance(output, method):
+def test_the_error_behind_kinks_follows_the_tolerance(output, method):
     for tolerance in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         run, z, _ = run_of(output, psmr.VariableStep(tolerance, method), high=0.5)
         assert abs(run.x[-1, 1] - z) < 3 * tolerance
@@ -134,7 +134,7 @@ def test_a_step_is_broken_off_at_the_stage_that_shows_its_corner(monkeypatch):
 
     def work_and_error():
         found = []
-        for tolerance in np.geomspace(6e-4, 1.6e-3, 5):  # where a single corner falls changes a single run
+        for tolerance in np.geomspace(6e-4, 1.6e-3, 5):  # where a single kink falls changes a single run
             run = integrate(system, psmr.VariableStep(float(tolerance)), fault.t_end, fault.changes)
             off = (values_at(system, fault, run, times) - exact) / (tolerance * scale)
             work = run.counters.newton_iterations["step"], run.counters.factorisations_by_role["step"]
@@ -142,7 +142,7 @@ def test_a_step_is_broken_off_at_the_stage_that_shows_its_corner(monkeypatch):
         return np.mean(found, axis=0)
 
     broken_off = work_and_error()
-    monkeypatch.setattr(error_control, "halts_of", lambda code, corners: halts_of(code, corners)[-1:])
+    monkeypatch.setattr(error_control, "halts_of", lambda code, switching: halts_of(code, switching)[-1:])
     to_the_end = work_and_error()
     assert (broken_off[:2] < (0.93, 0.88) * to_the_end[:2]).all()
     assert (broken_off[2:] < 1.2 * to_the_end[2:]).all()
@@ -156,7 +156,7 @@ def test_a_jump_just_behind_a_step_that_was_to_end_at_it_is_seen():
             assert abs(run.x[-1, 1] - z) < 2 * tolerance
 
 
-def test_corners_close_together_do_not_end_a_step_each():
+def test_switching_close_together_do_not_end_a_step_each():
     """A step to one of a dozen ceilings leads over some more: what they make of a short one is little."""
     ceilings = 0.5 + 1e-3 * np.arange(12)
     component = component_of(clipped)
@@ -180,17 +180,17 @@ def test_where_a_step_is_looked_at(method, parts):
     control = (
         psmr.VariableStep(1e-4, method).engine(system, system.parameters, system.buffer(), False).control
     )
-    np.testing.assert_allclose(control.corners.parts[control.halts[:, 1]], (*parts, 1.0), atol=5e-4)
+    np.testing.assert_allclose(control.switching.parts[control.halts[:, 1]], (*parts, 1.0), atol=5e-4)
     assert (np.diff(control.halts[:, 0]) > 0).all()
 
 
-def test_a_device_out_of_service_has_no_corners():
+def test_a_device_out_of_service_has_no_kinks():
     component = component_of(clipped)
     devices = [psmr.Device(name, component, {"high": 0.5, "gain": 1.0}) for name in ("A", "B")]
     start = {f"{name}.{variable}": 0.0 for name in ("A", "B") for variable in "xyz"}
     system = psmr.assemble(devices, start)
     w = system.buffer()
     engine = psmr.VariableStep(1e-4).engine(system, system.parameters, w, False)
-    assert engine.control.corners.values.shape[1] == 4
+    assert engine.control.switching.values.shape[1] == 4
     engine.take_out_of_service(system, system.parameters, w, ["A"])
-    assert engine.control.corners.values.shape[1] == 2
+    assert engine.control.switching.values.shape[1] == 2

@@ -1,15 +1,15 @@
-"""Corners of the equations within a step: a limiter that is met, a comparison that turns; compiled.
+"""Kinks of the equations within a step: a limiter that is met, a comparison that turns; compiled.
 
-An equation with a corner is smooth on each side of it, and a method of high order over it is one of low
+An equation with a kink is smooth on each side of it, and a method of high order over it is one of low
 order. A step sees the margins of all devices (`psmr.dae.compile.trace`) at its start, its stages and its
-end, those of a stage as soon as it is solved: what is behind a corner that ends the step need not be. Of
-those that change their signs `psmr.integrate.control.corners` asks what they make of the step.
+end, those of a stage as soon as it is solved: what is behind a kink that ends the step need not be. Of
+those that change their signs `psmr.integrate.control.switching` asks what they make of the step.
 
-At which corner a step ends: the first that makes more of it than the error allows; compiled.
+At which kink a step ends: the first that makes more of it than the error allows; compiled.
 
-What corners make of a step follows from the shares D of the rows, which are what the rows are less what they
+What kinks make of a step follows from the shares D of the rows, which are what the rows are less what they
 would be with the sides of the start: they change the rates of the states by what the Newton matrix makes of
-them, and a quadrature over the corner misses a part of h times that.
+them, and a quadrature over the kink misses a part of h times that.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from psmr.integrate.step.program_table import AT_START
 from psmr.integrate.tableaux import Tableau
 
 
-class Corners(NamedTuple):
-    """What a step needs to see corners.
+class Switching(NamedTuple):
+    """What a step needs to see kinks.
 
     `margins`, `shares`: See `psmr.dae.compile.kernels.SwitchTables`.
     `stages`, `parts`: Places of the points, and at which part of the step they are, ascending: the start, 0,
@@ -54,7 +54,7 @@ class Corners(NamedTuple):
     `listed`: How many margins had changed their signs where it was last asked whether they matter.
     `room`: Buffer with the margins that decide behind it.
     `rows`: Shares of the rows; one entry longer than needed.
-    `follows`: Whether the step before was ended at a corner, which may lie a little ahead then.
+    `follows`: Whether the step before was ended at a kink, which may lie a little ahead then.
     `gamma`: Of the method: the coefficient of the rate at a stage, relative to the step.
     `missed`, `behind`: Part of h D that the method misses, see `largest_miss`, and what a stage behind the
       end adds to it: its weight.
@@ -80,9 +80,9 @@ class Corners(NamedTuple):
     behind: float
 
 
-def corners_for(
+def switching_for(
     tables: SwitchTables, tableau: Tableau, places: Mapping[str, int], size: int, rows: int
-) -> Corners:
+) -> Switching:
     """Return what is needed for a method whose program keeps its stages at `places`.
 
     `size` is that of the buffer, `rows` the number of equations.
@@ -91,7 +91,7 @@ def corners_for(
     names = [f"stage {i + 1}" for i in order]
     names[end - 1] = "now"  # the end is in the buffer
     middle = int(np.abs(parts - 0.5).argmin())
-    return Corners(
+    return Switching(
         margins=tables.margins,
         shares=tables.shares,
         stages=np.array([places[name] for name in ("now", *names)]),
@@ -115,7 +115,7 @@ def corners_for(
 
 @functools.cache
 def _points_of(tableau: Tableau) -> tuple[tuple[int, ...], np.ndarray, int]:
-    """Return the stages behind the start in their order, `Corners.parts` and `Corners.end`."""
+    """Return the stages behind the start in their order, `Switching.parts` and `Switching.end`."""
     c = np.append(tableau.c[:-1], 1.0)  # rational numbers: the last one is 1 to rounding
     order = tuple(int(i) for i in np.argsort(c, kind="stable") if c[i] > 0.0)
     return order, np.array([0.0, *c[list(order)]]), 1 + order.index(len(c) - 1)
@@ -123,9 +123,9 @@ def _points_of(tableau: Tableau) -> tuple[tuple[int, ...], np.ndarray, int]:
 
 @functools.cache
 def largest_miss(tableau: Tableau) -> float:
-    """Return the largest error of the quadrature of a rate with a corner, relative to h times D at the end.
+    """Return the largest error of the quadrature of a rate with a kink, relative to h times D at the end.
 
-    A corner at the part s of the step adds S (c - s) to the rate from there on: the method makes
+    A kink at the part s of the step adds S (c - s) to the rate from there on: the method makes
     sum_j b_j (c_j - s)_+ of it in place of (1 - s)^2 / 2. A stage behind the end is taken to be there.
     """
     s = np.linspace(0.0, 1.0, 1001)[:-1, None]
@@ -134,29 +134,29 @@ def largest_miss(tableau: Tableau) -> float:
 
 
 @lean
-def forget_margins(corners):  # type: ignore[no-untyped-def]
+def forget_margins(switching):  # type: ignore[no-untyped-def]
     """Begin with a step that is tried: none of its margins are known."""
-    corners.listed[0] = 0
-    for j in range(corners.seen.size):
-        corners.seen[j] = 0
+    switching.listed[0] = 0
+    for j in range(switching.seen.size):
+        switching.seen[j] = 0
 
 
 @lean
-def evaluate_margins(interpreter, corners, point, w):  # type: ignore[no-untyped-def]
+def evaluate_margins(interpreter, switching, point, w):  # type: ignore[no-untyped-def]
     """Evaluate the margins at a point of the step, the present one in w, unless they are known."""
-    if corners.seen[point] == 0:
-        residual(corners.margins, w, corners.values[point])
-        corners.seen[point] = 1
+    if switching.seen[point] == 0:
+        residual(switching.margins, w, switching.values[point])
+        switching.seen[point] = 1
 
 
 @lean
-def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
+def _crossing(switching, point, k):  # type: ignore[no-untyped-def]
     """Return at which part of the step margin k changes its sign: before `point`, behind the one seen before.
 
     It is the parabola through both and the one before them or, where there is none, behind them; a straight
     line where no other was seen yet.
     """
-    parts, values, seen = corners.parts, corners.values, corners.seen
+    parts, values, seen = switching.parts, switching.values, switching.seen
     before = point - 1
     while seen[before] == 0:
         before -= 1
@@ -199,14 +199,14 @@ def _with_other_signs(start, there, place):  # type: ignore[no-untyped-def]
 
 
 @lean
-def margins_with_other_signs(corners, point, least):  # type: ignore[no-untyped-def]
+def margins_with_other_signs(switching, point, least):  # type: ignore[no-untyped-def]
     """List the margins that have another sign at a point than at the start; return how many.
 
     They ascend in time, from the part `least` of the step on. For a stage they are those only that have at
     the end, where that is known, the sign of the start.
     """
-    values, place, at, end = corners.values, corners.place, corners.at, corners.end
-    seen = corners.seen
+    values, place, at, end = switching.values, switching.place, switching.at, switching.end
+    seen = switching.seen
     count = 0
     for c in range(_with_other_signs(values[0], values[point], place)):
         k = place[c]  # what is listed of the first c takes c places at most
@@ -218,7 +218,7 @@ def margins_with_other_signs(corners, point, least):  # type: ignore[no-untyped-
         first = 1
         while seen[first] == 0 or (values[first, k] >= 0.0) == side:
             first += 1
-        part = _crossing(corners, first, k)
+        part = _crossing(switching, first, k)
         if part < least:
             continue
         q = count
@@ -231,42 +231,42 @@ def margins_with_other_signs(corners, point, least):  # type: ignore[no-untyped-
 
 
 @lean
-def follow_corner(corners, cut):  # type: ignore[no-untyped-def]
-    """Go on to the next step; `cut` says that this one was ended at a corner."""
-    corners.follows[0] = cut
+def follow_switching(switching, cut):  # type: ignore[no-untyped-def]
+    """Go on to the next step; `cut` says that this one was ended at a kink."""
+    switching.follows[0] = cut
 
 
 @lean
-def _made_of(interpreter, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return what the first `count` corners listed make of the step, in units of the tolerance.
+def _made_of(interpreter, switching, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return what the first `count` kinks listed make of the step, in units of the tolerance.
 
     `room` holds the point. With `of_limits` it is what they make of the limits that states leave.
     """
     block = interpreter.blocks[0]
-    values, rows, room = corners.values, corners.rows, corners.room
+    values, rows, room = switching.values, switching.rows, switching.room
     first = w.size
     for k in range(values.shape[1]):
         room[first + k] = values[point, k]
     for q in range(count):
-        room[first + corners.place[q]] = values[0, corners.place[q]]
-    residual(corners.shares, room, rows)
+        room[first + switching.place[q]] = values[0, switching.place[q]]
+    residual(switching.shares, room, rows)
     work, limits = work_of(block), limits_of(block)
     defect, update, n = work.defect, work.update, work.known.size
     # By so much the residual of a stage, x - K - a f and g, differs with the sides of the start.
     for i in range(n):
-        defect[i] = corners.gamma * h * rows[i]
+        defect[i] = switching.gamma * h * rows[i]
     for i in range(n, defect.size):
         defect[i] = -rows[i]
     for b in range(limits.bounded.size):
         if limits.held[b] != 0:
             defect[limits.bounded[b]] = 0.0
-    if largest_size(defect) < TUNED.corner_rounding * tolerance:
+    if largest_size(defect) < TUNED.switching_rounding * tolerance:
         return 0.0
-    missed = corners.missed if point <= corners.end else corners.behind
+    missed = switching.missed if point <= switching.end else switching.behind
     for turn in range(2):  # the rates that follow from the shares, and the error that follows from those
         if turn == 1:
             for i in range(n):
-                defect[i] = missed / corners.gamma * update[i]
+                defect[i] = missed / switching.gamma * update[i]
             for i in range(n, defect.size):
                 defect[i] = 0.0
             for b in range(limits.bounded.size):
@@ -274,12 +274,12 @@ def _made_of(interpreter, corners, point, count, of_limits, tolerance, h, w):  #
                     defect[limits.bounded[b]] = 0.0
         solve(lu_of(block), defect, update)
         if of_limits:
-            return _moved_at_limits(interpreter, corners, True, tolerance, w)
+            return _moved_at_limits(interpreter, switching, True, tolerance, w)
     return largest_error(block, w, tolerance)
 
 
 @lean
-def _moved_at_limits(interpreter, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
+def _moved_at_limits(interpreter, switching, changed, tolerance, w):  # type: ignore[no-untyped-def]
     """Return how far a state at a limit that moves moves in the step, in units of its tolerance.
 
     Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
@@ -301,18 +301,18 @@ def _moved_at_limits(interpreter, corners, changed, tolerance, w):  # type: igno
 
 
 @lean
-def _first_that_matter(interpreter, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return the fewest of the corners listed that matter together, and what they make of the step.
+def _first_that_matter(interpreter, switching, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return the fewest of the kinks listed that matter together, and what they make of the step.
 
     They are in their order in time; none where all of them do not matter.
     """
-    source = w if point == corners.end else interpreter.points[corners.stages[point]]
+    source = w if point == switching.end else interpreter.points[switching.stages[point]]
     for i in range(w.size):
-        corners.room[i] = source[i]
+        switching.room[i] = source[i]
     below, middle, made = 0, count, 0.0
     while count > 0:
-        found = _made_of(interpreter, corners, point, middle, of_limits, tolerance, h, w)
-        if found > TUNED.matters:
+        found = _made_of(interpreter, switching, point, middle, of_limits, tolerance, h, w)
+        if found > TUNED.switching_tolerance:
             count, made = middle, found
         elif middle == count:
             return 0, 0.0
@@ -325,60 +325,62 @@ def _first_that_matter(interpreter, corners, point, count, of_limits, tolerance,
 
 
 @lean
-def _first_at(interpreter, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return where the step should end for the corners before a point, 1 where they do not matter.
+def _first_at(interpreter, switching, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the kinks before a point, 1 where they do not matter.
 
-    A corner next to the start is passed as it is, unless the step before was to end there and was too short.
+    A kink next to the start is passed as it is, unless the step before was to end there and was too short.
     What still matters next to the end jumps: the step ends ahead of it, and a short one leads over it.
     """
-    count = margins_with_other_signs(corners, point, 0.0 if corners.follows[0] != 0 else TUNED.negligible)
+    count = margins_with_other_signs(switching, point, 0.0 if switching.follows[0] != 0 else TUNED.negligible)
     # What did not matter at an earlier stage is asked for again at the end: that takes two solves.
-    if count == 0 or (corners.seen[corners.end] == 0 and count <= corners.listed[0]):
+    if count == 0 or (switching.seen[switching.end] == 0 and count <= switching.listed[0]):
         return 1.0
-    corners.listed[0] = count
-    count, made = _first_that_matter(interpreter, corners, point, count, False, tolerance, h, w)
+    switching.listed[0] = count
+    count, made = _first_that_matter(interpreter, switching, point, count, False, tolerance, h, w)
     if count == 0:
         return 1.0
-    part, parts = corners.at[count - 1], corners.parts
+    part, parts = switching.at[count - 1], switching.parts
     further = parts[parts.size - 1] - 1.0
     if part > 1.0:
         return part / (1.0 + further)
     if part > 1.0 - TUNED.negligible:
         return part - TUNED.negligible
-    # A step that ends at the corner has its stage behind the end beyond it.
-    if corners.behind / corners.missed * made * further * part * part > TUNED.matters * (parts[point] - part):
+    # A step that ends at the kink has its stage behind the end beyond it.
+    if switching.behind / switching.missed * made * further * part * part > TUNED.switching_tolerance * (
+        parts[point] - part
+    ):
         return part / (1.0 + further)
-    # The shares grow from the corner on, and what they make of a step is its length times that: of one to q
+    # The shares grow from the kink on, and what they make of a step is its length times that: of one to q
     # made q (q - part) / (parts[point] - part), which is to be `newton_share`.
     room = TUNED.newton_share / made * (parts[point] - part)
     return part + room / (0.5 * part + np.sqrt(0.25 * part * part + room))
 
 
 @lean
-def _first_release(interpreter, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return where the step should end for the corner of a limit that lets a state go, 1 for none.
+def _first_release(interpreter, switching, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the kink of a limit that lets a state go, 1 for none.
 
     A limit that moves holds the state up to there, and the step lets it go at its start, or holds it to its
-    end though the limit is the faster one behind the corner. Behind the corner so little is left that the
+    end though the limit is the faster one behind the kink. Behind the kink so little is left that the
     limit still holds the state; a limit that jumps is met ahead of it, until what the state moves in the step
     that leads over it is below the tolerance.
     """
-    if _moved_at_limits(interpreter, corners, False, tolerance, w) == 0.0:
+    if _moved_at_limits(interpreter, switching, False, tolerance, w) == 0.0:
         return 1.0
-    count = margins_with_other_signs(corners, corners.end, 0.0)
-    count, made = _first_that_matter(interpreter, corners, corners.end, count, True, tolerance, h, w)
+    count = margins_with_other_signs(switching, switching.end, 0.0)
+    count, made = _first_that_matter(interpreter, switching, switching.end, count, True, tolerance, h, w)
     if count == 0:
         return 1.0
-    part = corners.at[count - 1]
+    part = switching.at[count - 1]
     if part > 1.0 - TUNED.negligible:
         return part - TUNED.negligible
     return part + TUNED.newton_share / made * (1.0 - part)
 
 
 @lean
-def _may_turn(corners, middle):  # type: ignore[no-untyped-def]
+def _may_turn(switching, middle):  # type: ignore[no-untyped-def]
     """Return whether a margin turns, or comes as near to it as it moves between start, middle and end."""
-    start, halfway, last = corners.values[0], corners.values[middle], corners.values[corners.end]
+    start, halfway, last = switching.values[0], switching.values[middle], switching.values[switching.end]
     turns = 0
     for k in range(start.size):
         moves = abs(halfway[k] - start[k]) + abs(last[k] - halfway[k])
@@ -388,24 +390,24 @@ def _may_turn(corners, middle):  # type: ignore[no-untyped-def]
 
 
 @lean
-def first_switch(interpreter, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return at which part of the step it should end for a corner before a point of it, 1 if none matters.
+def first_switch(interpreter, switching, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step it should end for a kink before a point of it, 1 if none matters.
 
     The point is in w, and was solved last. At the end the margins at all stages decide; they are asked for
     only where one may turn. The block's `update` is lost.
     """
-    part, points, middle = 1.0, corners.parts.size, corners.middle
-    if corners.values.shape[1] == 0:
+    part, points, middle = 1.0, switching.parts.size, switching.middle
+    if switching.values.shape[1] == 0:
         return part
-    evaluate_margins(interpreter, corners, 0, interpreter.points[AT_START])
-    evaluate_margins(interpreter, corners, point, w)
-    if point != corners.end:
-        return _first_at(interpreter, corners, point, tolerance, h, w)
-    evaluate_margins(interpreter, corners, middle, interpreter.points[corners.stages[middle]])
-    if not _may_turn(corners, middle):
+    evaluate_margins(interpreter, switching, 0, interpreter.points[AT_START])
+    evaluate_margins(interpreter, switching, point, w)
+    if point != switching.end:
+        return _first_at(interpreter, switching, point, tolerance, h, w)
+    evaluate_margins(interpreter, switching, middle, interpreter.points[switching.stages[middle]])
+    if not _may_turn(switching, middle):
         return part
     for j in range(points):
-        evaluate_margins(interpreter, corners, j, interpreter.points[corners.stages[j]])
+        evaluate_margins(interpreter, switching, j, interpreter.points[switching.stages[j]])
     for j in range(1, points):
-        part = min(part, _first_at(interpreter, corners, j, tolerance, h, w))
-    return min(part, _first_release(interpreter, corners, tolerance, h, w))
+        part = min(part, _first_at(interpreter, switching, j, tolerance, h, w))
+    return min(part, _first_release(interpreter, switching, tolerance, h, w))
