@@ -8,8 +8,9 @@ variables that follows from it.
 The size of the disturbance is the largest deviation of any variable from where it was when the span began,
 before its events, relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an
 imaginary part in the frame of the network, turn with the common angle, by an amount that grows with time
-however small the disturbance is: they deviate from their own mean over the last `Constants.mean_time_constant`
-seconds, with exponential weights, so that they count as far as they swing, jump, or turn in that time.
+however small the disturbance is: they deviate from their own mean over the last
+`Constants.mean_time_constant` seconds, with exponential weights, so that they count as far as they swing,
+jump, or turn in that time.
 """
 
 from __future__ import annotations

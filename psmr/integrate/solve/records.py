@@ -253,8 +253,9 @@ def initial_newton_state() -> NewtonState:
     return NewtonState(scalars, np.zeros(COUNTS, np.int64))
 
 
-# In compiled code a block is the address of its row: an address and a length for each array of `BlockArrays`, one
-# after the other, then the address of the solver and `BlockPositions.first`. Each function opens what it needs.
+# In compiled code a block is the address of its row: an address and a length for each array of `BlockArrays`,
+# one after the other, then the address of the solver and `BlockPositions.first`. Each function opens what it
+# needs.
 _VIEWS = {
     Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 2),
     Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 2, *(INTEGERS,) * 2),

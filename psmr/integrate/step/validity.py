@@ -15,8 +15,8 @@ of the slow ones; later ones find
     z = -J_s^-1 (g_s(w + (dw, u)) - g_s at the first trial),
 
 one residual and one solve of the slow block. On a linear DAE it is zero. The next trial is where the gain
-reaches its limit if it grows in proportion to the macro steps, and `Constants.trial_interval` of them later at
-the latest.
+reaches its limit if it grows in proportion to the macro steps, and `Constants.trial_interval` of them later
+at the latest.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_angles_and_phasors_turn_with_the_common_angle(wscc9):
 
 
 def test_the_size_of_a_disturbance():
-    """The jump, then the largest deviation so far; what drifts counts by its turn in `TUNED.mean_time_constant`."""
+    """The jump, then the largest deviation so far; what drifts counts by its turn in the time of the mean."""
     least, angle = 1e-3, np.array([1], np.uint32)
     known = Disturbance(np.array([4.0, 0.0]), angle, np.array([least, least]))
     w = np.array([4.4, 0.02, 7.0, 0.0])  # further entries are inputs and the time
