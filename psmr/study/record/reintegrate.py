@@ -180,8 +180,14 @@ class Samples:
         if self._times is not None:
             place = np.searchsorted(self._times, t - TIME_ROUNDING)
             nearest = self._times[np.minimum(place, len(self._times) - 1)]
-            same = np.abs(nearest - t) <= TIME_ROUNDING
-            return np.flatnonzero(same & (t > self._began + TIME_ROUNDING))
+            same = (np.abs(nearest - t) <= TIME_ROUNDING) & (t > self._began + TIME_ROUNDING)
+            # Of two points of one time but for rounding the first: a step ends at a row of a series, too.
+            wanted, rows = np.unique(
+                np.where(same & (nearest > self._last), nearest, -1.0), return_index=True
+            )
+            rows = rows[wanted >= 0.0]
+            self._last = max(self._last, float(wanted[-1]))
+            return rows
         before, last = self._last - self._began, float(t[-1]) - self._began
         first, apart = self._soon[-1], self._apart
         late = first + apart * np.arange(max(1.0, (before - first) // apart), (last - first) / apart + 1)

@@ -195,6 +195,23 @@ def test_samples_do_not_depend_on_the_pieces_in_which_points_come(system):
     np.testing.assert_array_equal(single.result().values, whole.values)
 
 
+@pytest.mark.parametrize("piece", [1, 3, 4])
+def test_two_points_of_one_time_up_to_rounding_are_one_sample(system, piece):
+    """A reference ends a step at a row of a series, and at a time of the run that is off it by rounding."""
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 0.1, certify=False)
+    rows = np.flatnonzero(run.t % 0.02 > 0.0)[::2]
+    twice = np.repeat(np.arange(len(run.t)), 2)
+    t = run.t[twice] + np.tile([0.0, 1e-12], len(run.t))
+    samples = Samples(system, run.t[rows])
+    detection = Detection(system, [samples])
+    detection.begin(run.spans[0])
+    for first in range(0, len(t), piece):
+        part = slice(first, first + piece)
+        detection.take(t[part], run.x[twice][part], run.y[twice][part])
+    np.testing.assert_array_equal(samples.result().t, run.t[rows])
+    assert len(samples.result().values) == rows.size
+
+
 def test_a_bus_with_a_fault_on_it_does_not_count(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.0, FAULT, certify=False)
     found = sampled(run)
