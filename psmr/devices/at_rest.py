@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from psmr.base.errors import InputError
 from psmr.dae.declare.component import NumericMath
 
 
@@ -105,3 +108,51 @@ class RestVariables(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         return self._found.setdefault(name, Unknown())
+
+
+def guess_of(kind: Any, blocks: Callable[..., Any]) -> Callable[[Any, Any], Mapping[str, Any]]:
+    """Return the guess of a diagram that leads in one line from its set-point to what the machine needs.
+
+    `kind` is a class of `psmr.devices.diagram.BlockDiagram`, `blocks` makes its blocks. One without a
+    set-point is at rest with its inputs.
+    """
+
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for what the machine needs."""
+        known = dict(kind.known(terminal, p))
+        read = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
+        read |= {"v_f": 1.0, "i_f": 1.0, "omega": 1.0} | dict.fromkeys(("delta", "i_d", "i_q"), 0.0)
+        read |= {**kind.optional, **terminal.signals, **known}
+        start = {kind.set_point: Unknown()} if kind.set_point else {}
+        values, missing = _found_at_rest(kind, blocks, read | start, known | start, p)
+        if missing and kind.set_point not in missing:
+            # Beside the line that leads to the set-point are others that begin at it.
+            start = {name: values[name] for name in start}
+            values, missing = _found_at_rest(kind, blocks, read | start, known | start, p)
+        if missing:
+            raise InputError(
+                f"{kind.__name__}: the guess does not find {', '.join(missing)}: no line of blocks leads "
+                f"there from what is known at rest; {_REMEDY}"
+            )
+        # A gain below zero times nothing is -0.0.
+        return {name: x + 0.0 for name, x in values.items()}
+
+    return guess
+
+
+_REMEDY = "return more variables from known(terminal, p), or declare a guess(terminal, p)"
+
+
+def _found_at_rest(
+    kind: Any, blocks: Callable[..., Any], read: Mapping[str, Any], found: dict[str, Any], p: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """Run a diagram at rest: the variables that it found, and the names of those that it did not."""
+    try:
+        kind.diagram(blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
+    except TypeError as error:
+        raise InputError(
+            f"{kind.__name__}: the guess leads back through blocks, sums, products and quotients alone "
+            f"({error}); {_REMEDY}"
+        ) from error
+    values = {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
+    return values, [name for name, x in values.items() if x is None or isinstance(x, Unknown)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,15 @@ def washout(u: Any, x: Any, t: Any) -> tuple[Any, Any]:
 def lead_lag(u: Any, x: Any, t_lead: Any, t_lag: Any) -> tuple[Any, Any]:
     """Lead-lag (1 + s t_lead) / (1 + s t_lag): return (output, derivative of the state, the lagged input)."""
     return x + (t_lead / t_lag) * (u - x), (u - x) / t_lag
+
+
+def pade(order: int) -> list[float]:
+    """Return the coefficients c_k of a Padé approximation of exp(-s t), sum c_k (-s t)^k/sum c_k (s t)^k."""
+    n = order
+    return [
+        factorial(2 * n - k) * factorial(n) / (factorial(2 * n) * factorial(k) * factorial(n - k))
+        for k in range(n + 1)
+    ]
 
 
 def error_at_rest(output: Any, k_p: Any, k_i: Any) -> Any:

@@ -9,7 +9,6 @@ Diagrams of the blocks: P. Kundur, Power System Stability and Control (1994), ch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import factorial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,8 +24,8 @@ from psmr.dae.declare.component import (
     positive,
     ungained,
 )
-from psmr.devices.at_rest import Resting, RestVariables, Unknown
-from psmr.devices.blocks import dead_band, error_at_rest, error_band, through_points
+from psmr.devices.at_rest import Unknown, guess_of
+from psmr.devices.blocks import dead_band, error_at_rest, error_band, pade, through_points
 from psmr.devices.drawing import Anything, BlockDrawing, DrawnDocstring, SymbolNames, Writing, between
 
 Limits = tuple[str | None, str | None]
@@ -373,15 +372,6 @@ class Blocks:
         return self._drawing.block(u, transfer.format(*parts), between(limits), name)
 
 
-def pade(order: int) -> list[float]:
-    """Return the coefficients c_k of the denominator sum c_k (s t)^k; the numerator has c_k (-s t)^k."""
-    n = order
-    return [
-        factorial(2 * n - k) * factorial(n) / (factorial(2 * n) * factorial(k) * factorial(n - k))
-        for k in range(n + 1)
-    ]
-
-
 _FOLLOWING = frozenset(("states", "algebraic", "lags", "limits", "integrals", "conflict", "guess"))
 """What follows from a diagram where a class does not declare it."""
 
@@ -447,7 +437,7 @@ class BlockDiagram(Component):
             "limits": {x: b.limits[x] for x in states if x in b.limits},
             "integrals": {x: b.integrals[x] for x in states if b.integrals.get(x, "") not in {"", *lasting}},
             "conflict": staticmethod(_conflict(cls, b)),
-            "guess": staticmethod(_guess(cls)),
+            "guess": staticmethod(guess_of(cls, Blocks)),
         }
         for name, value in found.items():
             if name not in cls._given or name == "states":
@@ -507,50 +497,3 @@ def _conflict(kind: type[BlockDiagram], b: Blocks) -> Callable[[Mapping[str, flo
         return ungained(p, *gains) or improper(p, *leads) or crossed(p, *ranges) or objection(p)
 
     return conflict
-
-
-def _guess(kind: type[BlockDiagram]) -> Callable[[Any, Any], Mapping[str, Any]]:
-    """Return the guess of a diagram that leads in one line from its set-point to what the machine needs.
-
-    One without a set-point is at rest with its inputs.
-    """
-
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium for what the machine needs."""
-        known = dict(kind.known(terminal, p))
-        read = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
-        read |= {"v_f": 1.0, "i_f": 1.0, "omega": 1.0} | dict.fromkeys(("delta", "i_d", "i_q"), 0.0)
-        read |= {**kind.optional, **terminal.signals, **known}
-        start = {kind.set_point: Unknown()} if kind.set_point else {}
-        values, missing = _at_rest(kind, read | start, known | start, p)
-        if missing and kind.set_point not in missing:
-            # Beside the line that leads to the set-point are others that begin at it.
-            start = {name: values[name] for name in start}
-            values, missing = _at_rest(kind, read | start, known | start, p)
-        if missing:
-            raise InputError(
-                f"{kind.__name__}: the guess does not find {', '.join(missing)}: no line of blocks leads "
-                f"there from what is known at rest; {_REMEDY}"
-            )
-        # A gain below zero times nothing is -0.0.
-        return {name: x + 0.0 for name, x in values.items()}
-
-    return guess
-
-
-_REMEDY = "return more variables from known(terminal, p), or declare a guess(terminal, p)"
-
-
-def _at_rest(
-    kind: type[BlockDiagram], read: Mapping[str, Any], found: dict[str, Any], p: Any
-) -> tuple[dict[str, Any], list[str]]:
-    """Run a diagram at rest: the variables that it found, and the names of those that it did not."""
-    try:
-        kind.diagram(Blocks(Resting, v := RestVariables(found, **read), p, rest=found), v, p)
-    except TypeError as error:
-        raise InputError(
-            f"{kind.__name__}: the guess leads back through blocks, sums, products and quotients alone "
-            f"({error}); {_REMEDY}"
-        ) from error
-    values = {name: x.value if isinstance(x, Unknown) else x for name, x in found.items()}
-    return values, [name for name, x in values.items() if x is None or isinstance(x, Unknown)]

@@ -286,6 +286,8 @@ class Anything:
     As the namespace of parameters it has the `declared` names alone.
     """
 
+    _declared: Collection[str] | None = None
+
     def __init__(self, declared: Collection[str] | None = None) -> None:
         self._declared = declared
 
