@@ -17,7 +17,7 @@ partitioning.repair: RequestedSplit
 partitioning.storage: StoragePencil
 psmr.base.arguments: check_arguments settle_fields
 psmr.base.declared: declared
-psmr.base.errors: Mistakes SHOWN in_line printable steers
+psmr.base.errors: Mistakes SHOWN in_line printable has_control_characters
 psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING uninterrupted
 psmr.base.modules: broken_package optional
 psmr.base.newton: NewtonEnd newton
@@ -54,7 +54,7 @@ psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.placement: Placement placement
 psmr.devices.protection.relays: NO_VOLTAGE
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow PanelAxis>ChartAxis Cells Dots Drawing Line Panel
-    Text across band LinearScale LogScale SymLogScale tick_texts
+    Text line_across band LinearScale LogScale SymLogScale tick_texts
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map compass participation_bars
     shape_drawing shortened>shortened_name
 psmr.figures.modes.page: page
@@ -68,7 +68,7 @@ psmr.figures.svg_frame: width_of Plane
 psmr.figures.sweep.maps: shades
 psmr.figures.with_matplotlib: STYLE new_figure save styled draw_on to_matplotlib
 psmr.files.case_file: CaseFile write_case
-psmr.files.load_flow_rules: join
+psmr.files.load_flow_rules: join_buses
 psmr.files.powsybl: from_powsybl
 psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_loads: LoadRecords StaticVarRecords
@@ -130,7 +130,7 @@ psmr.network.signals.points: Points rates>variable_rates
 psmr.network.signals.quantities: QUANTITIES Quantity computed_signals rate>quantity_rate
 psmr.network.start.conversion: LoadShares convert_loads load_shares net_generators
 psmr.network.start.equilibrium: StartingPlant>Plant Terminal solve_plants
-psmr.network.start.initialise: check_residual polish
+psmr.network.start.initialise: check_residual with_algebraic_resolved
 psmr.network.start.wiring: plant_devices
 psmr.network.topology.connections: Connections
 psmr.network.topology.islands: DeadParts
@@ -143,13 +143,13 @@ psmr.pencil.deformation.critical: critical_module StepJudge
 psmr.pencil.deformation.deformation: deformation_module OneStepModes LARGEST_GAIN amplification objection
 psmr.pencil.modes.search: find ShiftInvert
 psmr.pencil.modes.shapes: shapes_at
-psmr.pencil.modes.spectrum: match paired unwrapped_logarithm Multipliers multipliers_of
+psmr.pencil.modes.spectrum: match match_of unwrapped_logarithm Multipliers multipliers_of
 psmr.pencil.modes.verdict: DampingLimit damping_ratio GROWTH Growth Kind Verdict excess_of judge
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_operator: outermost step_map
-psmr.study.certificate.certify: certify_module foreseen within
+psmr.study.certificate.certify: certify_module foreseen times_within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.dead_parts: dead_part
 psmr.study.detectors.detection: Detection Detectors detect detection_module MONITORS
@@ -165,7 +165,7 @@ psmr.study.output: csv_floats_module check_writable write_text csv_table
 psmr.study.record.advice: advice_module
 psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
-psmr.study.record.reintegrate: judged_error reintegrate_module Samples quantities sampled
+psmr.study.record.reintegrate: judged_error reintegrate_module Samples quantities samples_of
 psmr.study.run.saved: Decoder Encoder
 psmr.study.run.set_up: size_module
 psmr.study.run.simulate: constant_power_at_low_voltage
@@ -174,14 +174,14 @@ psmr.study.tuning.candidates: candidates_module cost_module moved_along_mode
 psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: ChosenModes EveryMode Target
 psmr.study.warmup: warmup_module
-psmr.sweep.axes.axis: Base together
+psmr.sweep.axes.axis: Base advancing_together
 psmr.sweep.axes.events: event_of
 psmr.sweep.clearing_time: confirmed_border
 psmr.sweep.dask_cluster: check_versions dask_cluster_module
 psmr.sweep.measures: MeasureColumn Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
-psmr.sweep.workers: packed unpacked workers_module
+psmr.sweep.workers: packed_kernels unpack_kernels workers_module
 psmr.viewer.page: Page
 psmr.viewer.server: of_another_user
 psmr.viewer.workbench: Job job_module Workbench

@@ -26,8 +26,8 @@ from tests.internals import (
     Page,
     Panel,
     Text,
+    has_control_characters,
     one_line,
-    steers,
     svg,
     to_matplotlib,
 )
@@ -212,7 +212,7 @@ def test_commands(file, case, capsys, words):
     code = main(words.split())
     shown = capsys.readouterr()
     assert code in (0, 2)
-    assert not any(steers(line) for line in (shown.out + shown.err).splitlines())
+    assert not any(has_control_characters(line) for line in (shown.out + shown.err).splitlines())
     assert "Traceback" not in shown.err
 
 
@@ -228,7 +228,7 @@ def test_a_title_that_steers_is_refused(file, capsys, text):
         assert main(["check", name]) == 2
         error = capsys.readouterr().err
         assert "has a character that cannot be printed" in error
-        assert not any(steers(line) for line in error.splitlines())
+        assert not any(has_control_characters(line) for line in error.splitlines())
         (file / name).write_text(given, encoding="utf-8")
 
 
@@ -238,7 +238,7 @@ def test_what_argparse_says_steers_nothing(capsys, words):
         main(words)
     error = capsys.readouterr().err
     assert re.search(r"\\(u00|x)1b", error)
-    assert not any(steers(line) for line in error.splitlines())
+    assert not any(has_control_characters(line) for line in error.splitlines())
 
 
 def test_the_page_of_a_study(file):
@@ -255,7 +255,9 @@ def test_the_page_of_a_study(file):
         served.stop()
     for name in [*hostile.NAMES, *hostile.STEERING]:
         page.say(f"{name}: it", wrong=True)
-        assert not any(map(steers, re.split(r"[\n\t]", hostile.check_page(page.message.text))))
+        assert not any(
+            map(has_control_characters, re.split(r"[\n\t]", hostile.check_page(page.message.text)))
+        )
     markups = page.document.select({"type": Div}), page.document.select({"type": PreText})
     assert all(markup.disable_math for markup in itertools.chain(*markups) if markup is not page.placeholder)
     page.map.show(None)
@@ -329,4 +331,4 @@ TIPS = """
 def test_a_missing_place_is_said_with_names_cut(system):
     with pytest.raises(InputError) as caught:
         psmr.Fault(bus="nowhere", start=0.1, clear=0.2).changes(system)
-    assert not steers(str(caught.value))
+    assert not has_control_characters(str(caught.value))

@@ -38,7 +38,7 @@ def in_line(text: str) -> str:
     return text if text.isprintable() else _OF_LINE.sub(_escape, text)
 
 
-def steers(text: str) -> bool:
+def has_control_characters(text: str) -> bool:
     """Return whether a text has a character that `in_line` escapes."""
     return not text.isprintable() and _OF_LINE.search(text) is not None
 
@@ -206,7 +206,7 @@ def shown(value: Any) -> str:
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
-def few(words: Sequence[str], most: int, mark: str = ", ") -> str:
+def first_few(words: Sequence[str], most: int, mark: str = ", ") -> str:
     """Return words as a list in a message: the first, at most so many, and how many more there are."""
     return mark.join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
@@ -255,7 +255,7 @@ def _by_line(found: list[str]) -> list[str]:
     return [found[k] for k in sorted(range(len(found)), key=keys.__getitem__)]
 
 
-def placed(error: InputError, kind: type[InputError], place: str) -> InputError:
+def error_at(error: InputError, kind: type[InputError], place: str) -> InputError:
     """Return an error of a kind that says the same, every mistake with its place before it."""
     mistakes = Mistakes(kind)
     mistakes.found = [f"{place}: {words}" if place else words for words in error.mistakes or (str(error),)]
@@ -263,9 +263,9 @@ def placed(error: InputError, kind: type[InputError], place: str) -> InputError:
 
 
 @contextmanager
-def placing(kind: type[InputError], place: str = "") -> Iterator[None]:
+def errors_at(kind: type[InputError], place: str = "") -> Iterator[None]:
     """Make of an InputError one of a kind, with a place before every mistake."""
     try:
         yield
     except InputError as error:
-        raise placed(error, kind, place) from error
+        raise error_at(error, kind, place) from error

@@ -23,7 +23,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 _came: list[list[int]] = []
 
 
-def held_back() -> bool:
+def signal_waits() -> bool:
     """Return whether a signal waits for the end of what is not interrupted: who waits inside may go on."""
     return any(_came)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from psmr.base.errors import InputError, PsmrError, few, nearest, shown
+from psmr.base.errors import InputError, PsmrError, first_few, nearest, shown
 
 
 def function_above(name: str) -> Callable[..., Any]:
@@ -50,11 +50,11 @@ def optional(module: str, what: str, install: str, otherwise: str) -> ModuleType
         if isinstance(error, ModuleNotFoundError) and error.name == package:
             why = f"which is not installed; pip install '{install}'"
         else:
-            why = f"which is installed and {fails(package, error)}"
+            why = f"which is installed and {import_failure(package, error)}"
         raise PsmrError(f"{what} needs {package}, {why}, or {otherwise}") from error
 
 
-def fails(package: str, error: BaseException) -> str:
+def import_failure(package: str, error: BaseException) -> str:
     """Return the words on a package whose import fails."""
     words = " ".join(str(error).split())
     again = f"pip install --force-reinstall {package}"
@@ -94,7 +94,7 @@ def load_modules(
     for name in names:
         _check(name, where)
     if names and not allowed:
-        code = few([_code(name, looked) for name in names], 3)
+        code = first_few([_code(name, looked) for name in names], 3)
         raise InputError(
             f"{where}: modules: reading this file would run {code}; where you trust that code, give {ALLOW}"
         )

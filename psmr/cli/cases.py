@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from psmr.base.declared import Option
 from psmr.base.errors import EventError, InputError, in_line
 from psmr.base.files import write_texts
-from psmr.cli.console import Progress, answer, give_table, show, tell_written, write_csv
+from psmr.cli.console import Progress, give_table, print_result, show, tell_written, write_csv
 from psmr.cli.options import (
     CSV,
     JSON,
@@ -58,10 +58,10 @@ def cases(*, json: Annotated[bool, JSON] = False, output: Annotated[str | None, 
     """
     import pandas as pd
 
-    from psmr.files.shipped import FOLDER, listed
+    from psmr.files.shipped import FOLDER, shipped_files
 
     head = f"A name stands for the file, as in `psmr run wscc9/fault`; the files are in {FOLDER.resolve()}."
-    give_table(pd.DataFrame(listed()), head, json, output, left=True)
+    give_table(pd.DataFrame(shipped_files()), head, json, output, left=True)
 
 
 def check(
@@ -115,7 +115,7 @@ def check(
             study, study.output or Output(str(usual_folder(study.source))), report.system, study.record
         )
     write_csv(output, report.variables)
-    answer(json, report.record, report.text(all, warned), written=[output])
+    print_result(json, report.record, report.text(all, warned), written=[output])
     return 0 if report.good else 1
 
 
@@ -185,7 +185,7 @@ def convert(
     counts = {table: len(getattr(case, table)) for table in tables}
     devices = sum(len(generator.devices) for generator in case.generators)
     record = {"case": case.name, "target": target, **counts, "devices": devices, "files": names}
-    answer(json, record, *words, written=names)
+    print_result(json, record, *words, written=names)
 
 
 def new(
@@ -307,7 +307,7 @@ def reproduce(
         result = reproduce(paper, scratch, say)
         written = result.write(output) if output else ()
     record = result.record() | {"figures": {}, "files": [str(path) for path in written]}
-    answer(json, record, result, listed=written)
+    print_result(json, record, result, listed=written)
 
 
 def warmup() -> None:

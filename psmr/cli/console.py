@@ -49,7 +49,7 @@ def give_table(
     tell_written(figure, output)
 
 
-def answer(
+def print_result(
     json: bool, record: Any, *words: Any, written: Iterable[str | None] = (), listed: Sequence[Path] = ()
 ) -> None:
     """Show the result of a command: its record as JSON, or words and which files were written.

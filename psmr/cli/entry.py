@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from psmr.base.errors import InputError, PsmrError, PsmrWarning, printable
-from psmr.base.modules import broken_package, fails
+from psmr.base.modules import broken_package, import_failure
 from psmr.base.numbers import real_in, whole_in
 from psmr.cli.cases import cases, check, convert, new, reproduce, warmup
 from psmr.cli.frequency import response, scan
@@ -207,7 +207,7 @@ def _exit_code(error: BaseException) -> int | None:
     if not isinstance(error, PsmrError | KeyboardInterrupt | MemoryError | SystemExit):
         package = broken_package(error)
         if package is not None:
-            return _fail(f"the package {package} {fails(package, error)}", 1)
+            return _fail(f"the package {package} {import_failure(package, error)}", 1)
     match error:
         case InputError():
             return _fail(error, 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from psmr.base.declared import Option
 from psmr.base.errors import InputError
-from psmr.cli.console import answer, write_csv
+from psmr.cli.console import print_result, write_csv
 from psmr.cli.options import JSON, PICTURE, START, TABLE, Fills, Given, input_file, system_and_recipe
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def response(
     if simulated is not None:
         head += f"; simulation: {scheme}"
     record = {"system": system.name, "scheme": None if simulated is None else str(scheme)}
-    answer(
+    print_result(
         json,
         lambda: {**record, "sentences": sentences, "gains": gains.to_dict("records")},
         *(head, *sentences, *filter(None, [why])),
@@ -124,7 +124,7 @@ def scan(
         "stable": found.stable,
     }
     record |= {"unstable_modes": found.unstable, "sentences": sentences}
-    answer(
+    print_result(
         json,
         lambda: {**record, "scan": impedances.to_dict("records")},
         *(head, *sentences),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import InputError
 from psmr.base.files import PAGES, TABLES
-from psmr.cli.console import Progress, answer, give_table
+from psmr.cli.console import Progress, give_table, print_result
 from psmr.cli.options import (
     CASE,
     CSV,
@@ -162,7 +162,7 @@ def deformation(
         "spurious": report.spurious.to_dict("records"),
         "warnings": list(report.warnings),
     }
-    answer(json, record, system.name, report, written=[output])
+    print_result(json, record, system.name, report, written=[output])
 
 
 def _recipe(single: Given, split: Given, multirate: Given) -> Recipe:
@@ -224,7 +224,7 @@ def tune(
     confirmation = confirm(system, tuning.winner)
     files = write_tuning(output, tuning, file) if output else ()
     record = tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]}
-    answer(json, record, tuning, "", confirmation, listed=files)
+    print_result(json, record, tuning, "", confirmation, listed=files)
 
 
 def explain(
@@ -245,4 +245,4 @@ def explain(
 
     system, recipe = prepare(read_study(study, allow_code))
     explanation = explain(system, recipe.scheme(system.linearise()))
-    answer(json, asdict(explanation), explanation)
+    print_result(json, asdict(explanation), explanation)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.files import PICTURES
-from psmr.cli.console import Progress, answer, is_large, show, write_csv
+from psmr.cli.console import Progress, is_large, print_result, show, write_csv
 from psmr.cli.options import (
     CSV,
     JSON,
@@ -84,7 +84,7 @@ def run(
         )
     nothing = f"\nNothing is written: [output] of {study} asks for no file (csv, html, figure, save)"
     words = () if files else (nothing,)
-    answer(json, lambda: _record(given.name, done, files), done.summary(), *words, listed=files)
+    print_result(json, lambda: _record(given.name, done, files), done.summary(), *words, listed=files)
     if json:
         return
     from psmr.study.output import FORMATS
@@ -156,7 +156,7 @@ def sweep(
     record = {"name": found.sweep.name, "folder": str(found.folder), "seconds": found.seconds}
     record |= {"resumed": found.resumed, "rows": loads(found.table.to_json(orient="records"))}
     record |= {"files": [str(file) for file in found.files]}
-    answer(json, record, found, listed=(*found.files, found.folder / "runs"))
+    print_result(json, record, found, listed=(*found.files, found.folder / "runs"))
     return int(len(found.failed) == len(found.table))  # where every point failed
 
 
@@ -197,7 +197,7 @@ def plot(
         words = [f"Note: {found.note}"] if found.note else []
         words.append(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     record = {"file": output, "differences": None if table is None else table.to_dict("records")}
-    answer(json, record, *words, written=[output])
+    print_result(json, record, *words, written=[output])
 
 
 def _label(path: str, run: Any, reading: Given) -> str:
@@ -238,7 +238,7 @@ def compare(
         save(found.plot(), figure)
     write_csv(output, found.table)
     record = {"signals": found.table.to_dict("records"), "devices": found.devices.to_dict("records")}
-    answer(json, record, found, written=(figure, output))
+    print_result(json, record, found, written=(figure, output))
 
 
 def view(

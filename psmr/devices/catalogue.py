@@ -53,7 +53,7 @@ def own_components(modules: Iterable[ModuleType]) -> dict[str, type[Component]]:
     }
 
 
-def no_role(kind: type[Component]) -> str:
+def role_objection(kind: type[Component]) -> str:
     """Return the objection to a component of the user's own that does not say what it is in a plant."""
     roles = ", ".join(DEVICE_ROLES)
     return (

@@ -232,7 +232,7 @@ class Area(_Outline):
     z: float = 1.0
 
 
-def across(
+def line_across(
     axis: Literal["x", "y"],
     at: float,
     colour: str = FAINT,
@@ -395,7 +395,7 @@ def unbroken(text: str) -> str:
     return re.sub(r"(?<=\d) (?=(s|1/s|%)(?![\w/]))", hard, text.replace(" = ", f"{hard}={hard}"))
 
 
-def spread(places: Sequence[float], gap: float) -> list[float]:
+def spaced_apart(places: Sequence[float], gap: float) -> list[float]:
     """Return ascending places moved as little as needed to be a gap apart and, if they fit, within [0, 1]."""
     moved = list(places)
     for k in range(1, len(moved)):

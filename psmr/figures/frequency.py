@@ -22,7 +22,7 @@ from psmr.figures.chart import (
     Panel,
     PanelAxis,
     Text,
-    across,
+    line_across,
 )
 from psmr.figures.with_matplotlib import to_matplotlib
 from psmr.network.impedance import ImpedanceScan
@@ -64,7 +64,7 @@ def _passivity(scan: ImpedanceScan) -> Panel:
     assert scan.passivity is not None
     below = np.minimum(scan.passivity, 0.0)
     shade = Area([*scan.f, *scan.f[::-1]], [*below, *np.zeros(len(below))], RED, 0.18)
-    marks = [shade, across("y", 0.0), Line(scan.f, scan.passivity, RED)]
+    marks = [shade, line_across("y", 0.0), Line(scan.f, scan.passivity, RED)]
     return Panel(marks, _frequency(scan), PanelAxis("passivity index [pu]"), "Plant: passive above 0")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from psmr.base.errors import CaseError, few, warn
+from psmr.base.errors import CaseError, first_few, warn
 from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.checks import connected_parts
@@ -46,7 +46,7 @@ def to_ground(row: BranchRow) -> complex:
     return own / row.tap**2 + abs(1 - 1 / ratio) ** 2 / complex(row.r, row.x)
 
 
-def turned(row: TransformerRow, base: float) -> tuple[TransformerRow, list[ShuntRow]]:
+def with_charging_in_front(row: TransformerRow, base: float) -> tuple[TransformerRow, list[ShuntRow]]:
     """Return a branch with a ratio that has all of its charging behind it with half of that there.
 
     The other half is a shunt at its second bus, if there is any.
@@ -57,7 +57,7 @@ def turned(row: TransformerRow, base: float) -> tuple[TransformerRow, list[Shunt
     return replace(row, g=g, b=b), [shunt] if g or b else []
 
 
-def join(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
+def join_buses(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
     """Return the tables of a case with joined buses as one.
 
     `tables`: rows by the names of the case's tables; `base`: system base in MVA. Warns for every branch
@@ -144,7 +144,9 @@ def _device(row: DeviceRow, stands: Mapping[int, int], places: Mapping[tuple[int
     return replace(row, parameters={**row.parameters, **numbers}) if numbers else row
 
 
-def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None]) -> list[GeneratorRow]:
+def with_common_voltages(
+    generators: Sequence[GeneratorRow], stored: Mapping[int, float | None]
+) -> list[GeneratorRow]:
     """Return generators that hold one voltage at each bus, those of one bus all at the same one.
 
     Of a bus those that hold its own voltage decide, then the first. Of several voltages for one bus a slack's
@@ -188,7 +190,9 @@ def agreed(generators: Sequence[GeneratorRow], stored: Mapping[int, float | None
     ]
 
 
-def of_one_plant(generators: Sequence[GeneratorRow], joined: Sequence[tuple[int, int]]) -> list[GeneratorRow]:
+def with_one_voltage(
+    generators: Sequence[GeneratorRow], joined: Sequence[tuple[int, int]]
+) -> list[GeneratorRow]:
     """Return generators that hold one voltage at all buses that branches without impedance join.
 
     PSS/E has one voltage there. Of several set-points a slack's is held, then that of the bus of the lowest
@@ -280,7 +284,7 @@ def _share(rows: Sequence[GeneratorRow], controlled: int, shared: bool) -> float
     return asked[-1].share
 
 
-def holders(case: Case) -> dict[int, GeneratorRow]:
+def voltage_holders(case: Case) -> dict[int, GeneratorRow]:
     """Return a generator that holds a voltage for each bus that has one, by the number of its bus."""
     return {row.bus: row for row in case.generators if row.control != "pq"}
 
@@ -289,7 +293,7 @@ SHOWN = 8
 """Most names in the list of what is left out."""
 
 
-def energised(rows: Rows, place: str) -> Rows:
+def energised_rows(rows: Rows, place: str) -> Rows:
     """Return the rows of a case without islands that no generator feeds, and with a slack in each other one.
 
     An island without a generator in service is dead: it is left out with all that is there. Where no
@@ -335,13 +339,13 @@ def _tell_of_dead(rows: Rows, island: frozenset[int]) -> None:
     lost = [row.name for name in ("loads", "shunts") for row in rows[name] if row.bus in island]
     power = sum(row.p_mw for row in rows["loads"] if row.bus in island)
     what = (
-        f", and with {'it' if len(island) == 1 else 'them'} {few(lost, SHOWN)} ({power:g} MW)" if lost else ""
+        f", and with {'it' if len(island) == 1 else 'them'} {first_few(lost, SHOWN)} ({power:g} MW)"
+        if lost
+        else ""
     )
     noun = "bus" if len(island) == 1 else "buses"
-    words = (
-        f"{noun} {few([str(number) for number in sorted(island)], SHOWN)}: no generator in service feeds this"
-    )
-    warn(f"{first.where}: {words} island; left out{what}")
+    words = f"{noun} {first_few([str(number) for number in sorted(island)], SHOWN)}: no generator in service"
+    warn(f"{first.where}: {words} feeds this island; left out{what}")
 
 
 def _chosen(here: Sequence[GeneratorRow], stored: dict[int, BusRow]) -> dict[str, GeneratorRow]:

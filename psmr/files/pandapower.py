@@ -24,7 +24,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import CaseError
 from psmr.base.modules import optional
-from psmr.files.load_flow_rules import turned
+from psmr.files.load_flow_rules import with_charging_in_front
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
@@ -227,7 +227,7 @@ def _branches(
             lines.append(LineRow(**given, b=row[_B], g=g))
             continue
         branch = TransformerRow(**given, b=row[_B], g=g, tap=row[_TAP] or 1.0, shift_deg=row[_SHIFT])
-        transformer, half = turned(branch, base)
+        transformer, half = with_charging_in_front(branch, base)
         transformers.append(transformer)
         shunts += half
     return lines, transformers, shunts

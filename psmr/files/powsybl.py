@@ -25,7 +25,13 @@ from typing import Any
 import pandas as pd
 
 from psmr.base.errors import CaseError, warn
-from psmr.files.load_flow_rules import Joint, agreed, energised, join, of_one_plant
+from psmr.files.load_flow_rules import (
+    Joint,
+    energised_rows,
+    join_buses,
+    with_common_voltages,
+    with_one_voltage,
+)
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
@@ -282,11 +288,11 @@ class _Network:
         name = str(getattr(self.network, "id", "") or "PowSyBl network")
         if self.zero:
             joined = [(i, j) for i, j, _ in self.zero]
-            rows["generators"] = of_one_plant(rows["generators"], joined)
-            rows = join(rows, self.zero, BASE_MVA)
+            rows["generators"] = with_one_voltage(rows["generators"], joined)
+            rows = join_buses(rows, self.zero, BASE_MVA)
             stored = {row.number: row.v for row in self.buses}
-            rows["generators"] = agreed(rows["generators"], stored)
-        rows = energised(rows, name)
+            rows["generators"] = with_common_voltages(rows["generators"], stored)
+        rows = energised_rows(rows, name)
         tables = {name: tuple(table) for name, table in rows.items()}
         return Case(
             name=name,

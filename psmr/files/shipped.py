@@ -84,7 +84,7 @@ def case(name: str) -> Case:
     return read_case(case_path(name))
 
 
-def listed() -> list[dict[str, str]]:
+def shipped_files() -> list[dict[str, str]]:
     """Return name, kind (case, study or sweep) and title of every file of these kinds that ships with psmr.
 
     A name is what `case_path` and the commands take: that of a case, or of a study or sweep with its folder.

@@ -136,7 +136,7 @@ def plant_alone(system: System, bus: str, plant: Sequence[str]) -> StateSpace:
     return _in_dq(part, part.state_space(*names), bus, ("v", "i"))
 
 
-def whole(system: System, bus: str) -> StateSpace:
+def whole_system(system: System, bus: str) -> StateSpace:
     """Return the whole system as matrices from a current into the bus to the voltage there, in d and q."""
     names = (f"{bus}.i_re", f"{bus}.i_im"), (f"{bus}.v_re", f"{bus}.v_im")
     return _in_dq(system, system.state_space(*names), bus, ("i", "v"))
@@ -431,7 +431,7 @@ def impedance_scan(
     place = find_bus(system, bus, "impedance scan")
     hertz = np.geomspace(*USUAL) if f is None else checked_frequencies(f)
     devices = plant_at(system, place, plant)
-    all_of_it = whole(system, place)
+    all_of_it = whole_system(system, place)
     seen = all_of_it.response(hertz).values
     own = system.device(place).component
     if devices and issubclass(own, DynamicBus):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme, damped_after_events, steady_program
 from psmr.integrate.step.program import Side, matrices, words
@@ -130,4 +130,4 @@ def _listed(names: Iterable[str]) -> str:
     every = [str(name) for name in names]
     if not every:
         return "none"
-    return f"{len(every)} ({few(every, NAMES)})"
+    return f"{len(every)} ({first_few(every, NAMES)})"

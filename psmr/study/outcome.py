@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.pencil.modes.verdict import Kind, mode_text, sentences_on
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.criteria import USUAL, Criteria
@@ -145,7 +145,7 @@ class Outcome:
         if self.lost is not None:
             words = f"Lost synchronism: {self.lost.sides}."
         elif self.slips:
-            words = f"Lost synchronism: {few(list(map(str, self.slips)), 1)}."
+            words = f"Lost synchronism: {first_few(list(map(str, self.slips)), 1)}."
         elif self.machines < 2:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
@@ -153,7 +153,7 @@ class Outcome:
         if self.blackout is not None:
             words = f"Blackout at t = {self.blackout.t:g} s: nothing is left that holds the voltage."
         elif self.interruptions:
-            words = f"{words} Without supply: {few(list(map(str, self.interruptions)), 1)}."
+            words = f"{words} Without supply: {first_few(list(map(str, self.interruptions)), 1)}."
         if self.failed:
             words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"
         if self.stopped is not None:
@@ -196,12 +196,12 @@ class Outcome:
         if motors:
             found.append(("motors that stalled", " ".join(motors[:6])))
         if self.slips:
-            found.append(("converters that slipped", few(list(map(str, self.slips)), 6, "; ")))
+            found.append(("converters that slipped", first_few(list(map(str, self.slips)), 6, "; ")))
         if self.interruptions:
             found.append(("dead parts", "; ".join(map(str, self.interruptions[:6]))))
         if self.acted:
             acted = [f"{words} (t = {t:.4g} s)" for t, words in self.acted]
-            found.append(("protection that acted", few(acted, 6, "; ")))
+            found.append(("protection that acted", first_few(acted, 6, "; ")))
         return tuple(found)
 
     def _limits(self) -> str:
@@ -299,7 +299,7 @@ def judge_run(
     amber += [f"A part of the network lost its supply: {part}." for part in outcome.interruptions[:3]]
     if outcome.acted:
         acted = [f"{words} at t = {t:.4g} s" for t, words in outcome.acted]
-        amber.append(f"Protection acted: {few(acted, 3, '; ')}.")
+        amber.append(f"Protection acted: {first_few(acted, 3, '; ')}.")
     failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
     colour: Colour = "red" if failed or red else "amber" if amber else "green"
     if out_of_step and error is not None and (error.note or error.exceeds(outcome.criteria.error)):

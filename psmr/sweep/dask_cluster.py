@@ -13,17 +13,17 @@ from typing import Any
 
 import distributed
 
-from psmr.base.errors import PsmrError, PsmrWarning, StudyError, few
+from psmr.base.errors import PsmrError, PsmrWarning, StudyError, first_few
 from psmr.sweep.point_runner import PointRunner
 from psmr.sweep.workers import (
     MOST_LOSSES,
     RUNNERS,
     Workers,
     new_key,
-    opened,
-    packed,
+    packed_kernels,
     parcel_of,
     refuse_homeless,
+    runner_of,
 )
 from psmr.version import __version__
 
@@ -53,7 +53,7 @@ def dask_cluster(scheduler: Any, runner: PointRunner) -> Iterator[Workers]:
         count = _counter(client)
         check_versions(client, _versions())
         # Dask brings it to each worker once, also to those that come later.
-        client.register_plugin(_SweepPlugin(key, parcel_of(runner, packed())), name=key)
+        client.register_plugin(_SweepPlugin(key, parcel_of(runner, packed_kernels())), name=key)
         executor = client.get_executor(pure=False)
         try:
             # Dask has tried the points of a worker that was killed on several before.
@@ -80,7 +80,7 @@ class _SweepPlugin(distributed.WorkerPlugin):
 
     def setup(self, worker: object) -> None:
         """Open the parcel on a worker."""
-        RUNNERS[self.key] = opened(self.parcel)
+        RUNNERS[self.key] = runner_of(self.parcel)
         self.parcel = b""
 
     def teardown(self, worker: object) -> None:
@@ -151,12 +151,12 @@ def check_versions(client: Any, own: Mapping[str, str]) -> None:
             (wrong if strange else other).append(f"{name} {found} on {address}, {mine} here")
     if wrong:
         raise StudyError(
-            f"workers have other versions: {few(wrong, 5, '; ')}; install the same on all machines, "
+            f"workers have other versions: {first_few(wrong, 5, '; ')}; install the same on all machines, "
             "nothing was run"
         )
     if other:
         warnings.warn(
-            f"workers have other versions: {few(other, 5, '; ')}; rows may differ in their last digits",
+            f"workers have other versions: {first_few(other, 5, '; ')}; rows may differ in their last digits",
             PsmrWarning,
             stacklevel=4,
         )

@@ -19,7 +19,7 @@ from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.pencil.deformation.deformation import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify, judged_steps
-from psmr.study.file.study import started
+from psmr.study.file.study import system_at
 from psmr.study.output import require_pyarrow
 from psmr.study.record.record import values_of
 from psmr.study.run.run import Run
@@ -32,9 +32,9 @@ from psmr.sweep.axes.axis import (
     Setting,
     Value,
     Variation,
-    altered,
-    joined,
-    together,
+    advancing_together,
+    merged_variation,
+    with_settings,
 )
 from psmr.sweep.axes.values import recipe_with
 from psmr.sweep.measures import Measure, Start
@@ -60,7 +60,7 @@ class CasePoints:
         for axis in reversed(self.axes):
             number, k = divmod(number, len(axis))
             parts.append(axis[k])
-        return joined(reversed(parts))
+        return merged_variation(reversed(parts))
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _grouped(sweep: Sweep, points: Sequence[tuple[Axis, Points]]) -> Iterator[Po
             done.add(axis.together)
             members = [points for other, points in points if other.together == axis.together]
             try:
-                found = together(axis.together, members)
+                found = advancing_together(axis.together, members)
             except StudyError as error:
                 raise StudyError(f"{sweep.place_of(axis)}{error}") from error
             yield found
@@ -289,10 +289,10 @@ class PointRunner:
             self._flows[case] = file.solve(self.cases[case])
         base, flow = self.cases[case], self._flows[case]
         if not settings:
-            return started(file, base, flow, self.sweep.study.events)
-        changed, same_flow = altered(base, settings)
+            return system_at(file, base, flow, self.sweep.study.events)
+        changed, same_flow = with_settings(base, settings)
         flow = replace(flow, case=changed) if same_flow else file.solve(changed)
-        return _on_tables_of(self.system(case, ()), started(file, changed, flow, self.sweep.study.events))
+        return _on_tables_of(self.system(case, ()), system_at(file, changed, flow, self.sweep.study.events))
 
     def start(self, number: int) -> tuple[Start, Variation]:
         """Return what a measure needs at a point, and what varies there."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from psmr.base.arguments import check_arguments
 from psmr.base.declared import ALLOW_CODE, Option
-from psmr.base.errors import InputError, StudyError, placed
+from psmr.base.errors import InputError, StudyError, error_at
 from psmr.base.modules import draw, optional
 from psmr.study.file.study import Study
 from psmr.study.output import require_folder, require_pyarrow
@@ -202,7 +202,7 @@ def _check_signals(runner: PointRunner) -> None:
         for number in range(len(runner.cases)):
             Signals.of(runner.system(number, ())).select(runner.sweep.signals)
     except InputError as error:
-        raise placed(error, StudyError, runner.sweep.places.signals) from error
+        raise error_at(error, StudyError, runner.sweep.places.signals) from error
 
 
 def too_many(runner: PointRunner, workers: int) -> str:

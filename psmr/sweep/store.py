@@ -14,11 +14,11 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import StudyError, few
+from psmr.base.errors import StudyError, first_few
 from psmr.files.text import require_file
 from psmr.study.output import atomic, require_folder, write_text
 from psmr.sweep.point_runner import Batch
-from psmr.sweep.sweep import Sweep, plain
+from psmr.sweep.sweep import Sweep, json_form
 from psmr.version import __version__
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Store:
         """Write what is swept, or find out that the folder holds the same."""
         now = {"format": FORMAT, "psmr": __version__, "points": self.count, **sweep.definition()}
         now["content"] = {name: _digest(path) for name, path in _files(sweep)}
-        now = plain(now)
+        now = json_form(now)
         place = self.folder / "sweep.json"
         if not place.exists():
             if any(self.runs.iterdir()):
@@ -80,7 +80,7 @@ class Store:
         changed = [words for words in _differences("", before, now) if words]
         if changed:
             raise StudyError(
-                f"{self.folder} holds another sweep; different are: {few(changed, 8, '; ')}. Choose "
+                f"{self.folder} holds another sweep; different are: {first_few(changed, 8, '; ')}. Choose "
                 "another folder, or remove this one"
             )
 

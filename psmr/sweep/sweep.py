@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.arguments import check_arguments, explains_keywords, settle_fields
-from psmr.base.errors import InputError, StudyError, nearest, placed, shown
+from psmr.base.errors import InputError, StudyError, error_at, nearest, shown
 from psmr.files.case_file import CaseFile
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.study.file.read_study import read_study, study_of
@@ -107,7 +107,7 @@ class Sweep:
         try:
             self.measure.check(self.study, self.has_events)
         except InputError as error:
-            raise placed(error, StudyError, self.places.measure) from error
+            raise error_at(error, StudyError, self.places.measure) from error
         for axis in self.axes:
             if isinstance(axis, CaseAxis):
                 self._check_cases(axis)
@@ -120,7 +120,7 @@ class Sweep:
                 )
         if self.worst < 0:
             words = StudyError(f"worst = {self.worst}: must be >= 0")
-            raise placed(words, StudyError, self.places.worst)
+            raise error_at(words, StudyError, self.places.worst)
 
     def _check_cases(self, axis: CaseAxis) -> None:
         """Raise StudyError for a case that is not there."""
@@ -164,19 +164,19 @@ class Sweep:
         """Return what determines the rows, as plain values; two sweeps with equal ones have equal rows."""
         study = self.study
         return {
-            "case": plain(study.case),
+            "case": json_form(study.case),
             "scheme": {
                 "type": study.recipe.kind,
-                **plain(study.recipe.choices),
-                "split": plain(study.recipe.split),
+                **json_form(study.recipe.choices),
+                "split": json_form(study.recipe.split),
             },
             "t_end": study.t_end,
-            "event": [named(event) for event in study.events],
-            "monitor": [named(monitor) for monitor in study.monitors],
-            "criteria": plain(study.criteria),
-            "axis": [named(axis) for axis in self.axes],
-            "measure": named(self.measure),
-            "signals": plain(self.signals),
+            "event": [record_with_type(event) for event in study.events],
+            "monitor": [record_with_type(monitor) for monitor in study.monitors],
+            "criteria": json_form(study.criteria),
+            "axis": [record_with_type(axis) for axis in self.axes],
+            "measure": record_with_type(self.measure),
+            "signals": json_form(self.signals),
         }
 
 
@@ -185,19 +185,19 @@ def _is_made(record: object, method: str) -> bool:
     return not isinstance(record, type) and callable(getattr(record, method, None))
 
 
-def named(record: Any) -> dict[str, Any]:
+def record_with_type(record: Any) -> dict[str, Any]:
     """Return a record as plain values, with its type."""
-    return {"type": type(record).__name__, **plain(record)}
+    return {"type": type(record).__name__, **json_form(record)}
 
 
-def plain(value: Any) -> Any:
+def json_form(value: Any) -> Any:
     """Return a value as JSON would give it back."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.compare}
+        return {field.name: json_form(getattr(value, field.name)) for field in fields(value) if field.compare}
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): json_form(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [json_form(part) for part in value]
     if isinstance(value, Path):
         return value.as_posix()
     return value

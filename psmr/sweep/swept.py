@@ -23,7 +23,7 @@ ROWS = 10
 MESSAGES = 5
 
 
-def shown(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure, rows: int) -> pd.DataFrame:
+def worst_table(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure, rows: int) -> pd.DataFrame:
     """Return the worst rows, which come first, with the columns that a reader of this measure sees first."""
     table = ranked.head(rows)
     columns = ["run", *labels, *measure.shown]
@@ -55,9 +55,9 @@ def headline(table: pd.DataFrame, kind: str) -> str:
     return ", ".join(words) + "."
 
 
-def cut(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) -> str:
+def worst_text(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) -> str:
     """Return the worst rows as lines of text, long words cut."""
-    table = shown(ranked, labels, measure, ROWS)
+    table = worst_table(ranked, labels, measure, ROWS)
     for name in ("message", "lost_then", "lost_machines"):
         if name in table:
             table[name] = table[name].map(lambda words: _cut(words, 60))
@@ -69,14 +69,14 @@ def cut(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) -> str:
 
 def _counted(table: pd.DataFrame, column: str, title: str) -> str:
     """Return what points say in a column, the most frequent first; nothing where none says anything."""
-    found = said(table, column)
+    found = value_counts(table, column)
     lines = [f"  {count}: {words}" for words, count in found[:MESSAGES]]
     if len(found) > MESSAGES:
         lines.append(f"  ... {len(found) - MESSAGES} more, in the column {column}")
     return "\n".join([f"{title}:", *lines]) if found else ""
 
 
-def said(table: pd.DataFrame, column: str) -> list[tuple[str, int]]:
+def value_counts(table: pd.DataFrame, column: str) -> list[tuple[str, int]]:
     """Return what points say in a column, and how many say it, the most frequent first."""
     counts = table.groupby(column).size().sort_values(ascending=False, kind="stable")
     return [(str(words), int(count)) for words, count in counts.items()]
@@ -164,7 +164,7 @@ class Swept:
 
         again = f" {self.resumed} were done before." if self.resumed else ""
         head = f"{self.sweep.name}: {self.headline}{again} Took {self.seconds:.1f} s."
-        return f"{head}\n\n{cut(self.ranked(), self.labels, self.sweep.measure)}"
+        return f"{head}\n\n{worst_text(self.ranked(), self.labels, self.sweep.measure)}"
 
     def _repr_html_(self) -> str:
         head = f"<p><strong>{escape(self.sweep.name)}</strong></p>"

@@ -64,10 +64,10 @@ class Workers:
 
     def submit(self, numbers: Sequence[int]) -> Future[Batch]:
         """Return the future of a batch, which may end before the last of the points."""
-        return self.executor.submit(carry_out, numbers, self.key, self.parcel)
+        return self.executor.submit(run_batch, numbers, self.key, self.parcel)
 
 
-def carry_out(numbers: Sequence[int], key: str, parcel: bytes) -> Batch:
+def run_batch(numbers: Sequence[int], key: str, parcel: bytes) -> Batch:
     """Carry out a batch on a worker; one with several threads does one at a time."""
     with _one_at_a_time:
         return (RUNNERS[key] if key in RUNNERS else _last_opened(parcel)).batch(numbers)
@@ -85,16 +85,16 @@ def parcel_of(runner: PointRunner, kernels: Kernels) -> bytes:
     return zlib.compress(pickle.dumps((packed_modules(modules), kernels, pickle.dumps(runner))), 1)
 
 
-def opened(parcel: bytes) -> PointRunner:
+def runner_of(parcel: bytes) -> PointRunner:
     """Return the runner of a parcel; import its modules and write its kernels where they are missing."""
     modules, kernels, runner = pickle.loads(zlib.decompress(parcel))
     unpack_modules(modules)
-    unpacked(kernels)
+    unpack_kernels(kernels)
     found: PointRunner = pickle.loads(runner)
     return found
 
 
-_last_opened = functools.lru_cache(maxsize=1)(opened)
+_last_opened = functools.lru_cache(maxsize=1)(runner_of)
 
 Kernels = Mapping[str, Mapping[str, bytes]]
 """Machine code by folder of the cache and name."""
@@ -103,7 +103,7 @@ Kernels = Mapping[str, Mapping[str, bytes]]
 MOST_BYTES = 64_000_000
 
 
-def packed() -> Kernels:
+def packed_kernels() -> Kernels:
     """Return the machine code that this machine keeps of this version of psmr.
 
     What does not suit the processor of another machine is never asked for there: its name says for which one
@@ -122,7 +122,7 @@ def packed() -> Kernels:
     return found
 
 
-def unpacked(parcel: Kernels) -> int:
+def unpack_kernels(parcel: Kernels) -> int:
     """Write what is missing here of a parcel and return how many entries that were."""
     written = 0
     for name in parcel.keys() & {fingerprint(), "components"}:  # of another version of psmr nothing is ours

@@ -8,7 +8,7 @@ import pytest
 import psmr
 from psmr.cli import main
 from psmr.errors import InputError, PsmrWarning
-from tests.internals import in_line, printable, steers
+from tests.internals import has_control_characters, in_line, printable
 
 # ESC, NUL, bell, DEL, a C1 (CSI), the reversal of the order, a line separator, half a character, a tag.
 STEERING = ["\x1b", "\0", "\a", "\x7f", "\x9b", "\u202e", "\u2028", "\u200b", "\udc80", "\U000e0041"]
@@ -17,7 +17,7 @@ STEERING = ["\x1b", "\0", "\a", "\x7f", "\x9b", "\u202e", "\u2028", "\u200b", "\
 @pytest.mark.parametrize("character", STEERING, ids=lambda text: f"U+{ord(text):04X}")
 def test_what_steers_is_written_as_an_escape(character):
     text = f"a{character}b"
-    assert steers(text)
+    assert has_control_characters(text)
     assert printable(text).isprintable()
     assert printable(text) == in_line(text)
     # The escape is that of JSON, whose texts stay what they are.
@@ -56,7 +56,7 @@ def test_commands_print_text_alone(tmp_path, wscc9, capsys):
     (folder / "wrong.toml").write_text(text.replace("delta =", "dalta ="), encoding="utf-8")
     assert main(["run", str(folder / "study.toml"), "-o", str(folder / "out")]) == 0
     shown = capsys.readouterr()
-    assert not any(steers(line) for line in (shown.out + shown.err).splitlines())
+    assert not any(has_control_characters(line) for line in (shown.out + shown.err).splitlines())
     assert r"a\u001b[31m\u202eb\u000ac/out/report.html" in shown.out
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "turned \\u202e round" in page
@@ -64,9 +64,9 @@ def test_commands_print_text_alone(tmp_path, wscc9, capsys):
     assert "\x1b" not in page
     assert main(["run", str(folder / "study.toml"), "-o", str(folder / "out"), "--json"]) == 0
     shown = capsys.readouterr().out
-    assert not any(steers(line) for line in shown.splitlines())
+    assert not any(has_control_characters(line) for line in shown.splitlines())
     assert json.loads(shown)["files"][0] == str(folder / "out" / "run.csv")
     assert main(["run", str(folder / "wrong.toml")]) == 2
     shown = capsys.readouterr().err
-    assert not any(steers(line) for line in shown.splitlines())
+    assert not any(has_control_characters(line) for line in shown.splitlines())
     assert r"a\u001b[31m\u202eb" in shown

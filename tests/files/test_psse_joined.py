@@ -8,7 +8,7 @@ from psmr.errors import PsmrWarning
 from tests.components import IEEEG1CC
 from tests.devices.library import PARAMETERS
 from tests.files.raw import RATES, raw_text
-from tests.internals import DeviceRow, GeneratorRow, PsseRecord, join, power_flow
+from tests.internals import DeviceRow, GeneratorRow, PsseRecord, join_buses, power_flow
 
 BUS = "\n6,'SIX', 100.0,1,1,1,1,1.0,0.0\n7,'SEVEN', 100.0,1,1,1,1,1.0,0.0"
 ZERO = f"\n2,6,'Z ',0.0,0.0,0.0,{RATES},0,0,0,0,1\n6,7,'Z ',0.0,0.0,0.0,{RATES},0,0,0,0,1"
@@ -101,6 +101,8 @@ def test_a_second_machine_stays_the_same_one():
     others = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     tables = {"generators": rows} | {name: [] for name in others}
     with pytest.warns(PsmrWarning, match="buses 2 and 6 are one, bus 2"):
-        joined = join(tables, [(2, 6, PsseRecord("case.raw", 1, "branch", (), ()))], 100.0)["generators"]
+        joined = join_buses(tables, [(2, 6, PsseRecord("case.raw", 1, "branch", (), ()))], 100.0)[
+            "generators"
+        ]
     own = joined[0].devices[0].parameters
     assert [row.name for row in joined if row.bus == own["bus2"]][int(own["unit2"]) - 1] == "G4"

@@ -3,7 +3,7 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from tests.internals import Base, together
+from tests.internals import Base, advancing_together
 from tests.sweep.conftest import CASE, swept
 
 
@@ -55,11 +55,11 @@ def test_samples_follow_their_seed_and_distribution():
 def test_axes_together_advance_as_one(base):
     a = psmr.SampleAxis("G1", "h", 3, 1, low=1.0, high=2.0).points(base)
     b = psmr.SampleAxis("G2", "h", 3, 2, low=1.0, high=2.0).points(base)
-    both = together("g", [a, b])
+    both = advancing_together("g", [a, b])
     assert len(both) == 3
     assert [name for name, _ in both[2].labels] == ["G1.h", "G2.h"]
     with pytest.raises(StudyError, match=r"have 3, 2 points; axes that advance together need as many"):
-        together("g", [a, b[:2]])
+        advancing_together("g", [a, b[:2]])
 
 
 def test_a_list_makes_a_run_of_each_row_or_name(base, tmp_path):

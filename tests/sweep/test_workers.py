@@ -15,7 +15,7 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from tests.internals import PointRunner, packed, unpacked
+from tests.internals import PointRunner, packed_kernels, unpack_kernels
 from tests.sweep.conftest import CASE, same_rows, swept
 
 
@@ -104,12 +104,12 @@ def test_a_script_without_a_guard_is_told_about_it(study, tmp_path):
 def test_a_parcel_of_kernels_is_written_where_it_is_missing(alone, tmp_path, monkeypatch):
     from tests.internals import cache_files_module as folder
 
-    parcel = packed()
+    parcel = packed_kernels()
     assert sum(map(len, parcel.values())) > 0
-    assert unpacked(parcel) == 0
+    assert unpack_kernels(parcel) == 0
     monkeypatch.setattr(folder, "folder", lambda name: _made(tmp_path / name))
-    assert unpacked(parcel) == sum(map(len, parcel.values()))
-    assert packed() == parcel
+    assert unpack_kernels(parcel) == sum(map(len, parcel.values()))
+    assert packed_kernels() == parcel
 
 
 def _made(path):

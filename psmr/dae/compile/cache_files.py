@@ -26,7 +26,7 @@ from typing import IO
 
 import platformdirs
 
-from psmr.base.files import held_back
+from psmr.base.files import signal_waits
 from psmr.dae.compile.notice import say
 
 
@@ -227,7 +227,7 @@ def acquire(entry: Path, waiting: Callable[[], None]) -> IO[bytes] | None:
         file = os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | FLAGS, 0o600), "wb")
     except OSError:
         return None
-    while time.monotonic() - began < TIMEOUT and not held_back():
+    while time.monotonic() - began < TIMEOUT and not signal_waits():
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return file

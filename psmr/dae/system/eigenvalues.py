@@ -293,7 +293,7 @@ def _in_order(found: Eigen, vectors: Complexes) -> Modes:
     s = found.values
     order = np.lexsort((-s.imag, np.abs(s.imag), -s.real))
     vectors = vectors[:, order]
-    taking = shares(found.left, found.right)[:, order]
+    taking = participation_factors(found.left, found.right)[:, order]
     lengths = np.linalg.norm(vectors, axis=0)
     return Modes(s[order], vectors / lengths, taking, found.error[order], math.sqrt(EPS) * found.norm)
 
@@ -308,7 +308,7 @@ def _late(linear: LinearDae, s: Complexes, vectors: Complexes) -> Complexes:
     return found
 
 
-def shares(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def participation_factors(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Participation factors |left * right|, unit-free, each column divided by its sum."""
     product = np.abs(left.conj() * right)
     return product / np.maximum(product.sum(axis=0), np.finfo(float).tiny)

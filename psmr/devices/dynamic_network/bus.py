@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, flag, nonnegative, positive, whole
-from psmr.devices.dynamic_network.poles import (
+from psmr.devices.dynamic_network.breaker_poles import (
     OPENINGS,
     PHASES,
     SIGN,

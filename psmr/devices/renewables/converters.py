@@ -20,7 +20,7 @@ V_FLOOR = 0.01
 """Voltage below which the phase of the bus gives way: the current then falls with the voltage."""
 
 
-def without(kind: type[Component], gone: Collection[str]) -> dict[str, Any]:
+def without_states(kind: type[Component], gone: Collection[str]) -> dict[str, Any]:
     """Return the states of a component, and what it declares of them, without some of them."""
     kept = {
         name: {state: value for state, value in getattr(kind, name).items() if state not in gone}

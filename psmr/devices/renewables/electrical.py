@@ -119,15 +119,15 @@ class ElectricalControl(Component):
         }
 
 
-def at_rest(m: Any, v: Any, p: Any, rate: Any) -> Any:
+def resting_outside(m: Any, v: Any, p: Any, rate: Any) -> Any:
     """Return the rate of a state that rests while the voltage is outside [v_dip, v_up].
 
     It is whole where the voltage is `GATE` or more inside, and in proportion between (see `gate`).
     """
-    return rate * gate(m, -outside(m, v, p))
+    return rate * gate(m, -voltage_excess(m, v, p))
 
 
-def outside(m: Any, v: Any, p: Any) -> Any:
+def voltage_excess(m: Any, v: Any, p: Any) -> Any:
     """Return by how much the voltage is outside [v_dip, v_up], below zero inside."""
     voltage = m.sqrt(v.v_re**2 + v.v_im**2)
     return m.max(p.v_dip - voltage, voltage - p.v_up)
@@ -197,10 +197,10 @@ def control(
     derivatives = (
         lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_rv),
         lag(v.p_e, v.p_m, p.t_p),
-        at_rest(m, v, p, p.k_qi * error_q),
-        at_rest(m, v, p, p.k_vi * error_v),
-        at_rest(m, v, p, lag(asked / floored, v.i_qv, p.t_iq)),
-        at_rest(m, v, p, m.clip(lag(power, v.p_ord, p.t_pord), p.dp_min, p.dp_max)),
+        resting_outside(m, v, p, p.k_qi * error_q),
+        resting_outside(m, v, p, p.k_vi * error_v),
+        resting_outside(m, v, p, lag(asked / floored, v.i_qv, p.t_iq)),
+        resting_outside(m, v, p, m.clip(lag(power, v.p_ord, p.t_pord), p.dp_min, p.dp_max)),
     )
     residuals = (
         m.clip(v.p_ord / floored, least, v.ip_max) - v.ip_cmd,
@@ -283,19 +283,19 @@ class REECB1(ElectricalControl):
 LIMIT_HOLDS = (
     Action(
         "",
-        outside,
+        voltage_excess,
         effect=lambda v, p: {"dipped": 1.0, "limit_held": 0.0},
         used=lambda p: p.t_hld2 > 0,
     ),
     Action(
         "limit of the active current held",
-        lambda m, v, p: m.where(m.ge(p.dipped, 1), -outside(m, v, p), -1),
+        lambda m, v, p: m.where(m.ge(p.dipped, 1), -voltage_excess(m, v, p), -1),
         effect=lambda v, p: {"dipped": 0.0, "limit_held": 1.0, "ip_held": v.before.ip_max},
         used=lambda p: p.t_hld2 > 0,
     ),
     Action(
         "limit of the active current released",
-        lambda m, v, p: m.where(m.ge(p.limit_held, 1), -outside(m, v, p), -1),
+        lambda m, v, p: m.where(m.ge(p.limit_held, 1), -voltage_excess(m, v, p), -1),
         lambda p: p.t_hld2,
         lambda v, p: {"limit_held": 0.0},
         lambda p: p.t_hld2 > 0,
@@ -306,13 +306,13 @@ LIMIT_HOLDS = (
 HOLDS = (
     Action(
         "",
-        outside,
+        voltage_excess,
         effect=lambda v, p: {"holding": 1.0},
         used=lambda p: p.t_hld != 0,
     ),
     Action(
         "reactive current no longer held",
-        lambda m, v, p: m.where(m.ge(p.holding, 1), -outside(m, v, p), -1),
+        lambda m, v, p: m.where(m.ge(p.holding, 1), -voltage_excess(m, v, p), -1),
         lambda p: abs(p.t_hld),
         lambda v, p: {"holding": 0.0},
         lambda p: p.t_hld != 0,
@@ -391,7 +391,7 @@ class REECA1(ElectricalControl):
         of_p = ((p.vp1, p.ip1), (p.vp2, p.ip2), (p.vp3, p.ip3), (p.vp4, p.ip4))
         called = injection(m, v, p)
         after = m.where(m.ge(p.holding, 1), m.where(m.le(p.t_hld, 0), called, p.iq_frz), 0)
-        injected = called + at_rest(m, v, p, after - called)
+        injected = called + resting_outside(m, v, p, after - called)
         tables = (current_table(m, v.v_m, of_p), current_table(m, v.v_m, of_q))
         ceilings = tuple(m.min(table, p.i_max) for table in tables)
         power = m.where(m.ge(p.p_flag, 1), v.p_ref * v.omega_g, v.p_ref)

@@ -19,8 +19,8 @@ from psmr.devices.renewables.electrical import (
     current_table,
     injection,
     limit_point,
-    outside,
     unsorted,
+    voltage_excess,
     with_held_limit,
 )
 
@@ -33,10 +33,12 @@ def _beyond(m: Any, v: Any, p: Any) -> Any:
 
 
 HOLDS = (
-    Action("", outside, effect=lambda v, p: {"dip": 1.0, "iq_held_on": 0.0}, used=lambda p: p.t_hld != 0),
+    Action(
+        "", voltage_excess, effect=lambda v, p: {"dip": 1.0, "iq_held_on": 0.0}, used=lambda p: p.t_hld != 0
+    ),
     Action(
         "reactive current held",
-        lambda m, v, p: m.where(m.ge(p.dip, 1), -outside(m, v, p), -1),
+        lambda m, v, p: m.where(m.ge(p.dip, 1), -voltage_excess(m, v, p), -1),
         effect=lambda v, p: {
             "dip": 0.0,
             "iq_held_on": 1.0,
@@ -46,7 +48,7 @@ HOLDS = (
     ),
     Action(
         "reactive current no longer held",
-        lambda m, v, p: m.where(m.ge(p.iq_held_on, 1), -outside(m, v, p), -1),
+        lambda m, v, p: m.where(m.ge(p.iq_held_on, 1), -voltage_excess(m, v, p), -1),
         lambda p: abs(p.t_hld),
         lambda v, p: {"iq_held_on": 0.0},
         lambda p: p.t_hld != 0,

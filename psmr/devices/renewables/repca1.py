@@ -31,7 +31,7 @@ from psmr.devices.blocks import (
     phasor_frequency,
 )
 from psmr.devices.machines.textbook import F_N, S_BASE
-from psmr.devices.renewables.converters import PU, without
+from psmr.devices.renewables.converters import PU, without_states
 from psmr.devices.renewables.electrical import V_LEAST
 
 INPUTS = (
@@ -189,7 +189,7 @@ class REPCA1(Component):
         return {
             "inputs": tuple("q_plant" if name == "ref" else name for name in REPCA1.inputs),
             "equations": staticmethod(_without_voltage_control),
-            **without(REPCA1, OF_VOLTAGE),
+            **without_states(REPCA1, OF_VOLTAGE),
         }
 
     @staticmethod

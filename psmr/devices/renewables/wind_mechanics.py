@@ -22,7 +22,7 @@ from psmr.dae.declare.component import (
 from psmr.devices.blocks import gate
 from psmr.devices.diagram import BlockDiagram
 from psmr.devices.machines.textbook import S_N
-from psmr.devices.renewables.electrical import outside
+from psmr.devices.renewables.electrical import voltage_excess
 
 
 class WTARA1(Component):
@@ -266,7 +266,9 @@ class WTTQA1(BlockDiagram):
         error = b.named(
             "error", error, "(p_ref0/base - p_f)/omega_g with t_flag = 1, omega_g - omega_ref with 0"
         )
-        inside = b.named("inside", gate(b, -outside(b, v, p)), "1 with |v| in [v_dip, v_up], 0 outside")
+        inside = b.named(
+            "inside", gate(b, -voltage_excess(b, v, p)), "1 with |v| in [v_dip, v_up], 0 outside"
+        )
         x_t = b.state("x_t", p.k_ip * error * inside, limits=("t_min", "t_max"))
         torque = b.named("torque", b.limit(p.k_pp * error + x_t, "t_min", "t_max"))
         b.output("p_ref", base * torque * v.omega_g)

@@ -20,9 +20,9 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.blocks import lag, limited_where, rotate, through_points
 from psmr.devices.machines.textbook import F_N, S_BASE, S_N
-from psmr.devices.renewables.converters import NONE, PU, V_FLOOR, without
+from psmr.devices.renewables.converters import NONE, PU, V_FLOOR, without_states
 from psmr.devices.renewables.electrical import V_LEAST
-from psmr.devices.renewables.wind_type4 import WindVar, asked_of, reactive_orders, what_acts
+from psmr.devices.renewables.wind_type4 import WindVar, acting_variables, reactive_orders, rest_of_control
 
 T_CONVERTER = 0.02
 """Time constant in s of both commands, which the model fixes."""
@@ -103,7 +103,7 @@ LOOP = ("x_pll", "theta_pll")
 def without_loop(kind: type[Component], on: int) -> Mapping[str, Any]:
     """Return the variables of a converter without phase-locked loop."""
     own = tuple(name for name in kind.algebraic if name != "p_llmin")
-    return {} if on else {"algebraic": own, **without(kind, LOOP)}
+    return {} if on else {"algebraic": own, **without_states(kind, LOOP)}
 
 
 def doubly_fed(
@@ -313,7 +313,7 @@ class WT3E1(WindVar):
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the variables of the controls that var_flag and k_qi leave."""
-        return what_acts(WT3E1, *choice)
+        return acting_variables(WT3E1, *choice)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -354,7 +354,7 @@ class WT3E1(WindVar):
         above = np.where(p.vlt_flag <= 1, voltage, 0.0)
         held = voltage - p.x_c * np.hypot(power, q) / voltage
         return {
-            **asked_of(held, power, q, p.var_flag < 0, p),
+            **rest_of_control(held, power, q, p.var_flag < 0, p),
             "x_q": np.where(p.vlt_flag > 0, voltage, e_q),
             "x_e": e_q,
             "eq_cmd": e_q,

@@ -19,7 +19,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.blocks import error_at_rest, lag, remaining, washout
-from psmr.devices.renewables.converters import NONE, PU, REGCA1, current_source, without
+from psmr.devices.renewables.converters import NONE, PU, REGCA1, current_source, without_states
 from psmr.devices.renewables.electrical import V_LEAST
 
 
@@ -88,7 +88,7 @@ OF_POWER = (*OF_VOLTAGE, "p_f", "x_q")
 """States of all of it."""
 
 
-def what_acts(kind: type[WindVar], var_flag: int, on: int) -> Mapping[str, Any]:
+def acting_variables(kind: type[WindVar], var_flag: int, on: int) -> Mapping[str, Any]:
     """Return the variables of a control without voltage control, or without what k_qi = 0 leaves out.
 
     The set-point is q_ext, or x_q.
@@ -96,7 +96,7 @@ def what_acts(kind: type[WindVar], var_flag: int, on: int) -> Mapping[str, Any]:
     if on and var_flag == 1:
         return {}
     left_out, asked = (OF_VOLTAGE, "q_ext") if on else (OF_POWER, "x_q")
-    return {"inputs": (*kind.inputs[:-1], asked), **without(kind, left_out)}
+    return {"inputs": (*kind.inputs[:-1], asked), **without_states(kind, left_out)}
 
 
 def reactive_orders(
@@ -126,7 +126,7 @@ def reactive_orders(
     return (*voltage_control, lag(p_e, v.p_f, p.t_p), p.k_qi * (limited - q_e))
 
 
-def asked_of(held: Any, power: Any, q: Any, by_factor: Any, p: Any) -> dict[str, Any]:
+def rest_of_control(held: Any, power: Any, q: Any, by_factor: Any, p: Any) -> dict[str, Any]:
     """Return the states and set-points at rest for a voltage that is held and powers."""
     error, factor = error_at_rest(q, p.k_pv, p.k_iv), np.where(by_factor, power, 1.0)
     return {
@@ -244,7 +244,7 @@ class WT4E1(WindVar):
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the variables of the controls that var_flag and k_qi leave."""
-        return what_acts(WT4E1, *choice)
+        return acting_variables(WT4E1, *choice)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -280,7 +280,7 @@ class WT4E1(WindVar):
         most = np.minimum(np.minimum(p.i_td, p.iq_hl), (p.q_max - LOW_VOLTAGE) * (voltage - 1) + p.q_max)
         excess = error_at_rest(0.0, p.k_pp, p.k_ip)
         return {
-            **asked_of(voltage, power, known.get("q_e", 0.0), p.pf_flag > 0, p),
+            **rest_of_control(voltage, power, known.get("q_e", 0.0), p.pf_flag > 0, p),
             "x_q": voltage,
             "x_iq": i_q,
             "iq_cmd": i_q,

@@ -29,9 +29,9 @@ from psmr.figures.chart import (
     Point,
     SymLogScale,
     Text,
-    across,
     band,
-    spread,
+    line_across,
+    spaced_apart,
 )
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 from psmr.pencil.deformation.report import Deformation
@@ -78,12 +78,12 @@ def compass(title: str, quantity: str, phasors: Phasors, ax: Axes | None = None)
     `ModeShape.parts`: the devices and their parts, complex, the largest first and equal to 1. A new figure
     without axes.
     """
-    return drawn(_panel(_phasors(title, quantity, phasors), LEFT, -LEFT), ax)
+    return panel_figure(_panel(_phasors(title, quantity, phasors), LEFT, -LEFT), ax)
 
 
 def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
     """Draw the participation factors of `ModeShape.leading` as bars, the largest on top."""
-    return drawn(_panel(_bars(shares, left=0.0, width=1.3), -1.6, 1.6), ax)
+    return panel_figure(_panel(_bars(shares, left=0.0, width=1.3), -1.6, 1.6), ax)
 
 
 def shape_drawing(title: str, quantity: str, phasors: Phasors, shares: Shares) -> Drawing:
@@ -98,7 +98,7 @@ def _panel(marks: Sequence[Mark], left: float, right: float) -> Panel:
     return Panel(marks, x, y, bare=True, equal=True, place=(0.0, 0.0, 1.0, 1.0))
 
 
-def drawn(panel: Panel, ax: Axes | None, width: float = 3.6, height: float = 2.7) -> Figure:
+def panel_figure(panel: Panel, ax: Axes | None, width: float = 3.6, height: float = 2.7) -> Figure:
     """Return a panel on axes, or on a figure of its own of a size in inches."""
     return to_matplotlib(Drawing((panel,), width, height)) if ax is None else draw_on(ax, panel)
 
@@ -151,7 +151,7 @@ def _bars(given: Shares, left: float, width: float) -> list[Mark]:
 def _names(items: list[tuple[str, complex]], side: int) -> list[Mark]:
     """Return names beside the circle at the heights of their arrows, moved apart, with lines to the tips."""
     items = sorted(items, key=lambda item: item[1].imag)
-    heights = [2 * height - 1 for height in spread([(p.imag + 1) / 2 for _, p in items], 0.095)]
+    heights = [2 * height - 1 for height in spaced_apart([(p.imag + 1) / 2 for _, p in items], 0.095)]
     edge, marks = 1.18 * side, list[Mark]()
     for (name, tip), height in zip(items, heights, strict=True):
         where = "left" if side > 0 else "right"
@@ -241,7 +241,7 @@ def deformation_dots(report: Deformation, ax: Axes | None = None, limit: Damping
     Figure
     """
     panel = deformations(report, limit)
-    return drawn(panel, ax, 8.0, height_of(panel))
+    return panel_figure(panel, ax, 8.0, height_of(panel))
 
 
 def height_of(panel: Panel) -> float:
@@ -370,8 +370,8 @@ def _points(report: Deformation, x: Point, limit: DampingLimit) -> list[Mark]:
     lost = ~shown & ~zero
     marks: list[Mark] = [
         band(0.0, x[1], WRONG, 0.06, z=0.0),
-        across("x", 0.0, INK, 0.8, z=1.0),
-        across("y", 0.0, INK, 0.8, z=1.0),
+        line_across("x", 0.0, INK, 0.8, z=1.0),
+        line_across("y", 0.0, INK, 0.8, z=1.0),
     ]
     for a, b, red in zip(s[shown].tolist(), s_hat[shown].tolist(), wrong[shown], strict=True):
         ends, colour = ((a.real, a.imag), (b.real, b.imag)), WRONG if red else GREY

@@ -27,9 +27,9 @@ from psmr.figures.chart import (
     PanelAxis,
     Point,
     Text,
-    across,
     band,
-    spread,
+    line_across,
+    spaced_apart,
 )
 from psmr.network.signals.signals import quantity
 from psmr.network.topology.network import branches, buses
@@ -146,7 +146,9 @@ def line_marks(
 def _names_beside(ends: Sequence[End], y: Point, panel: Size) -> list[Mark]:
     """Return names beside the ends of their lines, pushed apart so that none covers another."""
     # Heights in parts of the panel: a line of text, and where each end is.
-    places = spread([(value - y[0]) / (y[1] - y[0]) for _, _, value, _ in ends], 9.5 / max(panel[1], 1.0))
+    places = spaced_apart(
+        [(value - y[0]) / (y[1] - y[0]) for _, _, value, _ in ends], 9.5 / max(panel[1], 1.0)
+    )
     marks: list[Mark] = []
     for (name, t, value, colour), place in zip(ends, places, strict=True):
         marks.append(Text(name, (1.035, place), PANEL, va="center"))
@@ -253,10 +255,10 @@ LETTERED = 60
 def event_lines(run: FinishedRun, other: FinishedRun | None = None) -> list[Mark]:
     """Return shades and lines; beside another run, drawn dashed, its own events alone are dashed lines."""
     marks: list[Mark] = [band(event.start, event.cleared) for event in run.events if isinstance(event, Fault)]
-    marks += [across("x", t, dashes=DASHED if other is None else ()) for t, _ in run.instants]
+    marks += [line_across("x", t, dashes=DASHED if other is None else ()) for t, _ in run.instants]
     if run.stopped is not None:
-        marks.append(across("x", run.stopped.t, FAST, 1.0))
-    return marks + [across("x", t, dashes=DASHED) for t, _ in _theirs(run, other)]
+        marks.append(line_across("x", run.stopped.t, FAST, 1.0))
+    return marks + [line_across("x", t, dashes=DASHED) for t, _ in _theirs(run, other)]
 
 
 def event_captions(run: FinishedRun, other: FinishedRun | None = None) -> list[Mark]:

@@ -38,7 +38,7 @@ from psmr.figures.chart import (
     PanelAxis,
     Point,
     Text,
-    across,
+    line_across,
     unbroken,
 )
 from psmr.figures.run.lines import Size, event_captions, event_letters, event_lines, line_marks, shown_of
@@ -351,7 +351,7 @@ def pareto(tuning: Tuning) -> Figure:
     marks.append(star)
     if tuning.target.accuracy is not None:
         asked = 100 * tuning.target.accuracy
-        marks.append(across("x", asked, width=1.0, dashes=(4.0, 3.0)))
+        marks.append(line_across("x", asked, width=1.0, dashes=(4.0, 3.0)))
         marks.append(Text(f"asked: {asked:g} %", (asked, 0.98), TOP, (4, 0), 9.0, FAINT, va="top"))
     least, most = (100 * end(c.deformation for c in stable) for end in (min, max))
     # What is a thousand times better than asked says nothing about the choice.
@@ -404,7 +404,7 @@ def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | No
     marks, y = line_marks(run, names, degrees, PAGE_PANEL, x, y, named)
     lost = run.outcome.lost
     if lost is not None:
-        marks.append(across("x", lost.t, RED, 1.0, z=2.0))
+        marks.append(line_across("x", lost.t, RED, 1.0, z=2.0))
         # Beside the axis there is no room to the left; above, the lines part.
         early = lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
         words, at = f"{run.criteria.angle_deg:g}° further apart", (lost.t, 0.07 if early else 0.93)

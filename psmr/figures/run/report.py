@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.base.files import PAGES, OutputTransaction, require_suffix
 from psmr.base.modules import optional
 from psmr.dae.system.linear import LinearDae
@@ -32,7 +32,7 @@ from psmr.figures.svg import svg
 from psmr.figures.svg_frame import LIGHT
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.signals.signals import unit_of
-from psmr.network.topology.connections import at_start
+from psmr.network.topology.connections import system_at_start
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events import Fault
@@ -213,7 +213,7 @@ def run_page(
     drawn by bokeh, to zoom and hover over, static ones are then for print. `network` is what leaving out
     dynamics of the network does to the modes, or in words why that is not known.
     """
-    own = None if run.system is None else at_start(run.system)
+    own = None if run.system is None else system_at_start(run.system)
     system = own if system is None else system
     signals = None if signals is None else tuple(signals)
     judgement = run.judgement
@@ -279,7 +279,7 @@ def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list
 
 
 def _several(names: tuple[str, ...]) -> str:
-    return few([name.rpartition(".")[0] for name in names], 9)
+    return first_few([name.rpartition(".")[0] for name in names], 9)
 
 
 def _entries(certificate: Certificate) -> dict[str, Any]:

@@ -32,32 +32,40 @@ def figures_of(swept: Swept, units: Mapping[str, str]) -> list[NamedFigure]:
 
 def _outcomes(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.over is not None and laid.lines is None and not laid.grid:
-        return [("outcomes", plots.outcomes(laid), "Outcome over what varied")]
+        return [("outcomes", plots.outcome_plot(laid), "Outcome over what varied")]
     return [
-        ("angle-spread", maps.spread(laid), "Largest angle spread by what varied; lost synchronism in red")
+        (
+            "angle-spread",
+            maps.angle_spread_map(laid),
+            "Largest angle spread by what varied; lost synchronism in red",
+        )
     ]
 
 
 def _clearing(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.over is not None:
-        return [("clearing-times", maps.clearing(laid), "Critical clearing times by what varied")]
-    return [("clearing-times", plots.clearing(laid), "Critical clearing times, the shortest first")]
+        return [("clearing-times", maps.clearing_map(laid), "Critical clearing times by what varied")]
+    return [("clearing-times", plots.clearing_plot(laid), "Critical clearing times, the shortest first")]
 
 
 def _damping(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.grid:
-        return [("damping", maps.damping(laid), "Damping ratio of the least damped mode by two parameters")]
+        return [
+            ("damping", maps.damping_map(laid), "Damping ratio of the least damped mode by two parameters")
+        ]
     if laid.over is not None and laid.lines is None:
         return [("root-locus", plots.root_locus(laid), "Modes in the complex plane as one parameter varies")]
-    return [("damping", plots.damping(laid), "Damping ratio of the least damped mode, the smallest first")]
+    return [
+        ("damping", plots.damping_plot(laid), "Damping ratio of the least damped mode, the smallest first")
+    ]
 
 
 def _stability(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.grid:
         return [
-            ("stability", maps.stability(laid), "Deformation of the dominant mode; unstable steps in red")
+            ("stability", maps.stability_map(laid), "Deformation of the dominant mode; unstable steps in red")
         ]
-    return [("stability", plots.stability(laid), "Spectral radius and deformation over what varied")]
+    return [("stability", plots.stability_plot(laid), "Spectral radius and deformation over what varied")]
 
 
 _DRAWN = {"outcomes": _outcomes, "clearing-time": _clearing, "damping": _damping, "stability": _stability}

@@ -175,7 +175,7 @@ BELOW, ABOVE = 1.0, 0.55
 WRITTEN, TICK = 24.0, 30.0
 
 
-def spread(laid: Layout) -> Drawing:
+def angle_spread_map(laid: Layout) -> Drawing:
     """Return the largest angle spread, with lost synchronism in red."""
     values = laid.table.assign(_bad=laid.table["synchronism"] == "lost")
     note = f"red: lost synchronism (time in s); colour scale ends at {Criteria.angle_deg:g} deg"
@@ -185,7 +185,7 @@ def spread(laid: Layout) -> Drawing:
     )  # fmt: skip
 
 
-def clearing(laid: Layout) -> Drawing:
+def clearing_map(laid: Layout) -> Drawing:
     """Return critical clearing times; above the longest one that was tried in grey."""
     values = laid.table.assign(_bad=laid.table["critical_clearing_time"] <= 0)
     return _map(
@@ -194,7 +194,7 @@ def clearing(laid: Layout) -> Drawing:
     )  # fmt: skip
 
 
-def damping(laid: Layout) -> Drawing:
+def damping_map(laid: Layout) -> Drawing:
     """Return the damping ratio of the least damped mode over two parameters, with the lines of 0 and 5 %."""
     table = laid.table.assign(_percent=100 * laid.table["damping_ratio"])
     table["_bad"] = table["_percent"] < 0
@@ -206,7 +206,7 @@ def damping(laid: Layout) -> Drawing:
     return _map(laid, table, "_percent", words, "; ".join(notes), reverse=True, above=above)
 
 
-def stability(laid: Layout) -> Drawing:
+def stability_map(laid: Layout) -> Drawing:
     """Return the deformation of the dominant mode in percent, by decades; unstable steps in red."""
     table = laid.table.assign(_percent=(100 * laid.table["deformation"]).clip(lower=1e-8))
     table["_bad"] = table["stable"] == False  # noqa: E712

@@ -22,7 +22,7 @@ from psmr.figures.chart import (
     Panel,
     PanelAxis,
     Text,
-    across,
+    line_across,
 )
 from psmr.figures.sweep.maps import BLUE_TO_VIOLET, HIGH, LETTER, WIDTH, Layout, parts_of, shades, strip
 from psmr.study.criteria import Criteria
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def clearing(laid: Layout) -> Drawing:
+def clearing_plot(laid: Layout) -> Drawing:
     """Return critical clearing times; one that no trial exceeded ends open."""
     table = laid.table
     open_ended = table["bounded"].to_numpy() == False  # noqa: E712
     return _bars(laid, table["critical_clearing_time"], "critical clearing time [s]", "{:.4g} s", open_ended)
 
 
-def damping(laid: Layout) -> Drawing:
+def damping_plot(laid: Layout) -> Drawing:
     """Return the damping ratio of the least damped mode in percent."""
     values = 100 * laid.table["damping_ratio"]
     return _bars(laid, values, "damping ratio [%]", "{:.3g} %", np.zeros(len(values), dtype=bool))
@@ -67,7 +67,7 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
     return Drawing((panel,), WIDTH, height + 1.0)
 
 
-def outcomes(laid: Layout) -> Drawing:
+def outcome_plot(laid: Layout) -> Drawing:
     """Return angle spread, lowest voltage and nadir; runs that lost synchronism in red."""
     assert laid.over is not None
     table = laid.table.sort_values(laid.over)
@@ -88,14 +88,14 @@ def outcomes(laid: Layout) -> Drawing:
     return Drawing(panels, WIDTH, 5.6, title, shared=True)
 
 
-def stability(laid: Layout) -> Drawing:
+def stability_plot(laid: Layout) -> Drawing:
     """Return spectral radius and deformation; unstable schemes in red."""
     over = laid.over
     table = laid.table.assign(_place=range(len(laid.table))) if over is None else laid.table.sort_values(over)
     table["_percent"] = 100 * table["deformation"]
     unstable, along = table["stable"] == False, over or "_place"  # noqa: E712
     x = PanelAxis(laid.words(over) or laid.lines or "", PanelAxis().ends(table[along].to_numpy(dtype=float)))
-    radius = [*_points(table, along, "spectral_radius", unstable), across("y", 1.0, FAINT, 0.8)]
+    radius = [*_points(table, along, "spectral_radius", unstable), line_across("y", 1.0, FAINT, 0.8)]
     scale = LogScale() if (table["_percent"] > 0).any() else LINEAR
     shown = table[table["_percent"] > 0] if isinstance(scale, LogScale) else table
     panels = (

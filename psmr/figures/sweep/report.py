@@ -15,7 +15,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.study.output import write_text
 from psmr.sweep.axes.values import ParameterAxis, SampleAxis
 from psmr.sweep.point_runner import PointRunner
-from psmr.sweep.swept import said, shown
+from psmr.sweep.swept import value_counts, worst_table
 
 if TYPE_CHECKING:
     from psmr.sweep.swept import Swept
@@ -101,7 +101,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mappi
     from psmr.figures.modes.render import render
 
     worst = swept.ranked()
-    table = shown(worst, swept.labels, swept.sweep.measure, ROWS)
+    table = worst_table(worst, swept.labels, swept.sweep.measure, ROWS)
     units = {**units, **{c.name: c.unit for c in swept.sweep.measure.columns}}
     # The names of what was swept are those of the file; only measures are words.
     words = [name if "." in name else name.replace("_", " ") for name in table.columns]
@@ -126,8 +126,8 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mappi
         left=left,
         more=len(swept.table) - len(rows),
         worst=len(links),
-        failures=said(swept.table, "message")[:MESSAGES],
-        warnings=said(swept.table, "warnings")[:MESSAGES],
+        failures=value_counts(swept.table, "message")[:MESSAGES],
+        warnings=value_counts(swept.table, "warnings")[:MESSAGES],
         columns=[(c.name, c.unit, c.doc) for c in swept.sweep.measure.columns],
         definition=_definition(swept),
     )

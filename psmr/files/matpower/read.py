@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, warn
-from psmr.files.load_flow_rules import agreed, energised, turned
+from psmr.files.load_flow_rules import energised_rows, with_charging_in_front, with_common_voltages
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
 from psmr.files.psse.dyr import with_dynamics
 from psmr.files.psse.entries import GeneratorUnit, Key, LoadUnit
@@ -184,9 +184,9 @@ def read_matpower(
         )
         rows["generators"] += ends
     mistakes.finish()
-    rows = energised(rows, str(path))
+    rows = energised_rows(rows, str(path))
     stored = {row.number: row.v for row in tables.buses}
-    rows["generators"] = agreed(rows["generators"], stored)
+    rows["generators"] = with_common_voltages(rows["generators"], stored)
     return Case(
         name=Path(path).stem,
         base_mva=base.value,
@@ -353,7 +353,7 @@ class _Tables:
         branch = TransformerRow(
             i, j, x, r, b, 0.0, status, circuit, tap=ratio or 1.0, shift_deg=angle, where=row.where
         )
-        transformer, shunts = turned(branch, self.base)
+        transformer, shunts = with_charging_in_front(branch, self.base)
         self.transformers.append(transformer)
         self.shunts += shunts
 

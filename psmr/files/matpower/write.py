@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from psmr.base.errors import warn
-from psmr.files.load_flow_rules import holders
+from psmr.files.load_flow_rules import voltage_holders
 from psmr.files.matpower.read import COLUMNS
 from psmr.network.case.case import Case
 from psmr.network.case.tables import GeneratorRow, TransformerRow
@@ -48,7 +48,10 @@ def matpower_text(case: Case) -> str:
         drawn = (demand[bus.number, what] for what in "pqgb")
         voltage = bus.area or 1, v, angle, bus.base_kv, bus.zone or 1, 1.1, 0.9
         buses.append((bus.number, kinds[bus.number], *drawn, *voltage))
-    held, at = holders(case), dict(zip((bus.number for bus in case.buses), flow.v.tolist(), strict=True))
+    held, at = (
+        voltage_holders(case),
+        dict(zip((bus.number for bus in case.buses), flow.v.tolist(), strict=True)),
+    )
     generators: list[tuple[float, ...]] = []
     for row, p, q in zip(case.generators, flow.p.tolist(), flow.q.tolist(), strict=True):
         limits = _limits(row, q * base, held)

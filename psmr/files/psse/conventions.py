@@ -132,7 +132,7 @@ def circuit_number(ident: str) -> int:
     return (int(ident) if ident.isascii() and ident.isdecimal() and len(ident) <= LONGEST else 1) or 1
 
 
-def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:
+def with_defaults_for_zeros(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:
     """Return the parameters of a record with what its zeros stand for, and a note on each.
 
     ``v_r_max = 0`` of a direct-current exciter is what the exciter needs at e_2, (k_e + S_E(e_2)) e_2,
@@ -187,7 +187,7 @@ OUTPUTS = (("l_s_min", "l_s_max"), ("v_st_min", "v_st_max"), ("h_lim",))
 """Limits of the output of stabilisers."""
 
 
-def idle(role: str, given: Mapping[str, float]) -> str:
+def why_idle(role: str, given: Mapping[str, float]) -> str:
     """Return why a device does nothing, with these parameters of its record; empty where it does something.
 
     A stabiliser has no signal, or nothing between the limits of its output.

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import SOURCES, no_role
+from psmr.devices.catalogue import SOURCES, role_objection
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
-from psmr.files.psse.conventions import NO_MODELS, circuit_number, idle, meant
+from psmr.files.psse.conventions import NO_MODELS, circuit_number, why_idle, with_defaults_for_zeros
 from psmr.files.psse.dyr_loads import LoadRecords, StaticVarRecords
 from psmr.files.psse.dyr_relays import RelayRecords
 from psmr.files.psse.entries import (
@@ -173,7 +173,7 @@ def _without_its_controls(plant: dict[str, DeviceRow], earlier: DeviceRow) -> No
 
 def _refuse_bare(entry: DyrRecord, kind: type[Component]) -> None:
     """Raise CaseError for a component of the user's own that does not say what it is."""
-    raise CaseError(f"{entry.where}: {no_role(kind)}")
+    raise CaseError(f"{entry.where}: {role_objection(kind)}")
 
 
 def _place(
@@ -253,10 +253,10 @@ def _device(
             f"{entry.where}: {model}: its reactance is ZX of a RAW file, which {unit.where} has not; convert"
             " the network to RAW and give ZX there, or take a model with reactances of its own"
         )
-    if not own and (why := idle(role, given)):
+    if not own and (why := why_idle(role, given)):
         warn(f"{entry.where}: {model}: {why}; left out")
         return None
-    given, notes = (given, []) if own else meant(model, given)
+    given, notes = (given, []) if own else with_defaults_for_zeros(model, given)
     for note in notes:
         warn(f"{entry.where}: {model}: {note}")
     name = device_name(unit.row.name, role)

@@ -21,9 +21,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, Mistakes, few, warn
+from psmr.base.errors import CaseError, Mistakes, first_few, warn
 from psmr.devices.placement import placement
-from psmr.files.load_flow_rules import Rows, agreed, energised, join, of_one_plant, reachable
+from psmr.files.load_flow_rules import (
+    Rows,
+    energised_rows,
+    join_buses,
+    reachable,
+    with_common_voltages,
+    with_one_voltage,
+)
 from psmr.files.psse.conventions import bus_of, last_of_each, suffix
 from psmr.files.psse.converters import Converters
 from psmr.files.psse.dyr import with_dynamics
@@ -99,7 +106,7 @@ def listed(machines: Sequence[GeneratorRow]) -> str:
         f"{row.name} {row.p_mw:g} MW, {row.q_mvar:g} Mvar, line {row.where.rpartition(':')[2].split()[0]}"
         for row in machines
     ]
-    return f"{len(found)} machine{'s' if len(found) > 1 else ''} ({few(found, SHOWN, '; ')})"
+    return f"{len(found)} machine{'s' if len(found) > 1 else ''} ({first_few(found, SHOWN, '; ')})"
 
 
 _CONTROLS = {1: "pq", 2: "pv", 3: "slack"}
@@ -142,13 +149,13 @@ def read_raw(
             f"{path}: no generator counts: {listed(tables.passed_over)} in service at buses of type 1 (IDE ="
             " 1), which PSS/E passes over; give one of these IDE = 3 and the others 2"
         )
-    rows["generators"] = of_one_plant(generators, tables.without_impedance(raw.threshold))
-    rows = join(rows, tables.zero, tables.base)
-    rows = energised(rows, str(path))
+    rows["generators"] = with_one_voltage(generators, tables.without_impedance(raw.threshold))
+    rows = join_buses(rows, tables.zero, tables.base)
+    rows = energised_rows(rows, str(path))
     rows["relays"] = list(_with_branches(rows))
     branches = rows["lines"] + rows["transformers"]
     holding = reachable(rows["generators"], rows["buses"], branches)
-    rows["generators"] = agreed(holding, {row.number: row.v for row in rows["buses"]})
+    rows["generators"] = with_common_voltages(holding, {row.number: row.v for row in rows["buses"]})
     case = Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,

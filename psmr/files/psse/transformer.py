@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import warn
-from psmr.files.load_flow_rules import Joint, turned
+from psmr.files.load_flow_rules import Joint, with_charging_in_front
 from psmr.files.psse.conventions import THRSHZ, bus_of, circuit_number, suffix, tell_of_absent
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import (
@@ -452,6 +452,6 @@ class Lines:
         row = TransformerRow(
             i, j, x, r, b, 0.0, status, name=label, tap=ratio, shift_deg=angle, where=record.where
         )
-        branch, shunts = turned(row, self._base)
+        branch, shunts = with_charging_in_front(row, self._base)
         self.turned.append(branch)
         self.shunts += shunts

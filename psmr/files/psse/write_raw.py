@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import CaseError, warn
-from psmr.files.load_flow_rules import holders
+from psmr.files.load_flow_rules import voltage_holders
 from psmr.files.psse.conventions import MACHINES
 from psmr.files.psse.dyr_loads import static_var_record
 from psmr.files.psse.record import sections
@@ -172,7 +172,7 @@ class _Writer:
             row.name: (p * base, q * base)
             for row, p, q in zip(self.case.generators, self.flow.p, self.flow.q, strict=True)
         }
-        held = holders(self.case)
+        held = voltage_holders(self.case)
         for row, ident in _identified(self.case.generators, "G"):
             self.units[row.name] = (row.bus, ident)
             self._expect(row, _named("G", row.bus, ident))

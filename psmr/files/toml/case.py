@@ -86,9 +86,9 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, InputError, Mistakes, nearest, placed, shown
+from psmr.base.errors import CaseError, InputError, Mistakes, error_at, nearest, shown
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, no_role
+from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, role_objection
 from psmr.devices.placement import placement
 from psmr.devices.protection.relays import RideThrough, curves
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
@@ -134,7 +134,7 @@ def read_region(document: Document) -> Region | None:
     except document.error:
         raise
     except InputError as error:
-        raise placed(error, document.error, where) from error
+        raise error_at(error, document.error, where) from error
 
 
 def region_values(region: Region) -> Mapping[str, Any]:
@@ -309,7 +309,7 @@ def _own(
             words = f"type = {shown(name)}: there is no {role} of this name{nearest(name, known)}"
             document.fail(f"{words}; known: {', '.join(known)}", place, "type")
     elif not (declared := placement(own).role):
-        document.fail(no_role(own), place, "type")
+        document.fail(role_objection(own), place, "type")
     elif declared != role:
         words = f"type = {name!r}: is a {declared} (the role that its class declares) and no {role}"
         document.fail(words, place, "type")

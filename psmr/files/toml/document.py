@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from psmr.base.declared import ValueKind, declared, option_of
-from psmr.base.errors import CaseError, InputError, Mistakes, in_line, nearest, placing, shown, steers
+from psmr.base.errors import (
+    CaseError,
+    InputError,
+    Mistakes,
+    errors_at,
+    has_control_characters,
+    in_line,
+    nearest,
+    shown,
+)
 from psmr.dae.declare.component import Component
 from psmr.files.text import parsed_toml, read_utf8
 from psmr.files.toml.lines import Lines
@@ -223,7 +232,7 @@ class Document:
     def fill(self, table: TablePath, given: Mapping[str, Any], make: Callable[..., Any]) -> Any:
         """Return what the values of a table make; what it objects to is said with its place."""
         values = self.values(table, given, specification(make))
-        with placing(self.error, self.where(table)):
+        with errors_at(self.error, self.where(table)):
             return make(**values)
 
     def made(
@@ -239,7 +248,9 @@ class Document:
 
     def _checked(self, table: TablePath, key: str, value: Any, field: Field) -> Any:
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        if Path not in field.kinds and any(isinstance(text, str) and steers(text) for text in texts):
+        if Path not in field.kinds and any(
+            isinstance(text, str) and has_control_characters(text) for text in texts
+        ):
             self.fail(f"{key} = {shown(value)}: has a character that cannot be printed", table, key)
         for kind in field.kinds:
             if kind == list[float] and isinstance(value, list):

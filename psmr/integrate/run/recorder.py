@@ -21,7 +21,7 @@ from psmr.integrate.control.engine import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.timeline.past import History
-from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
+from psmr.integrate.timeline.span import Span, with_shared_ends
 
 # So much stays free for what is done with a table, or as much as the table has, if that is less.
 RESERVE = 2**28
@@ -359,5 +359,5 @@ class Recorder:
         """Return everything so far; of one that keeps none the first point alone."""
         rows = self._table.rows()
         states = 1 + self.states
-        spans = ending_where_the_next_begins(self.spans, len(rows)) if self._whole else ()
+        spans = with_shared_ends(self.spans, len(rows)) if self._whole else ()
         return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h, spans)

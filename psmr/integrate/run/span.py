@@ -25,7 +25,7 @@ from psmr.integrate.solve.equations import Courses
 from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
 from psmr.integrate.timeline.past import History
-from psmr.integrate.timeline.span import Change, Service, Span, going_on
+from psmr.integrate.timeline.span import Change, Service, Span, continued_span
 
 LONG = 1e6
 """Step in s of implicit Euler after which a state is at rest: beside it no time constant counts."""
@@ -345,7 +345,7 @@ def _jump(engine: Engine, algebraic: Block, w: Reals, recorder: Recorder, span: 
         while status == FULL and not len(piece.ends):
             piece, status = advance(engine, 1, there)
         if status == DONE:
-            recorder.jump(going_on(span, float(begin[-1])), w, begin)
+            recorder.jump(continued_span(span, float(begin[-1])), w, begin)
             if not (recorder.stopped() or recorder.paused()):
                 recorder.add(piece)
             w[:] = there

@@ -166,7 +166,7 @@ class Change:
         return self.label or f"change at t = {self.t:g} s"
 
 
-def caused(changes: Iterable[Change], event: int) -> tuple[Change, ...]:
+def with_cause(changes: Iterable[Change], event: int) -> tuple[Change, ...]:
     """Return the changes of an event, in order of time, as those of the one at a place of the run's list."""
     return tuple(replace(change, causes=(Cause(event, part),)) for part, change in enumerate(changes))
 
@@ -282,7 +282,7 @@ def first_span(system: System, service: Service, w: Reals | None = None) -> Span
     return Span(float(w[-1]), tuple(system.parameters), inputs, devices)
 
 
-def going_on(span: Span, t: float) -> Span:
+def continued_span(span: Span, t: float) -> Span:
     """Return a span as it goes on from t in s."""
     inputs = span.held(np.array([t]))[0]
     return replace(span, t=t, inputs=inputs, parameters=span.parameters_at(t), changes=())
@@ -293,7 +293,7 @@ def span_after(system: System, span: Span, t: float, changes: Sequence[Change], 
 
     Without any what held goes on; `service` says which devices are in service.
     """
-    span = going_on(span, t)
+    span = continued_span(span, t)
     if not changes:
         return span
     held, inputs, parameters = system.n + system.m, span.inputs, list(span.parameters)
@@ -351,7 +351,7 @@ def spans_by_changes(system: System, changes: Sequence[Change], service: Service
         yield span
 
 
-def ending_where_the_next_begins(spans: Sequence[Span], rows: int) -> tuple[Span, ...]:
+def with_shared_ends(spans: Sequence[Span], rows: int) -> tuple[Span, ...]:
     """Return spans that have their first rows with their last ones; of `rows` rows in all.
 
     One that has no row, since its first point was refused, is left out.

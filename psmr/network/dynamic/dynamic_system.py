@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import InputError, PsmrWarning, few, nearest, placed, warn
+from psmr.base.errors import InputError, PsmrWarning, error_at, first_few, nearest, warn
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device, structure_for
 from psmr.dae.system.assemble import assemble
@@ -44,8 +44,8 @@ from psmr.network.case.region import ALL, NONE, Region
 from psmr.network.dynamic.region import (
     ZeroCircuit,
     can_be_dynamic,
-    charges,
     dependent_ends,
+    ground_susceptances,
     reads_voltage,
     region_devices,
     require_determined,
@@ -93,7 +93,7 @@ def with_dynamics(system: System, region: Region, frequency: float) -> System:
         named = _by_devices(system, region, frequency)
         return system if named.buses == (NONE,) else _with_dynamics(system, named, frequency)
     except InputError as error:
-        raise placed(error, type(error), region.where) from error
+        raise error_at(error, type(error), region.where) from error
 
 
 def _by_devices(system: System, region: Region, frequency: float) -> Region:
@@ -161,7 +161,7 @@ class _Conversion:
         self.values: dict[str, float] = dict(zip(everything, map(float, system.w0[:-1]), strict=True))
         self.start: dict[str, float] = {}
         self._require_lines(region.travelling_waves)
-        self.charge = charges(system, region.travelling_waves)
+        self.charge = ground_susceptances(system, region.travelling_waves)
         self.charged = {bus for bus in buses(system) if bus in names and self.charge[bus] > 0}
         self.junctions = self._junctions()
         self.capacitors = {d.name for d in system.devices if d.name in names and is_series_capacitor(d)}
@@ -391,7 +391,7 @@ def _warn_of_loads(conversion: _Conversion) -> None:
     ]  # fmt: skip
     if found:
         warn(
-            f"Region: {few(found, 5)} keep constant current or power up to the fastest"
+            f"Region: {first_few(found, 5)} keep constant current or power up to the fastest"
             ' transients of their buses, which damps nothing there; loads = "impedance" makes them'
             " resistance and inductance"
         )

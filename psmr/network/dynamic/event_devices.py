@@ -21,8 +21,15 @@ from psmr.devices.dynamic_network.branch import (
     DynamicReactor,
     DynamicTransformer,
 )
+from psmr.devices.dynamic_network.breaker_poles import (
+    CLOSED,
+    GROUNDED,
+    POLE_VOLTAGES,
+    THROUGH,
+    UNGROUNDED,
+    with_breaker_poles,
+)
 from psmr.devices.dynamic_network.bus import IDLE, DynamicBus, FaultInductor, ThreePhaseBus
-from psmr.devices.dynamic_network.poles import CLOSED, GROUNDED, POLES, THROUGH, UNGROUNDED, with_poles
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import FAULTS
 from psmr.network.dynamic.region import zero_name
@@ -54,7 +61,9 @@ def inductor_values(place: Place, **values: float) -> tuple[tuple[str, str, floa
     return tuple((inductor_name(place), name, value) for name, value in (IDLE | values).items())
 
 
-def with_inductors_and_poles(system: System, places: Iterable[Place], elements: Iterable[str]) -> System:
+def with_inductors_and_breaker_poles(
+    system: System, places: Iterable[Place], elements: Iterable[str]
+) -> System:
     """Return a system with a device, out of service, for each fault through an inductance, and with poles.
 
     The states of such a device come after all others, and begin at zero. Elements that can have no poles stay
@@ -68,27 +77,27 @@ def with_inductors_and_poles(system: System, places: Iterable[Place], elements: 
     ]
     opening: dict[str, Device] = {}
     for name in dict.fromkeys(elements):
-        if can_have_poles(system, name) and not has_poles(system.device(name)):
-            opening |= _with_poles(system, name)
+        if can_have_breaker_poles(system, name) and not has_breaker_poles(system.device(name)):
+            opening |= _with_breaker_poles(system, name)
     if not (inductors or opening):
         return system
     as_they_are = (replace(d, parameters=system.parameters_at(d.name)) for d in system.devices)
     return _assembled(system, [*(opening.get(d.name, d) for d in as_they_are), *inductors])
 
 
-def has_poles(device: Device) -> bool:
+def has_breaker_poles(device: Device) -> bool:
     """Return whether each phase of an element may be open by itself."""
     return device.parameters.keys() >= CLOSED.keys()
 
 
-def can_have_poles(system: System, name: str) -> bool:
+def can_have_breaker_poles(system: System, name: str) -> bool:
     """Return whether each phase of an element may open at the zero of its current.
 
     In a region with phases these are branches of one section between buses that are no junctions, and
     reactors and loads at a bus with capacitance, with one path for the zero sequence or none.
     """
     device = system.device(name)
-    if has_poles(device):
+    if has_breaker_poles(device):
         return True
     p, component = device.parameters, device.component
     if not has_phases(system) or not issubclass(component, _OPENING):
@@ -117,7 +126,7 @@ def _buses_of(device: Device) -> dict[str, str]:
     return {end[1:]: device.connections[f"v_re{end}"].rpartition(".")[0] for end in ends}
 
 
-def _with_poles(system: System, name: str) -> dict[str, Device]:
+def _with_breaker_poles(system: System, name: str) -> dict[str, Device]:
     """Return an element with poles at the end of its zero-sequence current, and what carries that."""
     device, found = system.device(name), {}
     device = replace(device, parameters=system.parameters_at(name))
@@ -130,12 +139,12 @@ def _with_poles(system: System, name: str) -> dict[str, Device]:
         values = {f"{parameter}_0": own[parameter] for parameter in ("r", "x", "tap")}
         wires = {"v_0": reads["v_i"], "i_0": f"{part.name}.i"}
         wires |= {"v_0_far": reads["v_j"]} if zero == THROUGH else {}
-        across = {pole: f"{name}.{pole}" for pole in POLES}
+        across = {pole: f"{name}.{pole}" for pole in POLE_VOLTAGES}
         found[part.name] = replace(part, parameters=own, connections={**reads, **across})
     return found | {
         name: replace(
             device,
-            component=with_poles(device.component, end, zero),
+            component=with_breaker_poles(device.component, end, zero),
             parameters={**device.parameters, **values},
             connections={**device.connections, **wires},
         )

@@ -67,10 +67,10 @@ def region_devices(system: System, region: Region) -> frozenset[str]:
                 " branches, loads of constant impedance, reactors and machines with an algebraic stator"
             )
         found.add(name)
-    return closed(system, found)
+    return closed_set(system, found)
 
 
-def closed(system: System, names: Iterable[str]) -> frozenset[str]:
+def closed_set(system: System, names: Iterable[str]) -> frozenset[str]:
     """Return names with the branches of their buses, and the buses all of whose branches they have.
 
     Branches out of service come with their buses: they may close.
@@ -113,7 +113,7 @@ SMALLEST = 1e-6
 """Smallest singular value in pu of an admittance that determines a voltage."""
 
 
-def charges(system: System, waves: Collection[str]) -> dict[str, float]:
+def ground_susceptances(system: System, waves: Collection[str]) -> dict[str, float]:
     """Return the susceptance to ground that is in service at each bus: charging and capacitors, in pu.
 
     That of lines on which `waves` travel is no part of their buses.

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psmr.base.errors import EventError, few
+from psmr.base.errors import EventError, first_few
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.places import cached_by_devices
@@ -26,8 +26,8 @@ from psmr.devices.dynamic_network.branch import (
     DynamicSeriesCapacitor,
     DynamicTransformer,
 )
+from psmr.devices.dynamic_network.breaker_poles import CLOSED, DRAWN
 from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND, DynamicBus, FaultInductor, JunctionBus
-from psmr.devices.dynamic_network.poles import CLOSED, DRAWN
 from psmr.devices.dynamic_network.zero_sequence import ZeroSequenceBranch, ZeroSequenceBus
 from psmr.devices.network import OPEN
 from psmr.integrate.schemes.scheme import oscillates, smallest_step
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 FAULTS = ("g_fault", "b_fault", "status")
 """Parameters of buses and branches that a fault and a switch set."""
 
-POLES = ("trip", "clearing")
+POLE_EVENTS = ("trip", "clearing")
 """Parameters of lines and buses that have each phase open by itself."""
 
 SWITCHED = (DynamicLine, DynamicSeriesCapacitor, DynamicTransformer, DynamicReactor)
@@ -85,7 +85,7 @@ def with_switched_currents(system: System, change: Change) -> Change:
     The current of an element that opens ends at once, and what was charged between its sections is gone; one
     that closes starts without current. A load with poles that trips as a whole opens at zeros of its current.
     """
-    change, zero = _with_poles_of_loads(system, change), zero_elements(system)
+    change, zero = _with_breaker_poles_of_loads(system, change), zero_elements(system)
     status = [(name, value) for name, parameter, value in change.parameters if parameter == "status"]
     status += [(name, 0.0) for name in change.out] + [(name, 1.0) for name in change.back]
     zeros = [(d, value) for name, value in status for d in zero.get(name, ())]
@@ -102,7 +102,7 @@ def with_switched_currents(system: System, change: Change) -> Change:
     return replace(change, parameters=(*change.parameters, *parameters), states=(*change.states, *states))
 
 
-def _with_poles_of_loads(system: System, change: Change) -> Change:
+def _with_breaker_poles_of_loads(system: System, change: Change) -> Change:
     """Return a change in which each load with poles that it takes away trips by these."""
     parameters = change.parameters
     loads = {name for name, parameter, _ in change.set_over_time() if parameter in DRAWN}
@@ -179,7 +179,9 @@ def events_outside(system: System, changes: Sequence[Change]) -> str:
         for change in changes
         if any(name in places and parameter in FAULTS for name, parameter, _ in change.parameters)
     ]
-    return f"{few(outside, 2, '; ')}: outside the region with dynamics of the network" if outside else ""
+    return (
+        f"{first_few(outside, 2, '; ')}: outside the region with dynamics of the network" if outside else ""
+    )
 
 
 def unbalances(system: System, change: Change) -> bool:
@@ -198,7 +200,7 @@ def unbalance_beside_phasors(system: System, changes: Sequence[Change]) -> str:
     unequal = [
         change for change in changes
         if any(
-            name in elements and (value > 1 if parameter == "fault" else parameter in POLES and value)
+            name in elements and (value > 1 if parameter == "fault" else parameter in POLE_EVENTS and value)
             for name, parameter, value in change.parameters
         )
     ]  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.base.arrays import Complexes, Reals
-from psmr.base.errors import InputError, PowerFlowError, few, nearest, warn
+from psmr.base.errors import InputError, PowerFlowError, first_few, nearest, warn
 from psmr.devices.network import Transformer
 from psmr.network.case.case import Case
 from psmr.network.case.rows import two_ports
@@ -320,4 +320,4 @@ def _tell(case: Case, flow: PowerFlow, controls: Sequence[_Control], adjust: Seq
 
 
 def _listed(words: Sequence[str]) -> str:
-    return f" ({few(words, SHOWN, '; ')})" if words else ""
+    return f" ({first_few(words, SHOWN, '; ')})" if words else ""

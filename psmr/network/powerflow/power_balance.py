@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.arrays import Complexes, Reals
-from psmr.base.errors import PowerFlowError, few
+from psmr.base.errors import PowerFlowError, first_few
 from psmr.dae.declare.component import Component, NumericMath
 from psmr.network.case.case import Case
 from psmr.network.case.row import LoadRow
@@ -313,7 +313,7 @@ def _complaint(balance: Balance, v: Reals, error: Reals, count: int, what: str) 
     unit = "MW" if worst < np.count_nonzero(~slack) else "Mvar"
     low = int(np.argmin(v))
     loads = [case.loads[i].name for i in balance.loads.reduced(v)]
-    below = f"; loads of constant power or current below v_min: {few(loads, SHOWN)}"
+    below = f"; loads of constant power or current below v_min: {first_few(loads, SHOWN)}"
     return (
         f"{case.source or case.name}: power flow: {what} after {count} iterations; largest"
         f" mismatch {abs(error[worst]) * case.base_mva:.4g} {unit} at {case.buses[at[worst]].name}, lowest"

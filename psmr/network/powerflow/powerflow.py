@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psmr.base.arrays import Complexes, Reals
-from psmr.base.errors import InputError, PowerFlowError, few, warn
+from psmr.base.errors import InputError, PowerFlowError, first_few, warn
 from psmr.network.case.case import Case
 from psmr.network.powerflow.power_balance import Balance, solve
 from psmr.network.powerflow.reactive_limits import shared_powers, solve_with_limits
@@ -215,9 +215,9 @@ def _reduction(flow: PowerFlow) -> str:
         for row, s in sorted(rows, key=lambda pair: abs(v[pair[0].bus]))
     ]
     return (
-        f"{len(rows)} load(s) of constant power or current draw less than that ({few(words, SHOWN)}): the"
-        " voltage is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found in"
-        " which all draw their power: reduce the loading, or support the voltage there"
+        f"{len(rows)} load(s) of constant power or current draw less than that ({first_few(words, SHOWN)}):"
+        " the voltage is below v_min or v_min_current (0.7 and 0.5 pu, PSS/E's PQBRAK); no solution was found"
+        " in which all draw their power: reduce the loading, or support the voltage there"
     )
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from psmr.base.arrays import Complexes
-from psmr.base.errors import few, warn
+from psmr.base.errors import first_few, warn
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import StaticLoad
@@ -339,7 +339,7 @@ def warn_of_assumptions(system: System) -> None:
 
 def assumed_words(assumed: Mapping[str, list[str]]) -> str:
     """Return the sentence on ratios that are taken in place of data, with the devices of each."""
-    parts = [f"{words} ({few(names, FEW)})" for words, names in assumed.items()]
+    parts = [f"{words} ({first_few(names, FEW)})" for words, names in assumed.items()]
     return (
         "unbalanced faults need sequence data that the case does not have; assumed are "
         f"{'; '.join(parts)}; give them as [[sequence]] or in a SEQ file"

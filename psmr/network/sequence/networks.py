@@ -144,7 +144,7 @@ class SequenceNetworks:
     assumed: dict[str, list[str]]
 
 
-def connected(status: float, open_i: float, open_j: float) -> bool:
+def is_connected(status: float, open_i: float, open_j: float) -> bool:
     """Return whether a line is closed at one of its ends at least; `status` is 0 where an end is open."""
     return bool(status) or open_i != open_j
 
@@ -162,7 +162,7 @@ def place_of(system: System) -> list[Place]:
         gap = matrix[:, column("open_phases")] > OPEN.index("abc") if line else np.zeros(len(matrix), bool)
         for row in np.flatnonzero((fault > 1) | gap):
             name = group.names[row]
-            if line and not connected(*(matrix[row, column(end)] for end in ENDS)):
+            if line and not is_connected(*(matrix[row, column(end)] for end in ENDS)):
                 continue
             if fault[row] and gap[row]:
                 raise EventError(
@@ -223,10 +223,10 @@ def sections_in(impedances: Impedances, place: Place, sequence: int) -> Sections
     device = impedances.system.device(place.device)
     p = impedances.parameters(device)
     data = impedances.line(device, p, sequence)
-    return cut(p, data.z, data.y)
+    return cut_line(p, data.z, data.y)
 
 
-def cut(p: SimpleNamespace, z: complex, y: complex) -> Sections:
+def cut_line(p: SimpleNamespace, z: complex, y: complex) -> Sections:
     """Return a line of some impedance and admittance as its parameters say that it is cut."""
     return Sections(z, y, p.at, bool(p.open_i), bool(p.open_j), bool(p.open_phases))
 

@@ -30,8 +30,8 @@ from psmr.network.sequence.networks import (
     Place,
     Sections,
     SequenceNetworks,
-    connected,
-    cut,
+    cut_line,
+    is_connected,
     place_of,
     sections_in,
     sequence_networks,
@@ -227,7 +227,7 @@ def without_fault(p: SimpleNamespace) -> Complexes:
 
 def on_line(p: SimpleNamespace, z2: complex, z0: complex) -> Complexes:
     """Return the (2, 2) admittance matrix of a line with what is on it, zero where both ends are open."""
-    if not connected(p.status, p.open_i, p.open_j) or not any(getattr(p, name) for name in CAUSES):
+    if not is_connected(p.status, p.open_i, p.open_j) or not any(getattr(p, name) for name in CAUSES):
         return without_fault(p)
     sections = sections_of(p)
     if sections.gap:
@@ -237,7 +237,7 @@ def on_line(p: SimpleNamespace, z2: complex, z0: complex) -> Complexes:
 
 def sections_of(p: SimpleNamespace) -> Sections:
     """Return a line as it is cut at what is on it."""
-    return cut(p, complex(p.r, p.x), complex(p.g, p.b))
+    return cut_line(p, complex(p.r, p.x), complex(p.g, p.b))
 
 
 def to_ground(p: SimpleNamespace, z2: complex, z0: complex) -> complex:

@@ -28,7 +28,7 @@ from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.sequence.unbalance import PHASES, SEQUENCES, TO_PHASES
 from psmr.network.signals.points import STEP, Points, Values, angles_of, size
 from psmr.network.topology.connections import Connections
-from psmr.network.topology.islands import Source, centre_of_inertia, island_of, leading, sources_of
+from psmr.network.topology.islands import Source, centre_of_inertia, island_of, leading_sources, sources_of
 from psmr.network.topology.network import branches, buses, is_load, nominal_frequency, power_base
 
 CENTRE = "coi"
@@ -196,7 +196,7 @@ def _terminal_quantity(kind: str, end: str) -> Quantity:
 def _leading_sources(connections: Connections, bus: str) -> list[int]:
     """Return the sources whose centre that of the island of a bus is, of the largest one for ``""``."""
     sources = sources_of(connections.system)
-    return leading(island_of(bus, connections.islands, connections.out, sources), sources)
+    return leading_sources(island_of(bus, connections.islands, connections.out, sources), sources)
 
 
 def _centre_of(values: Callable[[Points, list[int], list[Source]], Values]) -> Callable[..., Values]:

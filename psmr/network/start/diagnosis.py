@@ -20,7 +20,7 @@ from psmr.network.case.case import Case
 from psmr.network.case.checks import islands_of, unlikely
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.equilibrium import StartingPlant, attempt_plants, decide
-from psmr.network.start.initialise import allowed_residual, beyond_limits, polish
+from psmr.network.start.initialise import allowed_residual, beyond_limits, with_algebraic_resolved
 from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
 from psmr.network.start.report import ERROR, NOTE, WARNING, Report, StartFinding, ordered
 from psmr.network.start.wiring import (
@@ -307,9 +307,9 @@ def _beyond(
 
 def _at_rest(system: System) -> System:
     """Return the system with its algebraic variables solved and its states within their limits."""
-    found = polish(system)
+    found = with_algebraic_resolved(system)
     inside = clipped_to_limits(found)
-    return polish(inside) if (inside.x0 != found.x0).any() else inside
+    return with_algebraic_resolved(inside) if (inside.x0 != found.x0).any() else inside
 
 
 def _look_at_limits(found: Sequence[Margin], findings: _Findings) -> None:

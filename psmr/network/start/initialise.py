@@ -121,14 +121,14 @@ def build(
     start |= bus_start(case, flow)
     plant_devices = [device for plant in plants for device in plant.devices]
     network = list(network_devices(case, flow))
-    found = polish(assemble([*network, *plant_devices], start, name=case.name))
+    found = with_algebraic_resolved(assemble([*network, *plant_devices], start, name=case.name))
     if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, plant_devices)):
         found, plant_devices, at_rest = beyond_limits(found, network, plant_devices, start, start_at_limits)
         if not at_rest:
             return found if dynamic is None else with_dynamics(found, dynamic, case.frequency_hz)
     system = within_limits(found, plant_devices)
     if (system.x0 != found.x0).any():
-        system = polish(system)
+        system = with_algebraic_resolved(system)
     check_residual(system)
     if dynamic is not None:
         system = with_dynamics(system, dynamic, case.frequency_hz)
@@ -161,7 +161,7 @@ def _adjusted(
     for _ in range(ROUNDS):
         devices, more, stuck = widened(system, devices)
         words += more
-        system = polish(assemble([*network, *devices], start, name=system.name))
+        system = with_algebraic_resolved(assemble([*network, *devices], start, name=system.name))
         if stuck or not any(margin.outside for margin in margins(system, devices)):
             break
     if words:
@@ -175,7 +175,7 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
     Warns (PsmrWarning) of what is beyond, and of the fastest change at the start.
     """
     outside = [str(margin) for margin in margins(system, dynamic) if margin.outside]
-    found = polish(clipped_to_limits(system))
+    found = with_algebraic_resolved(clipped_to_limits(system))
     rate = found.f(found.x0, found.y0)
     fastest = int(np.argmax(np.abs(rate)))
     warn(
@@ -186,7 +186,7 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
     return found
 
 
-def polish(system: System) -> System:
+def with_algebraic_resolved(system: System) -> System:
     """Return the system with its algebraic variables solved once more, all together.
 
     Raises InitialisationError where they are not determined.

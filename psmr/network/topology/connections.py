@@ -17,7 +17,7 @@ from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import PAIRS, TO_GROUND
 from psmr.devices.network import Bus
 from psmr.integrate.timeline.span import Span, first_span
-from psmr.network.topology.islands import DeadParts, by_island, islands, leading, sources_of
+from psmr.network.topology.islands import DeadParts, by_island, islands, leading_sources, sources_of
 from psmr.network.topology.network import branches, buses, out_of_service
 
 FAULTED = ("fault", "g_fault", "b_fault", *PAIRS, *TO_GROUND)
@@ -78,7 +78,7 @@ class Connections:
         found, sources = [], sources_of(self.system)
         for places in self.members:
             if all(math.isfinite(sources[k].weight) for k in places):
-                own = leading(places, sources)
+                own = leading_sources(places, sources)
                 where = f"in the island of {sources[own[0]].bus}" if len(self.members) > 1 else ""
                 found.append(TurningIsland(own, where))
         return tuple(found)
@@ -135,7 +135,7 @@ def _owner(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def at_start(system: System) -> System:
+def system_at_start(system: System) -> System:
     """Return the system without the devices that are out of service when a run begins."""
     span = first_span(system, DeadParts(system))
     return system_in(system, span, system.x0, system.y0) if span.out else system

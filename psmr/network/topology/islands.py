@@ -152,7 +152,7 @@ def sources_of(system: System) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def shares(members: Sequence[Source]) -> Reals:
+def inertia_shares(members: Sequence[Source]) -> Reals:
     """Return (members,) shares in the centre of inertia; an infinite bus has all of it."""
     weights = np.array([source.weight for source in members])
     if np.isinf(weights).any():
@@ -162,10 +162,10 @@ def shares(members: Sequence[Source]) -> Reals:
 
 def centre_of_inertia(values: Reals, members: Sequence[Source]) -> Reals:
     """Return (K,) mean of (K, members) angles or speeds, weighted with the kinetic energy."""
-    return np.asarray(values @ shares(members))
+    return np.asarray(values @ inertia_shares(members))
 
 
-def leading(places: Sequence[int], sources: Sequence[Source]) -> list[int]:
+def leading_sources(places: Sequence[int], sources: Sequence[Source]) -> list[int]:
     """Return the sources whose centre an island's is: its machines, converters where it has none."""
     return [k for k in places if sources[k].machine] or list(places)
 

@@ -42,7 +42,7 @@ from psmr.pencil.modes.search import (
 )
 from psmr.pencil.modes.spectrum import hidden_by, status_words, unwrapped_logarithm
 from psmr.pencil.modes.verdict import Growth, Verdict, mode_text
-from psmr.pencil.operator.loops import implicit, matrices
+from psmr.pencil.operator.loops import implicit_matrix, matrices
 from psmr.pencil.operator.step_operator import Outermost, StepMap, outermost, step_map
 
 # Largest search space; a mode that has not converged by then is restarted from its best vector.
@@ -81,7 +81,7 @@ class Refinement:
         self.n, self.step, self.h = linear.n, step, scheme.step
         method = getattr(scheme, "solution", None) or getattr(scheme, "method", "TM")
         self.theta = 1.0 if method == "BEM" else 0.5
-        self.left = implicit(matrices(linear), self.theta * self.h)
+        self.left = implicit_matrix(matrices(linear), self.theta * self.h)
 
     def multiplier(self, s: complex, w: np.ndarray, lu: SuperLU, shift: complex) -> Pair:
         """Return the pair of T that grows out of the mode (s, w); lu are the factors of J - shift E."""

@@ -48,7 +48,7 @@ from psmr.pencil.deformation.report import (
     spurious_columns,
 )
 from psmr.pencil.modes.search import ModeChoice
-from psmr.pencil.modes.spectrum import Match, Multipliers, match, multipliers_of, paired
+from psmr.pencil.modes.spectrum import Match, Multipliers, match, match_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, judge, remarks, stable_and_radius
 from psmr.pencil.operator.equation import NEW, STATE, Equation
 from psmr.pencil.operator.equations import StepEquations, step_equations
@@ -276,7 +276,7 @@ def one_step_spectra(modes: Modes, scheme: Scheme) -> Spectra:
     on_axis = modes.undecided & (s.real > 0.0)
     size = np.abs(np.where(on_axis, scheme.tableau.stability_function(1j * h * s.imag), z))
     error = np.where(modes.undecided, 0.0, np.abs(z) * h * modes.error) + len(z) * EPS
-    matched = paired(s, z, np.arange(len(z)), h)
+    matched = match_of(s, z, np.arange(len(z)), h)
     shares = np.zeros((len(modes.vectors), len(z)))
     shares[: len(modes.participation)] = modes.participation
     numerical = Multipliers(z, modes.vectors, shares, error)

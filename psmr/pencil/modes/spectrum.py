@@ -15,7 +15,7 @@ import scipy.linalg
 from scipy import sparse
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from psmr.dae.system.eigenvalues import EPS, Modes, rounding, shares
+from psmr.dae.system.eigenvalues import EPS, Modes, participation_factors, rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:
     for core, basis in zip(cores[-2::-1], bases[::-1], strict=True):
         right = basis @ right
         left = core.T @ basis @ left / z.conj()  # so that left^H core = z left^H
-    vectors, taking = right[:size], shares(left, right)[:size]
+    vectors, taking = right[:size], participation_factors(left, right)[:size]
     order = np.lexsort((-z.imag, -np.abs(z)))
     lengths = np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
     return Multipliers(z[order], (vectors / lengths)[:, order], taking[:, order], error[order])
@@ -126,10 +126,10 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     graph = sparse.csr_array(np.hstack([cost + 1.0, (UNLIKE + 1.0) * np.eye(len(modes.s))]))
     rows, columns = min_weight_full_bipartite_matching(graph)
     partner[rows] = np.where(columns < len(numerical.z), columns, -1)
-    return paired(modes.s, numerical.z, partner, step)
+    return match_of(modes.s, numerical.z, partner, step)
 
 
-def paired(s: np.ndarray, z: np.ndarray, partner: np.ndarray, step: float) -> Match:
+def match_of(s: np.ndarray, z: np.ndarray, partner: np.ndarray, step: float) -> Match:
     """Return what (n,) modes become by (k,) multipliers, given the (n,) position of that of each."""
     own = np.where(partner >= 0, np.append(z, 0.0)[partner], 0.0)
     status, s_numerical = statuses(s, own, step), np.full(len(s), np.nan + 0j)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.dae.system.eigenvalues import Modes
 from psmr.pencil.modes.spectrum import Match, Multipliers
 
@@ -60,7 +60,7 @@ class Growth:
 
     def part(self, step: float, t_end: float) -> float:
         """Return the part by which it grows to t_end in s, with a step in s."""
-        return grown(self.rate(step), t_end)
+        return growth_until(self.rate(step), t_end)
 
     def __str__(self) -> str:
         if self.mode is None:
@@ -135,14 +135,14 @@ class Verdict:
         """
         if t_end >= self.t_end:
             return self
-        slight = {f"mode {mode_text(s)} of the system": grown(s.real, t_end) for s in self.growing}
+        slight = {f"mode {mode_text(s)} of the system": growth_until(s.real, t_end) for s in self.growing}
         if self.blamed is not None:
             slight[str(self.blamed).rstrip(",")] = self.blamed.part(self.step, t_end)
-        kept = tuple(s for s in self.growing if grown(s.real, t_end) > GROWTH)
+        kept = tuple(s for s in self.growing if growth_until(s.real, t_end) > GROWTH)
         shown, by_scheme = list[Growth](), list[Growth]()
         for growth in (*((self.shown,) if self.shown else ()), *self.others):
             part = growth.part(self.step, t_end)
-            own = part if growth.mode is None else grown(growth.mode.real, t_end)
+            own = part if growth.mode is None else growth_until(growth.mode.real, t_end)
             if self.held or (part > GROWTH and own > GROWTH):
                 shown.append(growth)
             elif part - own > GROWTH:
@@ -205,7 +205,7 @@ class Verdict:
         return f"{found} at h = {self.step:g} s."
 
 
-def grown(rate: float, t_end: float) -> float:
+def growth_until(rate: float, t_end: float) -> float:
     """Return the part by which something grows at a rate in 1/s up to t_end in s."""
     exponent = rate * t_end if rate else 0.0
     return math.expm1(exponent) if exponent < 700.0 else math.inf
@@ -407,13 +407,13 @@ def sentences_on(
         (more if simulated > ratio else less).append(f"{words}, simulated with {100.0 * simulated:.3g} %")
     allowed = f"(limit: {100.0 * limit.change:.3g} pp or {100.0 * limit.part:.3g} % of the ratio)"
     sentences = [
-        f"The scheme damps the {subject} too {much}: {few(listed, LISTED, '; ')} {allowed}; real "
+        f"The scheme damps the {subject} too {much}: {first_few(listed, LISTED, '; ')} {allowed}; real "
         f"oscillations {real} than this run shows. Take smaller steps."
         for listed, much, real in ((more, "much", "last longer"), (less, "little", "die out sooner"))
         if listed
     ]
     if lost:
         sentences.append(
-            f"The step is too long for oscillations of the {subject}: {few(lost, LISTED, '; ')}."
+            f"The step is too long for oscillations of the {subject}: {first_few(lost, LISTED, '; ')}."
         )
     return sentences

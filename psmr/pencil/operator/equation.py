@@ -62,7 +62,7 @@ class Equation:
     inputs: tuple[InputTerm, ...] = ()
 
 
-def merged(terms: Iterable[Term]) -> tuple[Term, ...]:
+def merged_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Add up the terms of the same block."""
     found: dict[str, sp.sparray] = {}
     for block, matrix in terms:
@@ -222,7 +222,7 @@ def _reading(
                 for age, term in read.items()
             ]
             oldest = max([oldest, *read])
-        found.append(Equation(equation.unknown, matrix, merged(terms), equation.what, equation.inputs))
+        found.append(Equation(equation.unknown, matrix, merged_terms(terms), equation.what, equation.inputs))
     return found, max(oldest, len(register.within))
 
 

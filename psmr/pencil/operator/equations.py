@@ -39,11 +39,11 @@ from psmr.pencil.operator.equation import (
     Equation,
     InputTerm,
     Term,
-    merged,
+    merged_terms,
     require_readable,
     with_past,
 )
-from psmr.pencil.operator.loops import OneSide, SideMatrices, closed, uniform
+from psmr.pencil.operator.loops import OneSide, SideMatrices, loop_results, uniform
 
 # From so many steps in a row on their power is cheaper than each by itself, as long as the side has not more
 # rows: its powers are dense.
@@ -158,7 +158,7 @@ class _Writer:
             replace(
                 e,
                 unknown=named(e.unknown),
-                terms=merged([(named(b), m) for b, m in e.terms]),
+                terms=merged_terms([(named(b), m) for b, m in e.terms]),
                 inputs=tuple(taken._replace(point=named(taken.point)) for taken in e.inputs),
             )
             for e in self._equations
@@ -215,7 +215,7 @@ class _Writer:
         variables = self.sides.of(loop.stage.rows)[1]
         side = OneSide(parts.own, variables, parts.others, parts.mass, self.known.rates_of(loop.stage, 0.0))
         left, begin = self.known.left_of(loop.stage, self.h * loop.stage.gamma, 0.0), self.present
-        for k, made in enumerate(closed(loop, side, left, self.h)):
+        for k, made in enumerate(loop_results(loop, side, left, self.h)):
             terms: list[Term] = [(begin, made.of_start)]
             if made.adds:
                 terms.append((self.points[made.to], self.identity))
@@ -224,7 +224,7 @@ class _Writer:
                 terms.append((self.points[name], read @ self.place if name in OLDER else read))
             unknown = f"{made.to} {end}{label}"
             self.times[unknown] = loop.time
-            self._equations.append(Equation(unknown, self.identity, merged(terms), "steps in a row"))
+            self._equations.append(Equation(unknown, self.identity, merged_terms(terms), "steps in a row"))
             self.points[made.to] = unknown
             if k == 0:
                 self.present = unknown
@@ -251,7 +251,7 @@ class _Writer:
             terms.append((self.points[name], (own.T @ read).tocsr()))
         unknown = f"{combine.to}{label}"
         self.times[unknown] = self.times[self.present]
-        self._equations.append(Equation(unknown, self.identity, merged(terms), "extrapolation"))
+        self._equations.append(Equation(unknown, self.identity, merged_terms(terms), "extrapolation"))
         self.present = self.points[combine.to] = unknown
 
     def _add(self, add: Add, label: str, i: int) -> None:
@@ -261,7 +261,7 @@ class _Writer:
             terms.append((self.points[add.to], self.identity))
         unknown = f"{add.to}{label}{' begun' if add.anew else ''}"
         self.times[unknown] = self.times[self.present]
-        self._equations.append(Equation(unknown, self.identity, merged(terms), "sum"))
+        self._equations.append(Equation(unknown, self.identity, merged_terms(terms), "sum"))
         self.points[add.to] = unknown
 
     def _stage(self, stage: Stage, label: str, i: int) -> None:
@@ -286,7 +286,7 @@ class _Writer:
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
         left = self.known.left_of(stage, h * stage.gamma, at)
-        self._equations.append(Equation(unknown, left, merged(terms), words, tuple(inputs)))
+        self._equations.append(Equation(unknown, left, merged_terms(terms), words, tuple(inputs)))
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown

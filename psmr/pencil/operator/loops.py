@@ -185,7 +185,7 @@ def uniform(repeat: Repeat, inner: range) -> Loop | None:
     return Loop(stage, len(inner), tuple(added), distance, float(at[inner[-1]]), coefficients, weights[:, -1])
 
 
-def closed(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[LoopResult]:
+def loop_results(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[LoopResult]:
     """Return what a loop makes of the present point, then of each of its sums, h being the macro step in s.
 
     `matrix` is that of the stage's equation: the side's rows, then `others`.
@@ -251,7 +251,7 @@ def matrices_of(jacobian: sp.csr_array, n: int) -> Matrices:
     return mass, rates, constraints
 
 
-def implicit(parts: Sequence[sp.csr_array], a_star: float) -> sp.csr_array:
+def implicit_matrix(parts: Sequence[sp.csr_array], a_star: float) -> sp.csr_array:
     """E - [a* J_f; J_g], of the three `matrices`."""
     mass, rates, constraints = parts
     return (mass - a_star * rates - constraints).tocsr()
@@ -320,9 +320,9 @@ class SideMatrices:
             self._parts[side, with_response] = StageParts(
                 own,
                 others,
-                mass=on_top(mass[own], sp.csr_array((others.shape[0], mass.shape[1]))),
-                picked=on_top(sp.csr_array((len(own), mass.shape[1])), others),
-                older=on_top(sp.csr_array((len(own), older.shape[1])), older),
+                mass=stacked_rows(mass[own], sp.csr_array((others.shape[0], mass.shape[1]))),
+                picked=stacked_rows(sp.csr_array((len(own), mass.shape[1])), others),
+                older=stacked_rows(sp.csr_array((len(own), older.shape[1])), older),
             )
         return self._parts[side, with_response]
 
@@ -332,7 +332,7 @@ class SideMatrices:
         if key not in self._known:
             parts, rates = self.parts_of(stage.rows, stage.with_response), self._matrices_at(time)[1]
             below = sp.csr_array((parts.others.shape[0], rates.shape[1]))
-            self._known[key] = on_top(rates[parts.own], below)
+            self._known[key] = stacked_rows(rates[parts.own], below)
         return self._known[key]
 
     def left_of(self, stage: Stage, a_star: float, time: float) -> sp.csr_array:
@@ -340,8 +340,8 @@ class SideMatrices:
         key = (stage.rows, a_star, self._time(time))
         if key not in self._known:
             parts = self.parts_of(stage.rows, stage.with_response)
-            left = implicit(self._matrices_at(time), a_star)
-            self._known[key] = on_top(left[parts.own], parts.others) if parts.others.shape[0] else left
+            left = implicit_matrix(self._matrices_at(time), a_star)
+            self._known[key] = stacked_rows(left[parts.own], parts.others) if parts.others.shape[0] else left
         return self._known[key]
 
     def _time(self, time: float) -> float:
@@ -368,7 +368,7 @@ class SideMatrices:
         return (self.identity[sides.slow] - spread.T @ gains @ self.identity[sides.fast]).tocsr()
 
 
-def on_top(above: sp.csr_array, below: sp.csr_array) -> sp.csr_array:
+def stacked_rows(above: sp.csr_array, below: sp.csr_array) -> sp.csr_array:
     """Return two matrices as one."""
     if not below.shape[0]:
         return above

@@ -22,7 +22,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import Equation
 from psmr.pencil.operator.equations import equations_with, side_matrices
-from psmr.pencil.operator.step_operator import factorised, mapped
+from psmr.pencil.operator.step_operator import factorised, map_of
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -194,7 +194,7 @@ def product_of_steps(
 
     def made(k: int) -> Columns:
         matrices = known.with_jacobian(lambda part: at_time(begin + (k + part) * h))
-        return mapped(equations_with(matrices, scheme)).apply
+        return map_of(equations_with(matrices, scheme)).apply
 
     order = sum(equations_with(known, scheme).sizes)
     if order > n + linear.m or scheme.two_rates is not None:

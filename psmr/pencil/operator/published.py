@@ -23,7 +23,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.step.sides import sides_of
 from psmr.integrate.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
-from psmr.pencil.operator.loops import implicit, matrices
+from psmr.pencil.operator.loops import implicit_matrix, matrices
 
 WARNING = (
     "The published pencil describes one fast step, not the macro step: its figures do not change with h_slow "
@@ -107,7 +107,7 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
     from_now = (onto_slow @ (mass + a * rates)[:n]).tocsr()  # slow rows of P_t
     from_next = (onto_slow @ (a_star * rates)[:n]).tocsr()  # slow rows of P_s
 
-    fast_left = implicit(parts, b_star)[sides.fast_rows]
+    fast_left = implicit_matrix(parts, b_star)[sides.fast_rows]
     fast_right = (mass + b * rates).tocsr()[sides.fast_rows]
     no_fast = sp.csr_array((len(sides.fast_rows), n + m))
     no_slow = sp.csr_array((len(sides.slow_rows), n + m))
@@ -116,7 +116,7 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
     for i in range(1, r):
         right.append(sp.vstack([fast_right, (1 - i / r) * pick_slow + (i / r) * from_now], format="csr"))
         coupling.append(sp.vstack([no_fast, (i / r) * from_next], format="csr"))
-    z.append(sp.vstack([fast_left, implicit(parts, c_star)[sides.slow_rows]], format="csr"))
+    z.append(sp.vstack([fast_left, implicit_matrix(parts, c_star)[sides.slow_rows]], format="csr"))
     right.append(sp.vstack([fast_right, no_slow], format="csr"))
     coupling.append(sp.vstack([no_fast, (mass + c * rates).tocsr()[sides.slow_rows]], format="csr"))
     return z, right, coupling

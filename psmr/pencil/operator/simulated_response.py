@@ -32,7 +32,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import STATE, Equation, InputTerm, read_at_end
 from psmr.pencil.operator.equations import StepEquations, step_equations
 from psmr.pencil.operator.loops import matrices
-from psmr.pencil.operator.step_operator import stacked
+from psmr.pencil.operator.step_operator import stacked_equations
 
 SAMPLED, LINEAR, HELD = "sampled", "linear", "held"
 INPUTS = (SAMPLED, LINEAR, HELD)
@@ -96,7 +96,7 @@ def simulated_response(
         )
     if input == HELD:
         step = _from_new_input(state_space.linear, scheme, step)
-    ordered, left, right = stacked(step)
+    ordered, left, right = stacked_equations(step)
     first = np.concatenate([[0], np.cumsum([e.matrix.shape[0] for e in ordered])])
     shown = ANEW if input == HELD else step.successors[0]
     place = {e.unknown: slice(*first[k : k + 2]) for k, e in enumerate(ordered)}

@@ -52,10 +52,10 @@ def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.cs
     SchemeError
         For a partition of another system.
     """
-    return stacked(step_equations(linear, scheme, closed_up_to=0))[1:]
+    return stacked_equations(step_equations(linear, scheme, closed_up_to=0))[1:]
 
 
-def stacked(step: StepEquations) -> tuple[list[Equation], sp.csc_array, sp.csc_array]:
+def stacked_equations(step: StepEquations) -> tuple[list[Equation], sp.csc_array, sp.csc_array]:
     """Return the equations of a step, the successors of its state last, and F and G; see `macro_pencil`."""
     ordered = [e for e in step.equations if e.unknown not in step.successors]
     ordered += [e for name in step.successors for e in step.equations if e.unknown == name]
@@ -275,10 +275,10 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
     Raises SchemeError for a partition of another system, or corrections that diverge when they are applied;
     SingularError when an equation of the step has no unique solution.
     """
-    return mapped(step_equations(linear, scheme))
+    return map_of(step_equations(linear, scheme))
 
 
-def mapped(step: StepEquations) -> StepMap:
+def map_of(step: StepEquations) -> StepMap:
     """Return the map of the equations of one step; see `step_map` for the errors."""
     substitution = Substitution(step)
     for equation in step.equations:

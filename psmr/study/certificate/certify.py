@@ -67,7 +67,7 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     return steps
 
 
-def within(t: NDArray[np.float64], begin: float, end: float) -> NDArray[np.float64]:
+def times_within(t: NDArray[np.float64], begin: float, end: float) -> NDArray[np.float64]:
     """Return those of accepted times that lie between two events, whose instants stand twice among them."""
     return t[np.searchsorted(t, begin, "right") - 1 : np.searchsorted(t, end) + 1]
 

@@ -27,7 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.dae.system.system import System
 from psmr.network.signals.points import Points, angles_of
 from psmr.network.topology.connections import Connections
@@ -69,7 +69,7 @@ class LostSynchronism:
     @property
     def sides(self) -> str:
         """Who against whom, and when."""
-        return f"{few(self.first, 8)} against {few(self.second, 8)} at t = {self.t:.4g} s"
+        return f"{first_few(self.first, 8)} against {first_few(self.second, 8)} at t = {self.t:.4g} s"
 
     def __str__(self) -> str:
         return f"lost synchronism: {self.sides}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 
@@ -108,7 +108,7 @@ def digits_beyond(value: float, limit: float, digits: int) -> str:
 
 def names_of(names: Iterable[str], most: int = 5) -> str:
     """Return names as a message has them, the first few of many."""
-    return few(sorted(names), most)
+    return first_few(sorted(names), most)
 
 
 class Detector(Protocol):

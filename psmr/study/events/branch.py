@@ -10,13 +10,13 @@ from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.devices.dynamic_network.branch import DynamicLine
+from psmr.devices.dynamic_network.breaker_poles import CLOSED
 from psmr.devices.dynamic_network.bus import DynamicBus
-from psmr.devices.dynamic_network.poles import CLOSED
 from psmr.devices.dynamic_network.travelling_wave import TravellingWaveLine
 from psmr.devices.network import OPEN, Line
 from psmr.integrate.timeline.span import Change
-from psmr.network.dynamic.event_devices import can_have_poles, has_poles
-from psmr.network.sequence.networks import connected
+from psmr.network.dynamic.event_devices import can_have_breaker_poles, has_breaker_poles
+from psmr.network.sequence.networks import is_connected
 from psmr.network.sequence.unbalance import Values, dependent_admittances
 from psmr.network.topology.network import Branch, find_branch, reversed_ends
 from psmr.study.events.event import Lasting, check_after, check_choice, check_fraction, check_time
@@ -85,11 +85,11 @@ class LineTrip:
         if self.reclose is not None and _is_out(system, branch.name):
             return LineClose(branch.name, self.reclose).changes(system)
         line = in_service(system, branch, str(self)).name
-        opened = opening(system, line, self.at_zero, str(self))
+        opened = opening_values(system, line, self.at_zero, str(self))
         first = Change(self.start, parameters=opened, label=f"{line} tripped")
         if self.reclose is None:
             return (first,)
-        return first, Change(self.reclose, parameters=closing(system, line), label=f"{line} reclosed")
+        return first, Change(self.reclose, parameters=closing_values(system, line), label=f"{line} reclosed")
 
 
 @explains_keywords(EventError)
@@ -134,15 +134,15 @@ class LineClose(Lasting):
         line = find_branch(system, self.line, str(self)).name
         if system.parameter(line, "status") == 1:
             raise EventError(f"{self}: {line} is in service already at t = {self.start:g} s; drop the event")
-        return (Change(self.start, parameters=closing(system, line), label=f"{line} closed"),)
+        return (Change(self.start, parameters=closing_values(system, line), label=f"{line} closed"),)
 
 
-def opening(system: System, line: str, at_zero: bool | None, what: str) -> Values:
+def opening_values(system: System, line: str, at_zero: bool | None, what: str) -> Values:
     """Return the parameters by which a branch opens: each phase at the zero of its current, or all at once.
 
     Raises EventError where it is to open at zeros of currents that it does not have.
     """
-    poles = can_have_poles(system, line)
+    poles = can_have_breaker_poles(system, line)
     if at_zero and not poles:
         raise EventError(
             f"{what}: at_zero = True: {line} has no phases of its own; branches of one section between buses"
@@ -153,9 +153,9 @@ def opening(system: System, line: str, at_zero: bool | None, what: str) -> Value
     return ((line, "status", 0.0), *_ends_as_status_says(system, line))
 
 
-def closing(system: System, line: str) -> Values:
+def closing_values(system: System, line: str) -> Values:
     """Return the parameters by which a branch is in service with all its phases."""
-    poles = CLOSED if has_poles(system.device(line)) else {}
+    poles = CLOSED if has_breaker_poles(system.device(line)) else {}
     return (
         (line, "status", 1.0),
         *_ends_as_status_says(system, line),
@@ -172,7 +172,7 @@ def _ends_as_status_says(system: System, line: str) -> Values:
 def _is_out(system: System, line: str) -> bool:
     """Return whether a branch is out of service, and does not hang at one end either."""
     values = system.parameters_at(line)
-    return not connected(values["status"], *(values.get(name, 0.0) for name in OPEN_ENDS))
+    return not is_connected(values["status"], *(values.get(name, 0.0) for name in OPEN_ENDS))
 
 
 def line_words(line: str) -> str:
@@ -273,7 +273,7 @@ class OpenPhases:
         """
         code = float(OPEN.index(self.phases))
         line = find_branch(system, self.line, str(self)).name
-        if can_have_poles(system, line):
+        if can_have_breaker_poles(system, line):
             if self.at is not None:
                 raise EventError(
                     f"{self}: at = {self.at:g}: {line} has its own dynamics and opens at an end; leave at out"
@@ -291,7 +291,7 @@ class OpenPhases:
         stages = [(self.start, f"{words} open", opened)]
         if self.close is not None:
             stages.append((self.close, f"{words} closed", closed))
-        if can_have_poles(system, line):
+        if can_have_breaker_poles(system, line):
             return tuple(Change(t, parameters=values, label=label) for t, label, values in stages)
         return changes_at(system, line, stages)
 

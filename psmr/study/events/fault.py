@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, Mistakes
+from psmr.devices.dynamic_network.breaker_poles import SIGNS
 from psmr.devices.dynamic_network.bus import ThreePhaseBus
-from psmr.devices.dynamic_network.poles import SIGNS
 from psmr.devices.network import FAULTS
 from psmr.integrate.timeline.span import Change
 from psmr.network.dynamic.event_devices import (
@@ -22,11 +22,11 @@ from psmr.network.topology.islands import Plant, plants
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
 from psmr.study.events.branch import (
     changes_at,
-    closing,
+    closing_values,
     find_line,
     in_service,
     line_words,
-    opening,
+    opening_values,
 )
 from psmr.study.events.event import (
     bus_words,
@@ -279,11 +279,11 @@ class Fault:
         names = ", ".join(trip)
         label, off = f"{where} cleared, {names} tripped", off
         for name in trip:
-            off = (*off, *opening(system, name, self.at_zero, str(self)))
+            off = (*off, *opening_values(system, name, self.at_zero, str(self)))
         yield self.cleared, label, off
         if self.reclose is None:
             return
-        back = tuple(value for name in trip for value in closing(system, name))
+        back = tuple(value for name in trip for value in closing_values(system, name))
         if self.clear_again is None:
             yield self.reclose, f"{names} reclosed", back
             return

@@ -167,7 +167,7 @@ class Connected:
         )
 
 
-def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
+def resolved_changes(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
     """Yield plain changes of the values that hold, for (change, its event) pairs in order of time.
 
     Synchronisations stay as they are.

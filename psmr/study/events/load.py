@@ -14,7 +14,7 @@ from psmr.dae.declare.device import Device
 from psmr.integrate.solve.equations import Course
 from psmr.integrate.timeline.span import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor, shunts
-from psmr.study.events.branch import closing, opening
+from psmr.study.events.branch import closing_values, opening_values
 from psmr.study.events.event import Lasting, bus_words, check_after, check_finite, check_time
 from psmr.study.events.generator import scaled_names, scaling
 
@@ -251,5 +251,9 @@ class ShuntSwitch(Lasting):
             raise EventError(
                 f"{self}: {self.shunt} is {words} already at t = {self.start:g} s; drop the event"
             )
-        status = closing(system, self.shunt) if self.on else opening(system, self.shunt, None, str(self))
+        status = (
+            closing_values(system, self.shunt)
+            if self.on
+            else opening_values(system, self.shunt, None, str(self))
+        )
         return (Change(self.start, parameters=status, label=f"{self.shunt} switched {words}"),)

@@ -12,8 +12,8 @@ import numpy as np
 
 from psmr.base.errors import EventError, InputError, shown
 from psmr.dae.system.system import System
-from psmr.integrate.timeline.span import AsTripped, Change, Span, caused, first_span, span_after
-from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_poles
+from psmr.integrate.timeline.span import AsTripped, Change, Span, first_span, span_after, with_cause
+from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_breaker_poles
 from psmr.network.dynamic.switching import (
     dynamic_elements,
     refuse_impossible_switching,
@@ -35,7 +35,7 @@ from psmr.study.events import (
     When,
 )
 from psmr.study.events.branch import OPEN_ENDS
-from psmr.study.events.generator import Synchronisation, resolved
+from psmr.study.events.generator import Synchronisation, resolved_changes
 
 OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
 """Events that open elements."""
@@ -159,7 +159,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
             # What trips a part of a device sets nothing of the whole.
             whole = replace(change, parameters=()) if change.parts else change
             span = span_after(system, span, t, [whole], AsTripped())
-        found = caused(_checked(event, _standing(system, span, event.start), t_end), place)
+        found = with_cause(_checked(event, _standing(system, span, event.start), t_end), place)
         for change in found:
             heapq.heappush(ahead, (change.t, len(entries), change))
             entries.append(ScheduledChange(change, event))
@@ -169,7 +169,7 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     _refuse_trips_before_ends(entries)
     plain = [entry.change for entry in entries]
     if any(change.parts for change in plain):
-        plain = list(resolved(system, ((entry.change, entry.event) for entry in entries)))
+        plain = list(resolved_changes(system, ((entry.change, entry.event) for entry in entries)))
     if not dynamic_elements(system):
         return _merged(plain)
     changes = _merged([with_switched_currents(system, change) for change in plain])
@@ -184,7 +184,7 @@ def with_event_devices(system: System, events: Iterable[Event]) -> System:
     every = [event.event if isinstance(event, When) else event for event in events]
     places = [place for event in every if isinstance(event, Fault) for place in event.inductors(system)]
     opened = [name for event in every for name in _opened(event, system)] if has_phases(system) else ()
-    return with_inductors_and_poles(system, places, opened)
+    return with_inductors_and_breaker_poles(system, places, opened)
 
 
 def _opened(event: Event, system: System) -> Iterator[str]:

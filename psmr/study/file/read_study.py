@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import Mistakes, SchemeError, StudyError, nearest, placing, shown
+from psmr.base.errors import Mistakes, SchemeError, StudyError, errors_at, nearest, shown
 from psmr.base.modules import load_modules
 from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
@@ -158,7 +158,7 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
             hint = nearest(head[name].name, there)
             document.fail(f"{words}there is no such file beside the study{hint}", (), key)
     if "loads" in head:
-        with placing(StudyError, document.where((), "loads")):
+        with errors_at(StudyError, document.where((), "loads")):
             head["loads"] = str(load_shares(head["loads"]))
     return head
 
@@ -167,7 +167,7 @@ def _own_schemes(
     names: tuple[str, ...], folders: tuple[Path, ...], where: str, allowed: bool
 ) -> dict[str, type[Scheme]]:
     """Return the schemes in modules of the user's own."""
-    with placing(StudyError):
+    with errors_at(StudyError):
         return own_schemes(load_modules(names, folders, where, allowed))
 
 
@@ -222,7 +222,7 @@ def _row(document: Document, place: TablePath, given: Mapping[str, Any]) -> Any:
         given = {"start": 0.0, **given}
     values = document.values(place, _beside_type(given), fields)
     condition = values.pop("when", None)
-    with placing(StudyError, document.where(place)):
+    with errors_at(StudyError, document.where(place)):
         row = make(**values)
         return row if condition is None else When(condition, row)
 
@@ -231,7 +231,7 @@ def _record(document: Document, simulation: dict[str, Any]) -> Record | None:
     """Take what the table [simulation] says of what is kept out of its values."""
     names = [field.fills for field in RECORD.values() if field.fills in simulation]
     given = {name: simulation.pop(name) for name in names}
-    with placing(StudyError, document.where(("simulation",))):
+    with errors_at(StudyError, document.where(("simulation",))):
         return Record(**given) if given else None
 
 

@@ -43,7 +43,7 @@ from typing import Annotated, NoReturn, TypeVar
 
 import psmr.study.events
 from psmr.base.declared import Option
-from psmr.base.errors import EventError, Mistakes, PsmrWarning, StudyError, placing
+from psmr.base.errors import EventError, Mistakes, PsmrWarning, StudyError, errors_at
 from psmr.dae.system.system import System
 from psmr.files.case_file import CaseFile
 from psmr.files.toml.document import Field, Spec, specification
@@ -216,10 +216,10 @@ def load_system(file: CaseFile, events: Iterable[Event] = ()) -> System:
     if stored is not None and stored.largest > FAR:
         words = f"{case.source or case.name}: the power flow is {stored}"
         warnings.warn(words, PsmrWarning, stacklevel=2)
-    return started(file, case, flow, events)
+    return system_at(file, case, flow, events)
 
 
-def started(file: CaseFile, case: Case, flow: PowerFlow, events: Iterable[Event]) -> System:
+def system_at(file: CaseFile, case: Case, flow: PowerFlow, events: Iterable[Event]) -> System:
     """Return the system of a file's case, or of one made of it, at the equilibrium of a power flow.
 
     Its region has phases where events need them, and its inputs the delays of the file.
@@ -281,12 +281,12 @@ def _check_events(study: Study, system: System, mistakes: Mistakes) -> None:
 
 
 def _select(known: Signals, name: str, place: str) -> None:
-    with placing(StudyError, place):
+    with errors_at(StudyError, place):
         known.select([name])
 
 
 def _changes(event: Event, system: System, place: str) -> None:
-    with placing(StudyError, place):
+    with errors_at(StudyError, place):
         event.changes(system)
 
 

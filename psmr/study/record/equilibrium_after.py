@@ -24,10 +24,10 @@ from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import units_of
-from psmr.network.start.initialise import allowed_residual, polish
+from psmr.network.start.initialise import allowed_residual, with_algebraic_resolved
 from psmr.network.topology.connections import system_in
 from psmr.study.certificate.certificate import Certificate
-from psmr.study.certificate.certify import HELD, LARGEST, certify, judged_steps, reads_time, within
+from psmr.study.certificate.certify import HELD, LARGEST, certify, judged_steps, reads_time, times_within
 from psmr.study.record.modes_over_period import certificate_over_period
 from psmr.study.record.record import FinishedRun
 
@@ -65,7 +65,9 @@ def equilibrium_near(system: System) -> Equilibrium | None:
     frequency, also the rate at which all speeds grow together. Neither changes the equations.
     """
     try:
-        system = polish(system)  # a recorded point of a multirate scheme misses g = 0 by its coupling error
+        system = with_algebraic_resolved(
+            system
+        )  # a recorded point of a multirate scheme misses g = 0 by its coupling error
     except InitialisationError:
         return None
     t, n = float(system.w0[-1]), system.n
@@ -266,7 +268,9 @@ def certificate_after(run: FinishedRun) -> Certificate | None:
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
     steps = (
-        judged_steps(within(run.taken, span.t, run.outcome.t_end)) if scheme.step_choice is not None else None
+        judged_steps(times_within(run.taken, span.t, run.outcome.t_end))
+        if scheme.step_choice is not None
+        else None
     )
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None

@@ -31,7 +31,7 @@ from psmr.pencil.operator.periodic import (
     product_of_steps,
 )
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
-from psmr.study.certificate.certify import judged_steps, within
+from psmr.study.certificate.certify import judged_steps, times_within
 from psmr.study.record.record import FinishedRun
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _with_one_step(run: FinishedRun, span: Span) -> Scheme:
     if run.scheme.error_control is None:
         raise SchemeError(f"{run.scheme}: chooses its own steps and has no step operator")
     return run.scheme.error_control.at_step(
-        judged_steps(within(run.taken, *run.t[span.rows][[0, -1]].tolist()))["the median step"]
+        judged_steps(times_within(run.taken, *run.t[span.rows][[0, -1]].tolist()))["the median step"]
     )
 
 

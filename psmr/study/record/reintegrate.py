@@ -203,7 +203,7 @@ class Samples:
         return Sampled(np.concatenate([np.empty(0), *self._t]), np.concatenate(values), self._first)
 
 
-def sampled(run: FinishedRun) -> Sampled:
+def samples_of(run: FinishedRun) -> Sampled:
     """Return the samples of a run that has its system."""
     if run.kept is not None:
         return run.kept.sampled
@@ -266,7 +266,7 @@ class Integrated:
                 "the error is estimated by a second run of its system, which this run does not have"
             )
         end = compared_until(run.outcome, float(run.t[-1]))
-        return cls(run, run.scheme, end, run.stats.counters.steps, sampled(run))
+        return cls(run, run.scheme, end, run.stats.counters.steps, samples_of(run))
 
 
 def compared_until(outcome: Outcome, end: float) -> float:

@@ -11,7 +11,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.recorder import GrowingTable
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
-from psmr.integrate.timeline.span import Span, ending_where_the_next_begins
+from psmr.integrate.timeline.span import Span, with_shared_ends
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, SignalValues, Unwrap
 from psmr.network.topology.network import nominal_frequency
@@ -160,7 +160,7 @@ class SignalRecorder:
 
     def spans(self) -> tuple[Span, ...]:
         """Return what held from when on, with its rows among those that are kept."""
-        return ending_where_the_next_begins(self._spans, self._table.count)
+        return with_shared_ends(self._spans, self._table.count)
 
     def result(self, outcome: Outcome) -> tuple[Reals, Reals, Reals, ReducedRecord]:
         """Return (K,) times, kept states, kept algebraic variables, and the rest."""

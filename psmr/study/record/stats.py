@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from psmr.base.errors import few
+from psmr.base.errors import first_few
 from psmr.integrate.run.trajectory import Counters
 from psmr.study.certificate.certificate import Scheme
 
@@ -171,7 +171,7 @@ def _helped(c: Counters) -> list[str]:
 
 def _times(times: Sequence[float]) -> str:
     """Return the first few times in words."""
-    return f"t = {few([f'{t:.6g}' for t in times], TIMES)} s"
+    return f"t = {first_few([f'{t:.6g}' for t in times], TIMES)} s"
 
 
 def _ratio(mine: float, other: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.base.errors import InputError, PsmrWarning, few
+from psmr.base.errors import InputError, PsmrWarning, first_few
 from psmr.base.modules import draw
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
@@ -135,7 +135,7 @@ def differences(first: System, second: System) -> str:
         "only in the second": sorted(two.keys() - one.keys()),
         "of other equations": [name for name in one if one[name] != two.get(name, one[name])],
     }
-    parts = [f"{what}: {few(names, SHOWN)}" for what, names in found.items() if names]
+    parts = [f"{what}: {first_few(names, SHOWN)}" for what, names in found.items() if names]
     if not parts:
         return ""
     return f"the runs are of different systems, {first.name!r} and {second.name!r}; {'; '.join(parts)}"

@@ -17,7 +17,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import leaves_newton_tolerance
 from psmr.integrate.timeline.past import DelayedInputs
-from psmr.integrate.timeline.span import Change, Span, ending_where_the_next_begins
+from psmr.integrate.timeline.span import Change, Span, with_shared_ends
 from psmr.network.signals.signals import Signals
 from psmr.network.topology.connections import system_in
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -286,7 +286,7 @@ def refined(run: FinishedRun, times: ArrayLike) -> tuple[Reals, Reals, Reals, tu
     points, n = np.insert(points, at, new, axis=0), run.x.shape[1]
     moved = [replace(span, first=span.first + int((at <= span.first).sum())) for span in run.timeline]
     t = np.insert(t, at, wanted)
-    return t, points[:, :n], points[:, n:], ending_where_the_next_begins(moved, len(t))
+    return t, points[:, :n], points[:, n:], with_shared_ends(moved, len(t))
 
 
 def with_dense_output(run: FinishedRun, times: Reals) -> FinishedRun:

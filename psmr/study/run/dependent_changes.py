@@ -18,7 +18,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InitialisationError
 from psmr.dae.system.system import System
 from psmr.integrate.solve.equations import Course
-from psmr.integrate.timeline.span import Change, Span, caused, going_on
+from psmr.integrate.timeline.span import Change, Span, continued_span, with_cause
 from psmr.network.dynamic.switching import unbalances, with_switched_currents
 from psmr.network.sequence.unbalance import unbalanced_place
 from psmr.network.signals.points import Points
@@ -85,7 +85,7 @@ def _turning(system: System, bus: str, span: Span) -> float:
     t, nominal = float(w[-1]), nominal_frequency(system)
     if nominal is None:
         raise EventError("nothing says what the nominal frequency is")
-    here = Connections(system, going_on(span, t))
+    here = Connections(system, continued_span(span, t))
     points = Points.of(here, np.array([t]), w[None, :n], w[None, n : n + m])
     f = float(QUANTITIES["frequency"].values(points, (bus,))[0, 0])
     if not abs(f - nominal) <= FREQUENCY * nominal:
@@ -121,8 +121,8 @@ class Waiting:
             found = when.at(t).changes(self.connected.whole(now, t))
             _refuse_second_unbalance(now, found, [c for c in (*self.plan.scheduled, *ahead) if c.t > t])
         except EventError as error:
-            return caused([when.not_done(t, error)], place)
-        return caused([when.named(found[0]), *found[1:]], place)
+            return with_cause([when.not_done(t, error)], place)
+        return with_cause([when.named(found[0]), *found[1:]], place)
 
     def _signal(self, rows: Reals, span: Span) -> Reals:
         """Return (K,) values of the signal; the angle of a bus without voltage counts as 0."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import InputError, PsmrError, few
+from psmr.base.errors import InputError, PsmrError, first_few
 from psmr.base.files import OutputTransaction
 from psmr.base.modules import draw, function_above, optional
 from psmr.dae.system.eigenvalues import modes
@@ -226,7 +226,7 @@ class Run(RunData):
             gone = [device.name for device in self.system.devices if device.name not in there]
             if not gone:
                 raise
-            raise InputError(f"{error}; out of service at t = {t:g} s: {few(gone, 6)}") from error
+            raise InputError(f"{error}; out of service at t = {t:g} s: {first_few(gone, 6)}") from error
 
     def refined(self, times: ArrayLike) -> Run:
         """Return the run with further points at times in s, as its method has them; see `at`.

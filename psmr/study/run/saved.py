@@ -63,6 +63,9 @@ CHECKED = re.compile(
 FORMER = {"Span.late": "delayed"}
 """Fields that had another name in files of earlier psmr; a class that has moved is found by its name."""
 
+FORMER_MAKERS = {"with_poles": "with_breaker_poles"}
+"""Makers of classes (`MAKERS`) that had another name in files of earlier psmr."""
+
 
 class Encoder:
     """Turns values into what JSON can hold; arrays go to a list beside it.
@@ -220,7 +223,8 @@ class Decoder:
     def _component(self, encoded: Mapping[str, Any]) -> type[Component] | Origin:
         if "made" in encoded:
             choices = tuple(map(self.decode, encoded["choices"]))
-            return Origin(MAKERS[encoded["made"]], self._component(encoded["of"]), choices)
+            maker = FORMER_MAKERS.get(encoded["made"], encoded["made"])
+            return Origin(MAKERS[maker], self._component(encoded["of"]), choices)
         found = self._found(*encoded["class"])
         if not issubclass(found, Component):
             raise Damaged(f"{found.__name__} is no component")

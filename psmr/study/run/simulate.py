@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import PsmrError, PsmrWarning, few
+from psmr.base.errors import PsmrError, PsmrWarning, first_few
 from psmr.base.files import OutputTransaction
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
@@ -23,7 +23,7 @@ from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.integrate.timeline.span import Change, Span
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.signals.signals import units_of
-from psmr.network.topology.connections import at_start
+from psmr.network.topology.connections import system_at_start
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -63,7 +63,7 @@ def constant_power_at_low_voltage(system: System, x: NDArray[np.float64], y: NDA
     if not found:
         return ""
     found.sort()
-    words = few([f"{name} at {v:.3f} pu" for v, name in found], SHOWN)
+    words = first_few([f"{name} at {v:.3f} pu" for v, name in found], SHOWN)
     return (
         f" Loads of constant power are at low voltage there ({words}): the lower the voltage, the more"
         ' current they draw, and beyond a fold there is no solution. Take loads = "impedance" (--loads'
@@ -211,7 +211,11 @@ def _certificate_of_steps(setup: Setup, taken: NDArray[np.float64], events: Iter
     end = float(taken[-1])
     steps = judged_steps(taken, [event for event in events if event < end])
     return certified(
-        at_start(setup.system), setup.scheme, any_size=setup.certify == "always", steps=steps, t_end=end
+        system_at_start(setup.system),
+        setup.scheme,
+        any_size=setup.certify == "always",
+        steps=steps,
+        t_end=end,
     )
 
 

@@ -25,7 +25,7 @@ from psmr.network.signals.signals import unit_of, units_of
 from psmr.network.topology.network import nominal_frequency, power_base
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
-from psmr.study.trace.trace import Trace, TraceColumn, converted, recognised
+from psmr.study.trace.trace import Trace, TraceColumn, converted_values, recognised_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -207,9 +207,9 @@ def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, TraceCol
         column = trace.columns.get(name, TraceColumn(name, name))
         found: TraceColumn | None = column
         if name in known:
-            found = converted(column, unit_of(run.signals, units, name), base, frequency, trace.source)
+            found = converted_values(column, unit_of(run.signals, units, name), base, frequency, trace.source)
         elif column.is_named:
-            found = recognised(column, known, base, frequency)
+            found = recognised_names(column, known, base, frequency)
         else:
             raise InputError(f"{trace.source}: the run has no signal {name!r}{nearest(name, known)}")
         if found is None:

@@ -192,7 +192,7 @@ def split_unit(name: str) -> tuple[str, str]:
     return (found[1], found[2].strip()) if found and found[1] else (name, "")
 
 
-def recognised(
+def recognised_names(
     column: TraceColumn, known: Container[str], base_mva: float, frequency_hz: float
 ) -> TraceColumn | None:
     """Return the column of a signal of the run for one that bears a name of PSS/E; None for another name.
@@ -217,7 +217,7 @@ def recognised(
     return replace(column, signal=signal, scale=scale, offset=offset, unit="") if signal in known else None
 
 
-def converted(
+def converted_values(
     column: TraceColumn, unit: str, base_mva: float, frequency_hz: float, source: str
 ) -> TraceColumn:
     """Return the column with its unit converted to that of the signal.

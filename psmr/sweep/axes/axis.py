@@ -97,7 +97,7 @@ def _set(
     return Variation(((label, value),), settings=settings)
 
 
-def together(name: str, members: Sequence[Points]) -> Points:
+def advancing_together(name: str, members: Sequence[Points]) -> Points:
     """Return the points of axes of equal length that advance as one."""
     lengths = [len(member) for member in members]
     if len(set(lengths)) > 1:
@@ -109,10 +109,10 @@ def together(name: str, members: Sequence[Points]) -> Points:
 
 
 def _joined_at(members: tuple[Points, ...], k: int) -> Variation:
-    return joined(member[k] for member in members)
+    return merged_variation(member[k] for member in members)
 
 
-def joined(parts: Iterable[Variation]) -> Variation:
+def merged_variation(parts: Iterable[Variation]) -> Variation:
     """Return what several variations make together; one that replaces the study's events is enough."""
     parts = tuple(parts)
     own = [part for part in parts if part.events is not None]
@@ -129,7 +129,7 @@ def joined(parts: Iterable[Variation]) -> Variation:
 NETWORK = ("lines", "transformers", "shunts", "loads", "generators")
 
 
-def altered(case: Case, settings: Iterable[Setting]) -> tuple[Case, bool]:
+def with_settings(case: Case, settings: Iterable[Setting]) -> tuple[Case, bool]:
     """Return the case with parameters set, and whether its power flow stays as it is.
 
     Those of machines, converters and their controllers leave the power flow; those of the network, of loads
@@ -159,7 +159,7 @@ def _with(case: Case, setting: Setting) -> tuple[Case, bool]:
 
 
 def parameters_in(case: Case) -> Mapping[str, frozenset[str]]:
-    """Return what `altered` can set: the parameters of each row and device of a case by its name."""
+    """Return what `with_settings` can set: the parameters of each row and device of a case by its name."""
     found: dict[str, frozenset[str]] = {}
     for row in itertools.chain.from_iterable(getattr(case, table) for table in NETWORK):
         found[row.name] = found.get(row.name, frozenset()) | _fields_of(row)
@@ -247,7 +247,7 @@ class Axis(Protocol):
         """Return its points on a system; StudyError for an unknown name or an invalid range."""
 
 
-def chosen(patterns: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+def matching_names(patterns: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
     """Return the names that patterns mean, in the order in which they are known; each means at least one."""
     found: set[str] = set()
     for pattern in patterns:

@@ -28,7 +28,7 @@ from psmr.sweep.axes.axis import (
     check_distinct,
     check_positive,
     check_start,
-    chosen,
+    matching_names,
     take_numbers,
     take_texts,
 )
@@ -93,7 +93,7 @@ class BranchOutages:
             if base.system.parameter(branch.name, "status") != 0
         }
         found = []
-        for name in chosen(self.branches, tuple(in_service), "branch in service"):
+        for name in matching_names(self.branches, tuple(in_service), "branch in service"):
             for bus in in_service[name].ends[: 2 if self.ends else 1]:
                 for duration in self.durations:
                     fault = _fault(self, bus, duration, name)
@@ -144,7 +144,7 @@ class BusFaults:
                 events=(_fault(self, bus, duration, self.trip),),
                 beside=self.beside,
             )
-            for bus in chosen(self.buses, buses(base.system), "bus")
+            for bus in matching_names(self.buses, buses(base.system), "bus")
             for duration in self.durations
         ]
 
@@ -197,7 +197,7 @@ class GeneratorTrips:
         """See `Axis`."""
         return [
             Variation((("generator", name),), events=(GeneratorTrip(name, self.start),), beside=self.beside)
-            for name in chosen(self.generators, tuple(plants(base.system)), "generator")
+            for name in matching_names(self.generators, tuple(plants(base.system)), "generator")
         ]
 
 

@@ -23,7 +23,7 @@ from psmr.sweep.axes.axis import (
     Variation,
     check_distinct,
     check_many,
-    chosen,
+    matching_names,
     parameters_in,
     points_over,
     take_numbers,
@@ -110,7 +110,7 @@ class ParameterAxis:
 def devices_with(case: Case, pattern: str, name: str) -> tuple[str, ...]:
     """Return the devices and rows of a case that a pattern means and that have a parameter, at least one."""
     known = parameters_in(case)
-    meant = chosen([pattern], tuple(known), "device")
+    meant = matching_names([pattern], tuple(known), "device")
     found = tuple(device for device in meant if name in known[device])
     if not found:
         there = sorted(set().union(*(known[device] for device in meant)))

@@ -14,7 +14,7 @@ from tests.devices.diagram import TIMES, clip, step
 from tests.devices.library import PARAMETERS
 from tests.devices.renewables.test_renewables import band
 from tests.files.psse.traces import HERE
-from tests.internals import Terminal, polish
+from tests.internals import Terminal, with_algebraic_resolved
 
 BASE = PARAMETERS[DERA1] | {
     **{"v_0": 1.0, "k_qv": 3.0, "dbd1": -0.02, "dbd2": 0.03, "iqh1": 0.35, "iql1": -0.25, "t_g": 0.02},
@@ -199,7 +199,7 @@ def test_trips_by_frequency(speed, words):
     devices = [Device("bus", Turning, {}), Device("d", DERA1, p, wires), Device("sink", Sink, {})]
     names = {f"{d.name}.{v}" for d in devices for v in (*d.component.states, *d.component.algebraic)}
     names |= {f"d.{v}" for v in ("p_ref", "q_ref", "f_ref")} | {"bus.slip", "bus.size"}
-    system = polish(assemble(devices, {k: v for k, v in begin.items() if k in names}))
+    system = with_algebraic_resolved(assemble(devices, {k: v for k, v in begin.items() if k in names}))
     turn = psmr.SetPoint("bus", "slip", speed - 1, 0.5)
     scheme = psmr.SingleRate("TM", h=0.001)
     run = psmr.simulate(system, scheme, 1.0, [turn], certify=False)

@@ -1,6 +1,7 @@
 """What a run has for its events in a region: currents of faults through an inductance, and poles."""
 
 import dataclasses
+import zipfile
 
 import numpy as np
 import pytest
@@ -140,6 +141,13 @@ def test_poles_belong_to_the_run_that_opens_something(phases, tmp_path):
     np.testing.assert_array_equal(again.x, run.x)
     run.save(tmp_path / "run.psmr")
     assert psmr.load_run(tmp_path / "run.psmr").system.names_y == run.system.names_y
+    # A file from before the function that makes such elements was named anew.
+    with zipfile.ZipFile(tmp_path / "run.psmr") as file, zipfile.ZipFile(tmp_path / "x.psmr", "w") as earlier:
+        for name in file.namelist():
+            data = file.read(name)
+            assert name != "run.json" or b'"with_breaker_poles"' in data
+            earlier.writestr(name, data.replace(b'"with_breaker_poles"', b'"with_poles"'))
+    assert psmr.load_run(tmp_path / "x.psmr").system.names_y == run.system.names_y
 
 
 def test_jacobian_with_open_poles_is_the_difference_of_residuals(phases):

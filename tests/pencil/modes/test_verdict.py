@@ -20,9 +20,9 @@ from tests.internals import (
     eigen,
     excess_of,
     judge,
+    match_of,
     modes_of,
     multipliers_of,
-    paired,
 )
 from tests.pencil.oracle import ode, partition
 
@@ -165,7 +165,7 @@ def test_whichever_half_of_a_pair_was_matched(partner):
     modes = Modes(s, one, np.eye(2), np.full(2, 1e-12), 1e-8)
     numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
     verdict = judge(
-        modes, numerical, paired(s, z, np.array(partner), step), np.abs(z) - 1.0, step, 0.0, ("a", "b")
+        modes, numerical, match_of(s, z, np.array(partner), step), np.abs(z) - 1.0, step, 0.0, ("a", "b")
     )
     assert verdict.kind is Kind.SYSTEM
     assert verdict.blamed is None
@@ -178,7 +178,7 @@ def test_modes_that_rounding_cannot_tell_apart_may_change_partners():
     for error, kind in ((6e-4, Kind.SYSTEM), (1e-9, Kind.SCHEME)):
         modes = Modes(s, one, np.eye(2), np.full(2, error), 1e-8)
         numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
-        matched = paired(s, z, np.array([0, 1]), step)
+        matched = match_of(s, z, np.array([0, 1]), step)
         assert judge(modes, numerical, matched, np.abs(z) - 1.0, step, 0.0, ("a", "b")).kind is kind
 
 
@@ -199,7 +199,7 @@ def test_the_multiplier_of_a_mode_on_the_axis_has_its_error_too():
     s, z, one = np.array([0.0, -1.0]) + 0j, np.array([1.00001, 1.00001]) + 0j, np.eye(2, dtype=complex)
     modes = Modes(s, one, np.eye(2), np.zeros(2), 1e-4)
     numerical = Multipliers(z, one, np.eye(2), np.full(2, 1e-12))
-    excess = excess_of(modes, numerical, paired(s, z, np.arange(2), 0.5), 0.5)
+    excess = excess_of(modes, numerical, match_of(s, z, np.arange(2), 0.5), 0.5)
     assert excess == pytest.approx([0.0, 1e-5])
 
 

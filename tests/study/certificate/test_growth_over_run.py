@@ -7,7 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning
-from tests.internals import Kind, OneStepModes, judge_run, within
+from tests.internals import Kind, OneStepModes, judge_run, times_within
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_a_line_of_new_england_plants_trips_and_nothing_is_unstable():
 def test_steps_of_a_stretch_begin_at_its_second_instant():
     t = np.array([0.0, 1.0, 1.0, 1.5, 3.0, 3.0, 4.0])
     for begin, end, expected in ((0.0, 1.0, [0, 1]), (1.0, 3.0, [1, 1.5, 3]), (3.0, 4.0, [3, 4])):
-        assert within(t, begin, end).tolist() == expected
+        assert times_within(t, begin, end).tolist() == expected
 
 
 def test_with_delays_no_stability_function_holds(undamped):

@@ -17,7 +17,7 @@ from tests.internals import (
     judge_run,
     judged_error,
     reintegrate_module,
-    sampled,
+    samples_of,
 )
 
 FAULT = (psmr.Fault(bus=5, start=0.5, clear=0.6, trip="5-7"),)
@@ -173,7 +173,7 @@ def test_a_saved_run_is_judged_as_before(system, tmp_path):
 
 def test_samples_are_dense_after_an_event_and_none_is_at_one(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 3.0, FAULT, certify=False)
-    found = sampled(run).t
+    found = samples_of(run).t
     assert not {0.0, 0.5, 0.6} & set(found)
     after = found[found > 0.6] - 0.6
     np.testing.assert_allclose(after[:4], [0.005, 0.01, 0.015, 0.02])
@@ -185,7 +185,7 @@ def test_samples_do_not_depend_on_the_pieces_in_which_points_come(system):
     """Two events with a single step between them, too."""
     events = [psmr.SetPoint("GOV1", "p_ref", value, t) for value, t in ((0.72, 0.5), (0.71, 0.505))]
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.5, events, certify=False)
-    whole, single = sampled(run), Samples(system)
+    whole, single = samples_of(run), Samples(system)
     detection = Detection(system, [single])
     for span in run.spans:
         detection.begin(span)
@@ -214,7 +214,7 @@ def test_two_points_of_one_time_up_to_rounding_are_one_sample(system, piece):
 
 def test_a_bus_with_a_fault_on_it_does_not_count(system):
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.0, FAULT, certify=False)
-    found = sampled(run)
+    found = samples_of(run)
     during = (found.t > 0.5) & (found.t < 0.6)
     bus5 = [device.name for device in system.devices if device.name.startswith("bus")].index("bus5")
     assert np.isnan(found.values[during, bus5]).all()

@@ -129,7 +129,7 @@ CLOSED = dict.fromkeys(("trip", *OPENINGS, *SIGNS), 0.0)
 DRAWN = ("p", "q")
 """The parameters of a load that are zero without it."""
 
-POLES = ("u_a", "u_b", "u_c")
+POLE_VOLTAGES = ("u_a", "u_b", "u_c")
 """Variables with the voltage across each pole."""
 
 UNGROUNDED, GROUNDED, THROUGH = range(3)
@@ -139,7 +139,7 @@ _INPUTS = {UNGROUNDED: (), GROUNDED: ("v_0", "i_0"), THROUGH: ("v_0", "i_0", "v_
 
 
 @derived
-def with_poles(component: type[Component], end: str, zero: int) -> tuple[str, Mapping[str, Any]]:
+def with_breaker_poles(component: type[Component], end: str, zero: int) -> tuple[str, Mapping[str, Any]]:
     """Return an element with poles at its end ``"i"`` or ``"j"``, at its bus where `end` is empty.
 
     Its current must be a state, and its ends at buses with a capacitance or at phasors. `zero` is what its
@@ -166,7 +166,7 @@ def with_poles(component: type[Component], end: str, zero: int) -> tuple[str, Ma
         w0, phases = 2 * np.pi * p.f_n, list(turned(m, p.f_n, v.t))
         opened = [getattr(p, name) for name in OPENINGS]
         # With the factor the equations of a closed element do not read the time.
-        u = [o * getattr(v, name) for o, name in zip(opened, POLES, strict=True)]
+        u = [o * getattr(v, name) for o, name in zip(opened, POLE_VOLTAGES, strict=True)]
         u_re = 2 / 3 * sum(u_k * c for u_k, (c, _) in zip(u, phases, strict=True))
         u_im = -2 / 3 * sum(u_k * s for u_k, (_, s) in zip(u, phases, strict=True))
         volts = getattr(v, f"v_re{at}") - u_re, getattr(v, f"v_im{at}") - u_im
@@ -182,7 +182,7 @@ def with_poles(component: type[Component], end: str, zero: int) -> tuple[str, Ma
             d_0 = (across - p.r_0 * v.i_0) / p.x_0 / p.tap_0
         rows = tuple(
             (1 - o) * getattr(v, name) + o * (d_re * c - d_im * s + d_0 + i_re * c - i_im * s + i_0)
-            for o, name, (c, s) in zip(opened, POLES, phases, strict=True)
+            for o, name, (c, s) in zip(opened, POLE_VOLTAGES, phases, strict=True)
         )
         return derivatives, (*residuals, *rows), injections
 
@@ -209,17 +209,17 @@ def with_poles(component: type[Component], end: str, zero: int) -> tuple[str, Ma
     return "poles", {
         "__doc__": f"{component.__name__} with a pole in each phase. {component.__doc__}",
         "inputs": (*component.inputs, *_INPUTS[zero]),
-        "algebraic": (*component.algebraic, *POLES),
-        "rows": (*rows_of(component), *POLES),
+        "algebraic": (*component.algebraic, *POLE_VOLTAGES),
+        "rows": (*rows_of(component), *POLE_VOLTAGES),
         "ramps": (*component.ramps, *OPENINGS),
-        "actions": opening_at_zero(currents, _to_open, opened),
+        "actions": opening_at_zero(currents, _phases_to_open, opened),
         "equations": staticmethod(equations),
         **declared,
         **SIGN,
     }
 
 
-def _to_open(p: Any) -> list[Any]:
+def _phases_to_open(p: Any) -> list[Any]:
     """Return whether each phase is to open and is still closed."""
     return [
         np.isin(p.trip, [code for code, phases in enumerate(OPEN) if letter in phases])
