@@ -71,10 +71,10 @@ psmr.files.case_file: CaseFile write_case
 psmr.files.load_flow_rules: join_buses
 psmr.files.powsybl: from_powsybl
 psmr.files.psse.conventions: circuit_number proper_filter
+psmr.files.psse.dyr_entries: entries unwrapped ALIASES MODELS component_for names_of parameters
+    LOAD_KINDS>KINDS LOAD_RECORDS>RECORDS
 psmr.files.psse.dyr_loads: LoadRecords StaticVarRecords
 psmr.files.psse.dyr_relays: RelayRecords
-psmr.files.psse.entries: entries unwrapped ALIASES MODELS component_for names_of parameters LOAD_KINDS>KINDS
-    LOAD_RECORDS>RECORDS
 psmr.files.psse.rawx: SECTIONS
 psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections
@@ -87,16 +87,17 @@ psmr.integrate.control.controller: error_control_module halts_of
 psmr.integrate.control.engine: times_off_grid
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
+psmr.integrate.run.advance_span: autonomous span_module
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.recorder: available_memory_module
-psmr.integrate.run.span: autonomous span_module
 psmr.integrate.run.trajectory: Counters
 psmr.integrate.schemes.multirate: HISTORY lagrange_weights PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_limit stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent impasse
 psmr.integrate.solve.block: Block column_indices make_block factorise make_lu ordering
-psmr.integrate.solve.equations: evaluate move_limits project Course NOTHING
+psmr.integrate.solve.courses: Course NOTHING
+psmr.integrate.solve.equations: evaluate move_limits project
 psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
 psmr.integrate.solve.newton: PLAIN VERY_DISHONEST factorise_at
 psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT BlockPositions SCATTERED UPPER_SLOT VALID

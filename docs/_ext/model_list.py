@@ -13,10 +13,10 @@ from psmr.devices.catalogue import (
     SHUNT_ROLES,
     role_parameters,
 )
+from psmr.files.psse.dyr_entries import ALIASES, LOAD_RECORDS, MODELS, SCOPES, component_for
+from psmr.files.psse.dyr_entries import LOAD_COMPONENTS as LOADS
 from psmr.files.psse.dyr_loads import STATIC_VAR_RECORDS as SYSTEMS
 from psmr.files.psse.dyr_relays import RECORDS as RELAYS
-from psmr.files.psse.entries import ALIASES, LOAD_RECORDS, MODELS, SCOPES, component_for
-from psmr.files.psse.entries import LOAD_COMPONENTS as LOADS
 
 HEADS = ("model", "what it is", "PSS/E record", "states", "switches", "limits of the record")
 

@@ -29,7 +29,7 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.files.load_flow_rules import energised_rows, with_charging_in_front, with_common_voltages
 from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
 from psmr.files.psse.dyr import with_dynamics
-from psmr.files.psse.entries import GeneratorUnit, Key, LoadUnit
+from psmr.files.psse.dyr_entries import GeneratorUnit, Key, LoadUnit
 from psmr.files.text import WINDOWS, in_order, read_text
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case

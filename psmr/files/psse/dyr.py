@@ -1,6 +1,6 @@
 """PSS/E DYR files: the rows of a network with what the records of the file say of their dynamics.
 
-A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash; `psmr.files.psse.entries`
+A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash; `psmr.files.psse.dyr_entries`
 takes the file apart. A record of a plant belongs to the generator of this bus and identifier; those of
 generators out of service are passed over. Source: Siemens PTI, PSS/E Program Operation Manual, dynamics data
 input.
@@ -21,9 +21,7 @@ from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, why_idle, with_defaults_for_zeros
-from psmr.files.psse.dyr_loads import LoadRecords, StaticVarRecords
-from psmr.files.psse.dyr_relays import RelayRecords
-from psmr.files.psse.entries import (
+from psmr.files.psse.dyr_entries import (
     ALIASES,
     LIBRARY,
     DyrModels,
@@ -35,6 +33,8 @@ from psmr.files.psse.entries import (
     parameters,
     unwrapped,
 )
+from psmr.files.psse.dyr_loads import LoadRecords, StaticVarRecords
+from psmr.files.psse.dyr_relays import RelayRecords
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
 from psmr.files.user_components import NONE, UserComponents

@@ -3,7 +3,7 @@
 The first number of a load record is that of the bus, owner, zone or area, and 0 for all; the identifier is
 that of the load, ``*`` for any. Where several records are for one load, that of the bus goes before that of
 the owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program Operation Manual and Model
-Library, load models; `psmr.files.psse.entries` for the values.
+Library, load models; `psmr.files.psse.dyr_entries` for the values.
 
 Static var systems stand on switched shunts:
 
@@ -31,7 +31,7 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection.relays import NO_VOLTAGE
 from psmr.devices.static_var import SVSMO1
-from psmr.files.psse.entries import (
+from psmr.files.psse.dyr_entries import (
     LOAD_COMPONENTS,
     LOAD_KINDS,
     LOAD_RECORDS,
@@ -44,7 +44,7 @@ from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow, ShuntRow
 
 if TYPE_CHECKING:
-    from psmr.files.psse.entries import DyrRecord
+    from psmr.files.psse.dyr_entries import DyrRecord
 
 
 THREE_PHASE = 3

@@ -53,8 +53,8 @@ from psmr.devices.protection.line_relays import ZONES, within
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.devices.protection.relays import STAGES
 from psmr.files.psse.conventions import circuit_number
+from psmr.files.psse.dyr_entries import SCOPES, DyrRecord, GeneratorUnit, Key, LoadUnit
 from psmr.files.psse.dyr_loads import leave_out, no_load, numbers
-from psmr.files.psse.entries import SCOPES, DyrRecord, GeneratorUnit, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BranchRow, DeviceRow, RelayRow
 

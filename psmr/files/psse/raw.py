@@ -34,7 +34,7 @@ from psmr.files.load_flow_rules import (
 from psmr.files.psse.conventions import bus_of, last_of_each, suffix
 from psmr.files.psse.converters import Converters
 from psmr.files.psse.dyr import with_dynamics
-from psmr.files.psse.entries import GeneratorUnit, Key, LoadUnit
+from psmr.files.psse.dyr_entries import GeneratorUnit, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Lines, Transformers, corrections

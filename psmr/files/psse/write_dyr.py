@@ -14,9 +14,16 @@ from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.protection.line_relays import ZONES
 from psmr.devices.protection.overcurrent import POINTS
 from psmr.devices.protection.relays import NO_VOLTAGE, STAGES
+from psmr.files.psse.dyr_entries import (
+    ALIASES,
+    LOAD_COMPONENTS,
+    LOAD_RECORDS,
+    MODELS,
+    component_for,
+    parameters,
+)
 from psmr.files.psse.dyr_loads import THREE_PHASE
 from psmr.files.psse.dyr_relays import KINDS, MHO, MONITORS
-from psmr.files.psse.entries import ALIASES, LOAD_COMPONENTS, LOAD_RECORDS, MODELS, component_for, parameters
 from psmr.network.case.case import Case
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow
 

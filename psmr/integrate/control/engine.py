@@ -28,7 +28,7 @@ from psmr.integrate.control.loop import advance
 from psmr.integrate.control.switching import Switching, switching_for
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.equations import Place
+from psmr.integrate.solve.courses import Place
 from psmr.integrate.solve.status import DONE, FULL, SPENT, STALE, VANISHED
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from psmr.base.arrays import Reals
 from psmr.dae.declare.component import Action, NumericMath, local_variables, parameters_of
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import Delayed
+from psmr.integrate.solve.courses import Delayed
 from psmr.integrate.timeline.span import Change, Span
 
 Bools = NDArray[np.bool_]

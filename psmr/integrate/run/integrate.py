@@ -17,13 +17,13 @@ from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.engine import times_off_grid
 from psmr.integrate.run.actions import Actions
+from psmr.integrate.run.advance_span import autonomous, begin_span, instants_of, integrate_span, put_inputs
 from psmr.integrate.run.recorder import Recorder
-from psmr.integrate.run.span import autonomous, begin_span, instants_of, integrate_span, put_inputs
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, PastReading, Scheme, point_times, reading_past
 from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve
 from psmr.integrate.solve.block import Block
-from psmr.integrate.timeline.past import History
+from psmr.integrate.timeline.delayed_inputs import History
 from psmr.integrate.timeline.span import AsTripped, Change, Service, Span, first_span, span_after
 
 

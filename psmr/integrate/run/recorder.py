@@ -20,7 +20,7 @@ from psmr.base.errors import PsmrError, SimulationError
 from psmr.integrate.control.engine import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
-from psmr.integrate.timeline.past import History
+from psmr.integrate.timeline.delayed_inputs import History
 from psmr.integrate.timeline.span import Span, with_shared_ends
 
 # So much stays free for what is done with a table, or as much as the table has, if that is less.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
     from psmr.integrate.control.engine import Piece
     from psmr.integrate.solve.block import Block
-    from psmr.integrate.solve.equations import Place
+    from psmr.integrate.solve.courses import Place
     from psmr.integrate.step.program import Program
     from psmr.integrate.tableaux import Tableau
 

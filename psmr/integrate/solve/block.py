@@ -22,7 +22,8 @@ from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import NOTHING, Courses, evaluate
+from psmr.integrate.solve.courses import NOTHING, Courses
+from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.lu import FAILED_AT, Lu, Search, first_factors
 from psmr.integrate.solve.newton import solve, solve_block
 from psmr.integrate.solve.records import (

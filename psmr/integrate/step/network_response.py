@@ -38,7 +38,7 @@ from psmr.dae.system.places import Group
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, column_indices, make_block
-from psmr.integrate.solve.equations import Courses
+from psmr.integrate.solve.courses import Courses
 from psmr.integrate.step.validity import Probe, no_probe
 
 Indices = NDArray[Any]

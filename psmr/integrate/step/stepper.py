@@ -14,8 +14,9 @@ from partitioning import Partition
 from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.equations import Place
+from psmr.integrate.solve.courses import Place
 from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.step.interface import HeldInterface, SchurInterface
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
@@ -34,7 +35,7 @@ from psmr.integrate.step.interpreter import (
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
-from psmr.integrate.step.sides import HeldInterface, SchurInterface, sides_in_service, sides_of
+from psmr.integrate.step.sides import sides_in_service, sides_of
 from psmr.integrate.step.validity import DUE
 
 Programs = Callable[[float, tuple[float, ...]], Program]

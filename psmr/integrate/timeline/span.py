@@ -12,8 +12,8 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import Course, Courses, Delayed, Place
-from psmr.integrate.timeline.past import DelayedInputs
+from psmr.integrate.solve.courses import Course, Courses, Delayed, Place
+from psmr.integrate.timeline.delayed_inputs import DelayedInputs
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.complex_step import evaluated
 from psmr.dae.system.places import cached_by_devices, device_rows, variable_places
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import Course, Place
+from psmr.integrate.solve.courses import Course, Place
 from psmr.integrate.timeline.span import Span
 from psmr.network.sequence.unbalance import SequenceSolution
 from psmr.network.topology.connections import Connections, system_in

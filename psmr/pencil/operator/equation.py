@@ -1,10 +1,10 @@
 """One equation between the points of a step, and what it reads with a delay, as shift states.
 
 With the delay tau = (m + theta) h the value at t + c h - tau is a polynomial in those at the ends of the
-steps around it, of the degree with which a run reads its past (`psmr.integrate.timeline.past`), so that the
-equations of a step are exact whether or not tau is a multiple of h. What a step longer than tau reads of
-itself is on the line from its start to the stage. Signals of the fast side are known at the fast points, and
-their shift states are those at the fast points of earlier steps.
+steps around it, of the degree with which a run reads its past (`psmr.integrate.timeline.delayed_inputs`), so
+that the equations of a step are exact whether or not tau is a multiple of h. What a step longer than tau
+reads of itself is on the line from its start to the stage. Signals of the fast side are known at the fast
+points, and their shift states are those at the fast points of earlier steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from psmr.dae.system.linear import Delays, LinearDae
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.multirate import lagrange_weights
 from psmr.integrate.schemes.scheme import PastReading, Scheme, point_times, reading_past
-from psmr.integrate.timeline.past import first_node
+from psmr.integrate.timeline.delayed_inputs import first_node
 
 STATE = "w(t)"
 NEW = "w(t+h)"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.dae.system.system import System
-from psmr.integrate.run.span import autonomous
+from psmr.integrate.run.advance_span import autonomous
 from psmr.integrate.schemes.multirate import SCHUR
 from psmr.integrate.schemes.scheme import ErrorControl, operator_step
 from psmr.integrate.schemes.stability import stability_limit

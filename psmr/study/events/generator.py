@@ -16,7 +16,7 @@ from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, InitialisationError, shown
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import Course
+from psmr.integrate.solve.courses import Course
 from psmr.integrate.timeline.span import Change
 from psmr.network.start import equilibrium
 from psmr.network.start.equilibrium import set_points, solve_plants

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, nearest, shown
 from psmr.dae.declare.device import Device
-from psmr.integrate.solve.equations import Course
+from psmr.integrate.solve.courses import Course
 from psmr.integrate.timeline.span import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor, shunts
 from psmr.study.events.branch import closing_values, opening_values

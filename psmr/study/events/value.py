@@ -13,7 +13,7 @@ from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, InputError, Mistakes, nearest, shown
 from psmr.base.numbers import real_in
 from psmr.files.text import csv_rows
-from psmr.integrate.solve.equations import Course
+from psmr.integrate.solve.courses import Course
 from psmr.integrate.timeline.span import Change
 from psmr.network.topology.network import is_load, is_motor
 from psmr.study.events.event import Lasting, check_after, check_finite, check_time
@@ -146,7 +146,7 @@ class ParameterStep(_Step):
         """
         # With the engine, which an event that is only written down does not need.
         from psmr.devices.placement import placement
-        from psmr.integrate.run.span import objection
+        from psmr.integrate.run.advance_span import objection
 
         full = f"{self.device}.{self.name}"
         if full in system.names_u:

@@ -16,7 +16,7 @@ from psmr.base.errors import InputError, PsmrError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import leaves_newton_tolerance
-from psmr.integrate.timeline.past import DelayedInputs
+from psmr.integrate.timeline.delayed_inputs import DelayedInputs
 from psmr.integrate.timeline.span import Change, Span, with_shared_ends
 from psmr.network.signals.signals import Signals
 from psmr.network.topology.connections import system_in

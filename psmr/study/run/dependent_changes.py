@@ -17,7 +17,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, InitialisationError
 from psmr.dae.system.system import System
-from psmr.integrate.solve.equations import Course
+from psmr.integrate.solve.courses import Course
 from psmr.integrate.timeline.span import Change, Span, continued_span, with_cause
 from psmr.network.dynamic.switching import unbalances, with_switched_currents
 from psmr.network.sequence.unbalance import unbalanced_place

@@ -20,7 +20,7 @@ from psmr.dae.system.eigenvalues import modes
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
-from psmr.integrate.run.span import autonomous
+from psmr.integrate.run.advance_span import autonomous
 from psmr.network.dynamic.switching import doubts_on
 from psmr.network.signals.signals import unit_of
 from psmr.network.signals.state_space import state_space

@@ -21,10 +21,10 @@ from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.schemes.scheme import Engine, advance
 from psmr.integrate.solve.algebraic_solve import algebraic_solve, other_solutions
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.equations import Courses
+from psmr.integrate.solve.courses import Courses
 from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
-from psmr.integrate.timeline.past import History
+from psmr.integrate.timeline.delayed_inputs import History
 from psmr.integrate.timeline.span import Change, Service, Span, continued_span
 
 LONG = 1e6

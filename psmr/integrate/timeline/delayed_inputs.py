@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.equations import Delayed, cubic
+from psmr.integrate.solve.courses import Delayed, cubic
 
 Reals = NDArray[np.float64]
 
