@@ -64,7 +64,7 @@ class Page:
             title="Names and patterns of signals", value=usual_search(bench.system), sizing_mode=wide
         )
         self.shown = models.CheckboxGroup(labels=[], active=[], sizing_mode=wide)
-        self.difference = models.CheckboxGroup(labels=["less the first run"], active=[])
+        self.difference = models.CheckboxGroup(labels=["difference from first run"], active=[])
         # Long lines are broken, so that the page is not wider than a telephone.
         self.summary = models.PreText(
             text="", sizing_mode=wide, stylesheets=["pre { white-space: pre-wrap }"], disable_math=True

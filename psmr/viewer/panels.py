@@ -122,7 +122,7 @@ def _panel(runs: Sequence[Finished], names: Sequence[str], shared: Any, differen
     for instant, _ in first.instants:
         panel.add_layout(Span(location=instant, dimension="height", line_dash="dashed", line_color=FAINT))
     if len(shown) < len(names):
-        panel.title.text = f"{len(shown)} of {len(names)} signals; name fewer to see the others"
+        panel.title.text = f"{len(shown)} of {len(names)} signals; narrow the selection to see the rest"
     legend = Legend(
         items=items, orientation="horizontal", ncols=3, label_text_font_size="8pt", click_policy="hide"
     )

@@ -180,7 +180,7 @@ def test_figure_11_spline_against_linear(wscc9, converters):
 
 
 def test_figure_11_is_irregular_by_the_lag_of_a_jump(wscc9):
-    assert wscc9.ringing(0.05, 5) == pytest.approx((-2 / 3) ** 5)
+    assert wscc9.numerical_oscillation(0.05, 5) == pytest.approx((-2 / 3) ** 5)
     # Many fast steps: the slow regulators see the jump after half a macro step.
     assert wscc9.lag_of_jump(0.05, 100) == pytest.approx(0.025)
     table = interpolation(wscc9, 20.0, 0.05).sort_values("lag of a jump [s]")

@@ -178,7 +178,7 @@ class StudiedSystem:
         signal = (apart[:, 0] - apart[:, 1])[::stride]
         return fit_mode(path.t[::stride], signal, near=kicked if expected is None else expected)
 
-    def ringing(self, h_slow: float, ratio: int) -> float:
+    def numerical_oscillation(self, h_slow: float, ratio: int) -> float:
         """Return R^r, what is left after a macro step of the transducers' response to a jump.
 
         R = (1 - h_fast / 2 T_r) / (1 + h_fast / 2 T_r) is the trapezoidal rule's factor for a fast step.
@@ -193,7 +193,7 @@ class StudiedSystem:
         the macro points only, where 1 - R^r, 1 - R^2r, ... of the jump has arrived; the trapezoidal rule over
         these points makes the lag (h_slow / 2) (1 + R^r) / (1 - R^r).
         """
-        left = self.ringing(h_slow, ratio)
+        left = self.numerical_oscillation(h_slow, ratio)
         return 0.5 * h_slow * (1.0 + left) / (1.0 - left)
 
 
