@@ -9,6 +9,7 @@ import llvmlite
 import numba
 
 import psmr
+from tests.conftest import ROOT
 from tests.internals import numba_internals_module as numba_internals
 
 PACKAGE = Path(psmr.__file__).parent
@@ -23,7 +24,7 @@ def test_this_version_of_numba_has_what_psmr_uses():
 
 def test_only_versions_that_are_tested_are_installed():
     """The next numba may lack a name: pyproject.toml has an upper bound, which the error repeats."""
-    text = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     bounds = {
         found[1]: found[2]
         for needed in tomllib.loads(text)["project"]["dependencies"]
