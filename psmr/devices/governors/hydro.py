@@ -493,11 +493,5 @@ class WEHGOV(Governor):
         flow = through_points(NumericMath, t_m, _points(p, "p_mech", "flow_p", FLOWS))
         gate = through_points(NumericMath, flow, _points(p, "flow_g", "gate_", GATES))
         back = np.where(p.feedback > 0, 0.0, p.r_pe * t_m)
-        return {
-            "x_pe": p.r_pe * t_m,
-            **dict.fromkeys(("x_i", "pilot", "gate"), gate),
-            "flow": flow,
-            "t_m": t_m,
-            "p_ref": back + p.r_gate * gate,
-            **_limits(p),
-        }
+        rest = {"x_pe": p.r_pe * t_m, "flow": flow, "t_m": t_m, "p_ref": back + p.r_gate * gate}
+        return rest | dict.fromkeys(("x_i", "pilot", "gate"), gate) | _limits(p)
