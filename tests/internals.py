@@ -26,6 +26,7 @@ psmr.cli.console: Progress console_module json_value
 psmr.cli.entry: COMMANDS
 psmr.cli.options: Fills
 psmr.cli.run_study: run_study_module prepare run_study
+psmr.cli.warmup: warmup_module
 psmr.dae.compile.cache_files: acquire release read_entry cache_files_module root
 psmr.dae.compile.code_cache: seconds_compiling compiled_statements
 psmr.dae.compile.codegen: codegen_module
@@ -34,6 +35,7 @@ psmr.dae.compile.expression: Graph
 psmr.dae.compile.kernels: constant_jacobian jacobian residual
 psmr.dae.compile.numba_internals: numba_internals_module
 psmr.dae.compile.restrict: restrict
+psmr.dae.compile.shipped_code: shipped_code_module
 psmr.dae.compile.trace: switches trace
 psmr.dae.declare.component: Action local_rows local_variables nonnegative parameters_of positive NumericMath
 psmr.dae.declare.device: form_for structure_for
@@ -174,7 +176,6 @@ psmr.study.trace.trace: Trace
 psmr.study.tuning.candidates: candidates_module cost_module moved_along_mode
 psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: ChosenModes EveryMode Target
-psmr.study.warmup: warmup_module
 psmr.sweep.axes.axis: Base advancing_together
 psmr.sweep.axes.events: event_of
 psmr.sweep.clearing_time: confirmed_border

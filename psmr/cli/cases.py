@@ -315,6 +315,6 @@ def warmup() -> None:
 
     example: psmr warmup
     """
-    from psmr.study.warmup import warmup
+    from psmr.cli.warmup import warmup
 
     show(warmup())

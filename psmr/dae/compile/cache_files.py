@@ -143,15 +143,40 @@ def read_entry(path: Path) -> bytes | None:
         return None
     except OSError as error:
         reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
+    data = None
     if reason is None:
-        head, checksum, data = content[: len(_HEAD)], content[len(_HEAD) :][:32], content[len(_HEAD) + 32 :]
-        if head == _HEAD and checksum == _checksum(path, data):
-            return data
-        if head != _HEAD and head.startswith(_FORMAT) and len(head) == len(_HEAD):
-            return None  # of another version of psmr
-        reason = f"it is damaged ({len(content)} bytes)"
-    report_unusable(path, reason)
-    return None
+        data, reason = _unpacked(path, content)
+    if reason is not None:
+        report_unusable(path, reason)
+    return data
+
+
+def read_trusted(path: Path) -> bytes | None:
+    """Return what an entry of the package's own holds; None where there is none or it is damaged.
+
+    Who may write it may write the package: owner, rights and links are not looked at.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        report_unusable(path, error.strerror or str(error))
+        return None
+    data, reason = _unpacked(path, content)
+    if reason is not None:
+        report_unusable(path, reason)
+    return data
+
+
+def _unpacked(path: Path, content: bytes) -> tuple[bytes | None, str | None]:
+    """Return (what an entry holds, why it cannot be used); neither where another version of psmr wrote it."""
+    head, checksum, data = content[: len(_HEAD)], content[len(_HEAD) :][:32], content[len(_HEAD) + 32 :]
+    if head == _HEAD and checksum == _checksum(path, data):
+        return data, None
+    if head != _HEAD and head.startswith(_FORMAT) and len(head) == len(_HEAD):
+        return None, None
+    return None, f"it is damaged ({len(content)} bytes)"
 
 
 def _checksum(path: Path, data: bytes) -> bytes:

@@ -15,19 +15,20 @@ import gc
 import hashlib
 import marshal
 import pickle
-import platform
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from sys import implementation
 from types import CodeType
 from typing import IO, Any
 
 import llvmlite
 import numba
 
-from psmr.dae.compile import cache_files
+from psmr.dae.compile import cache_files, shipped_code
 from psmr.dae.compile.cache_files import acquire, read_entry, release, report_unusable, write_entry
 from psmr.dae.compile.notice import Notice, announce, say, unheard
 from psmr.dae.compile.numba_internals import CompileResult, dumps, rtsys
@@ -37,11 +38,17 @@ _COMPILED_LAYERS = ("dae", "integrate")
 _COMPILERS = ("numba", "llvmlite", "psmr.dae.compile")
 """A module that imports one of these may have compiled functions."""
 
+SOURCES = "sources"
+
+
+PYTHON = f"{implementation.cache_tag} {EXTENSION_SUFFIXES[0]}"
+"""What bytecode and compiled extensions of this Python fit: its minor version, not the last number."""
+
 
 @functools.cache
 def fingerprint() -> str:
     """Return a short hash of the sources and versions that shape the compiled code."""
-    versions = f"{platform.python_version()} {numba.__version__} {llvmlite.__version__}"
+    versions = f"{PYTHON} {numba.__version__} {llvmlite.__version__}"
     return hashlib.sha256(f"{versions} {_sources_digest(_files())}".encode()).hexdigest()[:16]
 
 
@@ -74,11 +81,11 @@ def statements_digest(files: Sequence[Path]) -> str:
 
 
 def _remembered(sources: Mapping[str, bytes], work_out: Any) -> str:
-    raw = hashlib.sha256(platform.python_version().encode())
+    raw = hashlib.sha256(PYTHON.encode())
     for name, source in sources.items():
         raw.update(f"\n{name} {len(source)}\n".encode() + source)
-    place = cache_files.folder("sources") / raw.hexdigest()[:32]
-    if (known := read_entry(place)) is not None:
+    name = raw.hexdigest()[:32]
+    if (known := shipped_code.read_entry(SOURCES, name)) is not None:
         return known.decode()
     collected = gc.isenabled()
     gc.disable()  # a fifth of the time, in trees that have no circles
@@ -87,7 +94,7 @@ def _remembered(sources: Mapping[str, bytes], work_out: Any) -> str:
     finally:
         if collected:
             gc.enable()
-    write_entry(place, found.encode())
+    write_entry(cache_files.folder(SOURCES) / name, found.encode())
     return found
 
 
@@ -164,6 +171,16 @@ def _file_digest(name: str) -> str:
         return ""
 
 
+def _rebuilt(path: Path, data: bytes | None, target_context: Any) -> Any:
+    """Return the compiled function that an entry holds; None where there is none or it cannot be used."""
+    if data is not None:
+        try:
+            return CompileResult._rebuild(target_context, *pickle.loads(data))
+        except Exception as error:  # whatever a pickle of another make may raise
+            report_unusable(path, f"it cannot be used ({type(error).__name__}: {error})")
+    return None
+
+
 class CodeCache:
     """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
 
@@ -190,16 +207,23 @@ class CodeCache:
         """The folder of the entries."""
         return str(folder())
 
-    def _path(self, signature: Any, codegen: Any) -> Path:
+    def _entry(self, signature: Any, processor: tuple[str, str, str]) -> str:
+        """Return the name of an entry for a processor: triple, name and features."""
         digest = hashlib.sha256(self._own)
-        digest.update(repr((str(signature), codegen.magic_tuple(), self._dispatcher.targetoptions)).encode())
-        return folder() / f"{self._name[-100:]}-{digest.hexdigest()[:24]}"
+        digest.update(repr((str(signature), processor, self._dispatcher.targetoptions)).encode())
+        return f"{self._name[-100:]}-{digest.hexdigest()[:24]}"
+
+    def _path(self, signature: Any, codegen: Any) -> Path:
+        return folder() / self._entry(signature, codegen.magic_tuple())
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, None where there is none: then numba compiles it."""
         # numba refreshes its whole context here, a quarter of a second; code that is only loaded needs the
         # runtime (which frees arrays) alone. Where something is compiled, the compiler refreshes it.
         rtsys.initialize(target_context)
+        found = self._shipped(signature, target_context)
+        if found is not None:
+            return found
         path = self._path(signature, target_context.codegen())
         found = self._read(path, target_context)
         if found is None:
@@ -210,14 +234,21 @@ class CodeCache:
             self._announce()
         return found
 
+    def _shipped(self, signature: Any, target_context: Any) -> Any:
+        """Return the machine code that came with the package, None where there is none for this processor."""
+        target = shipped_code.shipped_target()
+        if target is None:
+            return None
+        triple = target_context.codegen().magic_tuple()[0]
+        name = self._entry(signature, (triple, target.name, target.features))
+        return _rebuilt(
+            shipped_code.PLACE / fingerprint() / name,
+            shipped_code.read_shipped(fingerprint(), name),
+            target_context,
+        )
+
     def _read(self, path: Path, target_context: Any) -> Any:
-        data = read_entry(path)
-        if data is not None:
-            try:
-                return CompileResult._rebuild(target_context, *pickle.loads(data))
-            except Exception as error:  # whatever a pickle of another make may raise
-                report_unusable(path, f"it cannot be used ({type(error).__name__}: {error})")
-        return None
+        return _rebuilt(path, read_entry(path), target_context)
 
     def _say_waiting(self) -> None:
         if self.notice is not None and not unheard():

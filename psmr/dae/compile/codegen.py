@@ -23,6 +23,7 @@ from psmr.dae.compile.cache_files import read_entry, write_entry
 from psmr.dae.compile.code_cache import statements_digest
 from psmr.dae.compile.emit import kernel
 from psmr.dae.compile.notice import announce
+from psmr.dae.compile.shipped_code import processor, read_shipped, shipped_target
 from psmr.dae.compile.trace import TracedEquations, trace
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.device import Origin, packed, unpacked
@@ -75,21 +76,35 @@ class _Kernels:
 
     @functools.cached_property
     def key(self) -> str:
-        """Return the hash of all that shapes the machine code."""
+        """Return the hash of all that the kernels compute, which their symbols have in their names."""
         derivatives = [e for _, _, e in (*self.varying, *self.constant)]
         places = [(row, column) for row, column, _ in (*self.varying, *self.constant)]
         switches = self.traced.switches
         digest = hashlib.sha256(self.traced.digest([*derivatives, *switches.margins, *switches.shares]))
         shape = places, len(self.varying), len(switches.margins), switches.rows
-        digest.update(repr((shape, _emitter(), machine_code.description())).encode())
+        digest.update(repr((shape, _emitter())).encode())
         return digest.hexdigest()[:24]
+
+    def name(self, processor: tuple[str, str, str]) -> str:
+        """Return the name of the entry with their machine code for a processor."""
+        # The name of a class that was made holds choices, which may come from a file.
+        own = re.sub(r"\W", "_", self.component.__name__)
+        code = hashlib.sha256(f"{self.key} {machine_code.description(processor)}".encode()).hexdigest()
+        return f"{own[:60]}-{code[:24]}.o"
 
     @property
     def entry(self) -> Path:
-        """Return the file that the machine code is kept in."""
-        # The name of a class that was made holds choices, which may come from a file.
-        name = re.sub(r"\W", "_", self.component.__name__)
-        return _folder() / f"{name[:60]}-{self.key}.o"
+        """Return the file that the machine code for this processor is kept in."""
+        return cache_files.folder(FOLDER) / self.name(_processor())
+
+    def found(self) -> bytes | None:
+        """Return the machine code that came with the package, or is kept; None where there is none."""
+        target = shipped_target()
+        if target is not None:
+            name = self.name((_processor()[0], target.name, target.features))
+            if (code := read_shipped(FOLDER, name)) is not None:
+                return code
+        return read_entry(self.entry)
 
     def text(self) -> str:
         """Return the kernels as LLVM's text."""
@@ -127,9 +142,8 @@ class _Kernels:
         )
 
 
-@functools.cache
-def _folder() -> Path:
-    return cache_files.folder("components")
+FOLDER = "components"
+_processor = functools.cache(processor)
 
 
 @functools.cache
@@ -162,7 +176,7 @@ def compile_components(
         new = [_kernels(c) for c in dict.fromkeys(wanted) if c not in _compiled]
         # Two components may be one in their equations; each object is loaded once.
         unknown = {kernels.key: kernels for kernels in new if kernels.key not in _loaded}
-        found = {key: read_entry(kernels.entry) for key, kernels in unknown.items()}
+        found = {key: kernels.found() for key, kernels in unknown.items()}
         missing = [unknown[key] for key, data in found.items() if data is None]
         if missing:
             many = "a component model" if len(missing) == 1 else f"{len(missing)} component models"

@@ -11,22 +11,15 @@ import llvmlite.binding as llvm
 
 from psmr.base.files import uninterrupted
 from psmr.dae.compile.emit import DECLARATIONS
+from psmr.dae.compile.shipped_code import processor
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
 
-@functools.cache
-def processor() -> tuple[str, str, str]:
-    """Return the triple, the name and the features of the processor that code is made for."""
-    features = llvm.get_host_cpu_features().flatten()
-    return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
-
-
-@functools.cache
-def description() -> str:
-    """Return everything beside the text that shapes machine code."""
-    return repr((llvmlite.__version__, llvm.llvm_version_info, *processor(), _LEVEL))
+def description(processor: tuple[str, str, str]) -> str:
+    """Return everything beside the text that shapes machine code for a processor."""
+    return repr((llvmlite.__version__, llvm.llvm_version_info, *processor, _LEVEL))
 
 
 _LEVEL = 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import printable
@@ -68,6 +70,9 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
 HOME = "psmr.figures.modes"
 """The package whose folder ``templates`` has the frame of every page and the style sheet."""
 
+PAGES = "pages"
+"""The folder of the cache that has compiled templates."""
+
 
 def render(template: str, package: str = HOME, **values: Any) -> str:
     """Return a whole page that needs nothing from elsewhere.
@@ -100,18 +105,23 @@ def _template_cache() -> BytecodeCache:
     """Return the cache of compiled templates: compiling them takes longer than a page."""
     from jinja2 import BytecodeCache
 
-    from psmr.dae.compile.cache_files import folder, read_entry, write_entry
-
-    place = folder("pages")
+    from psmr.dae.compile.cache_files import folder, write_entry
+    from psmr.dae.compile.code_cache import PYTHON
+    from psmr.dae.compile.shipped_code import read_entry
 
     class FileCache(BytecodeCache):
+        def get_cache_key(self, name: str, filename: str | None = None) -> str:
+            # Wherever the package stands; jinja2 looks at the text, and at its own version.
+            place = "/".join(Path(filename or name).parts[-3:])
+            return hashlib.sha256(f"{PYTHON} {place}".encode()).hexdigest()[:32]
+
         def load_bytecode(self, bucket: Bucket) -> None:
-            data = read_entry(place / bucket.key)
+            data = read_entry(PAGES, bucket.key)
             if data is not None:
                 bucket.bytecode_from_string(data)
 
         def dump_bytecode(self, bucket: Bucket) -> None:
-            write_entry(place / bucket.key, bucket.bytecode_to_string())
+            write_entry(folder(PAGES) / bucket.key, bucket.bytecode_to_string())
 
     return FileCache()
 

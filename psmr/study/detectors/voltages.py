@@ -102,9 +102,9 @@ class Voltages:
         if self._first is None:
             self._first = float(t[0])
             self._began_inside = (v[0] >= self._ends[0]) & (v[0] <= self._ends[1])
-        low, high = follow_spells(
-            np.ascontiguousarray(t), v, self._counted, self._limits, self._above, self._durations,
-            self._at, self._last, self._spells,
+        low, high = follow_spells(  # in one order of the numbers, so that it is compiled once
+            np.ascontiguousarray(t), np.ascontiguousarray(v), self._counted, self._limits, self._above,
+            self._durations, self._at, self._last, self._spells,
         )  # fmt: skip
         if low[0] >= 0 and (self.lowest is None or v[low] < self.lowest.value):
             self.lowest = self._extreme(t, v, low)

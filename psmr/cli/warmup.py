@@ -1,10 +1,12 @@
-"""Compile everything that a first run would compile."""
+"""Compile everything that a first run would compile; a wheel with compiled code has what this leaves."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,20 @@ from scipy import sparse
 from tqdm import tqdm
 
 from partitioning import Partition, by_hand
+from psmr.cli.run_study import run_study
 from psmr.dae.compile.cache_files import root
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.notice import silent
 from psmr.dae.system.assemble import linear_system
 from psmr.dae.system.linear import LinearDae
 from psmr.devices.catalogue import components
+from psmr.files.shipped import case_path
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import VariableStep
-from psmr.study.detectors.voltages import first_met, follow_spells
+from psmr.study.file.read_study import read_study
 from psmr.study.file.recipe import scheme_class
 
 
@@ -52,8 +56,8 @@ def warmup() -> str:
             bar.set_description(type(scheme).__name__)
             integrate(system, scheme, 0.5)
             bar.update()
-        bar.set_description("outcome")
-        _look()
+        bar.set_description("report")
+        _first_run()
     seconds = time.perf_counter() - began
     return f"{len(library)} components and the integrators are compiled in {root()} ({seconds:.1f} s)"
 
@@ -77,12 +81,12 @@ def _schemes(split: Partition) -> list[Scheme]:
     return schemes
 
 
-def _look() -> None:
-    """Let what looks at the points of a run see one."""
-    t, v = np.zeros(1), np.ones((1, 1))
-    one, flag = np.ones(1), np.ones(1, dtype=bool)
-    follow_spells(t, np.ones((1, 1)), flag, one, flag, one, np.zeros(1), one, np.zeros((1, 4, 1)))
-    first_met(v, np.ones(1), np.zeros(1, np.int64), v, True, np.empty(1, np.int64))
+def _first_run() -> None:
+    """Do what a first run does beside the integration: look at its points, write its table, draw its page."""
+    study = read_study(case_path("wscc9/fault.toml"))
+    with tempfile.TemporaryDirectory() as folder:
+        _, run, _ = run_study(study, folder)
+        run.write_table(Path(folder) / "signals.csv")
 
 
 def _small() -> LinearDae:
