@@ -41,6 +41,7 @@ psmr.dae.declare.component: Action local_rows local_variables nonnegative parame
 psmr.dae.declare.device: form_for structure_for
 psmr.dae.system.assemble: linear_system
 psmr.dae.system.eigenvalues: eigen eigenvalues Modes modes_of
+psmr.dae.system.kept: kept
 psmr.dae.system.linear: LinearDae
 psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
@@ -92,6 +93,7 @@ psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturba
 psmr.integrate.run.advance_span: autonomous span_module
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.recorder: available_memory_module
+psmr.integrate.run.start: KeptStarts start_module
 psmr.integrate.run.trajectory: Counters
 psmr.integrate.schemes.multirate: HISTORY lagrange_weights PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program

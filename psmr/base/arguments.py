@@ -40,8 +40,10 @@ def check_arguments(
     itself. The message has what was given and what would be right; it is a `CaseError` for a case and a
     `SchemeError` for a scheme.
     """
-    for name, kinds in _arguments(function):
-        if kinds and name not in leaving and not fits_any(given[name], kinds):
+    for name, kinds, default in _arguments(function):
+        if given[name] is default or name in leaving:
+            continue
+        if kinds and not fits_any(given[name], kinds):
             raised = next((kind.error for kind in kinds.values() if kind.error), error)
             raise raised(f"{function.__name__}: {_refusal(name, given[name], kinds)}")
 
@@ -94,13 +96,19 @@ def positive_number(name: str, given: object, unit: str = "s") -> float:
     return real(value)
 
 
+_NONE = object()
+
+
 @functools.cache
-def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds], ...]:
-    return tuple(
-        (known.name, kinds_of(parsed(known.annotation), function.__globals__.get))
-        for known in inspect.signature(function).parameters.values()
-        if known.kind not in (known.VAR_KEYWORD, known.VAR_POSITIONAL) and isinstance(known.annotation, str)
-    )
+def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds, Any], ...]:
+    """Return the arguments of a function: their names, kinds, and what is right where they are left out."""
+    found = []
+    for known in inspect.signature(function).parameters.values():
+        if known.kind not in (known.VAR_KEYWORD, known.VAR_POSITIONAL) and isinstance(known.annotation, str):
+            kinds = kinds_of(parsed(known.annotation), function.__globals__.get)
+            right = known.default if fits_any(known.default, kinds) else _NONE
+            found.append((known.name, kinds, right))
+    return tuple(found)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ entry takes what a block does not want, so that a device that owns one fast row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,6 +81,11 @@ class Kernels:
             self._shared[name] = make()
         return self._shared[name]
 
+    @property
+    def shared(self) -> Mapping[str, Any]:
+        """What all kernels of this block have in common, by name."""
+        return self._shared
+
     def copy(self, parameters: Sequence[Reals], lower: Reals, upper: Reals) -> Kernels:
         """Return kernels of the same block with parameters and limits of their own.
 
@@ -88,7 +93,7 @@ class Kernels:
         limits.
         """
         values = tuple(
-            np.ascontiguousarray(given[chosen])
+            given.copy() if len(chosen) == len(given) else np.ascontiguousarray(given[chosen])
             for chosen, given in zip(self.selected, parameters, strict=True)
         )
         table = self.table.copy()
@@ -119,7 +124,7 @@ class Kernels:
     def load(self, parameters: Sequence[Reals]) -> None:
         """Copy the parameter matrices of the system, one a component, into the table's own."""
         for own, chosen, given in zip(self.parameters, self.selected, parameters, strict=True):
-            own[:] = given[chosen]
+            own[:] = given if len(chosen) == len(given) else given[chosen]
 
     def write_constant(self, w: Reals, out: Reals) -> None:
         """Write the entries of the Jacobian that do not change within a span; ``out`` has one entry more."""

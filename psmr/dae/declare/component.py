@@ -12,6 +12,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -274,17 +275,13 @@ def crossed(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
     return None
 
 
-def parameters_of(component: type[Component]) -> dict[str, Parameter]:
-    """Return the parameters of a component in the order of their declaration, those of its bases first."""
-    return dict(_declared(component))  # type: ignore[arg-type]  # a class is hashable
-
-
 @functools.cache
-def _declared(component: type[Component]) -> tuple[tuple[str, Parameter], ...]:
+def parameters_of(component: type[Component]) -> Mapping[str, Parameter]:
+    """Return the parameters of a component in the order of their declaration, those of its bases first."""
     found: dict[str, Parameter] = {}
     for base in reversed(component.__mro__):
         found.update({name: value for name, value in vars(base).items() if isinstance(value, Parameter)})
-    return tuple(found.items())
+    return MappingProxyType(found)
 
 
 def bounds_of(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[float, float]:

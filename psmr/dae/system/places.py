@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices
 from psmr.dae.compile.restrict import SystemTables
-from psmr.dae.declare.component import local_variables, parameters_of
+from psmr.dae.declare.component import Component, local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.linear import read_only
 
@@ -76,6 +76,12 @@ def variable_places(system: SystemTables) -> Mapping[str, int]:
 def device_rows(system: SystemTables) -> Mapping[str, tuple[int, int]]:
     """Return the group of each device by its name, and its row there."""
     return {name: (g, row) for g, group in enumerate(system.groups) for row, name in enumerate(group.names)}
+
+
+@functools.cache
+def parameter_columns(component: type[Component]) -> Mapping[str, int]:
+    """Return the column of each parameter of a component by its name."""
+    return {name: column for column, name in enumerate(parameters_of(component))}
 
 
 @cached_by_devices

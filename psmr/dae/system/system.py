@@ -24,7 +24,14 @@ from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import NEAR, local_rows, local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.linear import Delay, Delays, LinearDae, read_only
-from psmr.dae.system.places import Group, device_rows, devices_by_name, limit_columns, variable_places
+from psmr.dae.system.places import (
+    Group,
+    device_rows,
+    devices_by_name,
+    limit_columns,
+    parameter_columns,
+    variable_places,
+)
 
 if TYPE_CHECKING:
     from psmr.dae.system.state_space import StateSpace
@@ -185,10 +192,10 @@ class System:
         rows = device_rows(self)
         if device in rows:
             g, row = rows[device]
-            known = tuple(parameters_of(self.groups[g].compiled.component))
+            known = parameter_columns(self.groups[g].compiled.component)
             if parameter not in known:
                 raise InputError(f"{device} has no parameter {parameter!r}{nearest(parameter, known)}")
-            return g, row, known.index(parameter)
+            return g, row, known[parameter]
         raise InputError(f"{self.name or 'the system'} has no device {device!r}{nearest(device, rows)}")
 
     def parameter(self, device: str, parameter: str) -> float:
@@ -200,7 +207,7 @@ class System:
         """Return all parameters of a device by name, from other parameter matrices where given."""
         group, row = device_rows(self)[device]
         names = parameters_of(self.groups[group].compiled.component)
-        return dict(zip(names, map(float, (parameters or self.parameters)[group][row]), strict=True))
+        return dict(zip(names, (parameters or self.parameters)[group][row].tolist(), strict=True))
 
     def device(self, name: str) -> Device:
         """Return a device as it was declared."""

@@ -5,6 +5,8 @@ States of devices that come into service begin at rest with the voltage that the
 
 from __future__ import annotations
 
+import functools
+import operator
 import time
 from collections.abc import Callable, Collection, Sequence
 
@@ -14,6 +16,8 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, SimulationError, nearest
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import form_for
+from psmr.dae.system.kept import kept
+from psmr.dae.system.places import limit_columns
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.engine import NO_STOPS, ROOM
@@ -26,6 +30,9 @@ from psmr.integrate.solve.newton import DAMPED, HONEST
 from psmr.integrate.solve.status import DONE, FULL, NOT_CONVERGED, NOT_FINITE
 from psmr.integrate.timeline.delayed_inputs import History
 from psmr.integrate.timeline.span import Change, Service, Span, continued_span
+
+VALUES = 64
+"""Values of parameters that are kept as such that a device takes."""
 
 LONG = 1e6
 """Step in s of implicit Euler after which a state is at rest: beside it no time constant counts."""
@@ -71,14 +78,14 @@ def instants_of(
     instants: dict[float, list[Change]] = {}
     held = range(system.n + system.m, system.n + system.m + system.k)
     delayed = {delay.input for delay in system.delays}
-    for change in sorted(changes, key=lambda change: change.t):
+    for change in sorted(changes, key=operator.attrgetter("t")):
         if not t_start <= change.t <= t_end:
             raise EventError(
                 f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
             )
         for device, parameter, value in change.parameters:
-            wrong = objection(system, device, parameter, value)
-            if wrong:
+            key = device, parameter, value
+            if wrong := kept(system, "objections", key, functools.partial(objection, system, *key), VALUES):
                 raise EventError(f"{change}: {device}.{parameter} = {value:g}: {wrong}")
         courses = [course for course in change.courses if course[0] in system.names_u]
         for name, _ in (*change.inputs, *change.rates, *courses):
@@ -163,17 +170,19 @@ def begin_span(
     """
     what = ", ".join(map(str, span.changes))
     parameters, out = span.parameters, span.out
-    limits_before = system.constant_limits(before.parameters)
     for change in span.changes:
         for name, value in change.states:
             w[system.index(name)] = value
-    lower, upper = system.constant_limits(parameters)
-    for i in np.flatnonzero(lower > upper):
-        raise EventError(
-            f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one {upper[i]:g}"
-        )
-    moved = np.flatnonzero((lower != limits_before[0]) | (upper != limits_before[1]))
-    w[moved] = np.clip(w[moved], lower[moved], upper[moved])
+    lower, upper = limits = system.constant_limits(parameters)
+    if any(before.parameters[group] is not parameters[group] for _, group, _, _ in limit_columns(system)):
+        for i in np.flatnonzero(lower > upper):
+            raise EventError(
+                f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one "
+                f"{upper[i]:g}"
+            )
+        lower_before, upper_before = system.constant_limits(before.parameters)
+        moved = np.flatnonzero((lower != lower_before) | (upper != upper_before))
+        w[moved] = np.clip(w[moved], lower[moved], upper[moved])
     put_inputs(system, span, history, w)
     courses = span.courses(system.n + system.m, history.delayed if history else None)
     returning: Collection[str] = ()
@@ -185,7 +194,7 @@ def begin_span(
     for block in (*engine.blocks.values(), algebraic):
         block.load(parameters, lower, upper, courses, w)
     engine.forget(autonomous(system, parameters) and not span.moves and history is None)
-    solve_within_limits(system, algebraic, w, what, (lower, upper), out)
+    solve_within_limits(system, algebraic, w, what, limits, out)
     put_at_rest(system, parameters, courses, w, returning, out)
 
 
@@ -214,7 +223,9 @@ def solve_within_limits(
     again.
     """
     algebraic_solve(algebraic, w, what)
-    places = np.flatnonzero(system.limits_move)
+    places = system.limits_move.nonzero()[0]
+    if not places.size:
+        return
     moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
     before = w[moving]
     for _ in range(TUNED.most_rounds):

@@ -19,6 +19,7 @@ from psmr.integrate.control.engine import times_off_grid
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.advance_span import autonomous, begin_span, instants_of, integrate_span, put_inputs
 from psmr.integrate.run.recorder import Recorder
+from psmr.integrate.run.start import KeptStarts, RunStart, kept_starts
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, PastReading, Scheme, point_times, reading_past
 from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve
@@ -79,13 +80,14 @@ def integrate(
     if scheme.step_choice is None:
         expected = _expected_points(scheme, t_end - t_start, instants, every)
     run = _prepared(
-        system, scheme, w, same, service or AsTripped(), acting, followers, keep, every, expected, progress
-    )
+        system, scheme, w, start is None, same, service or AsTripped(), acting, followers, keep, every,
+        expected, progress,
+    )  # fmt: skip
     ends = sorted({t_start, *instants, float(t_end)})
     unsettled = acting is not None and bool(acting.dependent(run.span))
     try:
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
-            w[-1] = begin
+            run.w[-1] = begin
             if begin in instants or run.due <= begin + same or unsettled:
                 run.happen(instants.get(begin, ()))
             unsettled = False
@@ -98,13 +100,16 @@ def integrate(
         if partial:
             error.partial = run.trajectory()
         raise
-    return run.trajectory()
+    found = run.trajectory()
+    run.done()
+    return found
 
 
 def _prepared(
     system: System,
     scheme: Scheme,
     w: Reals,
+    usual: bool,
     same: float,
     service: Service,
     acting: Actions | None,
@@ -116,20 +121,22 @@ def _prepared(
 ) -> _Integration:
     """Return an integration at its first point, which is consistent and recorded.
 
-    Raises InputError, SimulationError, SingularError as `integrate`.
+    `w` is a guess of it, `usual` says whether that is the system's own. Raises InputError, SimulationError,
+    SingularError as `integrate`.
     """
-    parameters = list(system.parameters)
-    algebraic = algebraic_block(system, parameters, w)
-    algebraic_solve(algebraic, w, "start")
-    _require_within_limits(system, w)
     past = scheme.past or PastReading(1)
     inner = past.has_within([delay.source for delay in system.delays])
-    engine: Engine = scheme.engine(system, parameters, w, every or bool(inner.any()))
+    within = every or bool(inner.any())
+    starts = kept_starts(system, scheme, within, service) if usual else KeptStarts()
+    begun, state = starts.take(lambda: _start(system, scheme, w, service, within))
+    w, span, parameters, algebraic, engine = (
+        begun.w,
+        begun.span,
+        begun.parameters,
+        begun.algebraic,
+        begun.engine,
+    )
     began, compiling = time.perf_counter(), seconds_compiling()
-    span = first_span(system, service, w)
-    if span.out:
-        engine.take_out_of_service(system, parameters, w, span.out)
-        algebraic.take_out_of_service(system, parameters, w, span.out)
     history = None
     if system.delays:
         history = History(
@@ -164,8 +171,25 @@ def _prepared(
     recorder.begin(span, w)
     return _Integration(
         system, scheme, engine, algebraic, parameters, service, acting, history, recorder, w, same, span,
-        progress, began, compiling,
+        progress, began, compiling, lambda: starts.give_back(begun, state),
     )  # fmt: skip
+
+
+def _start(system: System, scheme: Scheme, w: Reals, service: Service, every: bool) -> RunStart:
+    """Return what a run begins with at the point w, whose algebraic variables are a guess.
+
+    Raises InputError, SimulationError, SingularError as `integrate`.
+    """
+    parameters = list(system.parameters)
+    algebraic = algebraic_block(system, parameters, w)
+    algebraic_solve(algebraic, w, "start")
+    _require_within_limits(system, w)
+    engine: Engine = scheme.engine(system, parameters, w, every)
+    span = first_span(system, service, w)
+    if span.out:
+        engine.take_out_of_service(system, parameters, w, span.out)
+        algebraic.take_out_of_service(system, parameters, w, span.out)
+    return RunStart(w, span, parameters, algebraic, engine)
 
 
 @dataclass
@@ -176,6 +200,7 @@ class _Integration:
     `w`: The buffer with the point that was reached.
     `same`: Times closer than this in s are one.
     `began`, `compiling`: Wall time in s at which it began, and what compiling had taken until then.
+    `done`: Leaves what it began with to the next one.
     """
 
     system: System
@@ -193,6 +218,7 @@ class _Integration:
     progress: Callable[[float], None] | None
     began: float
     compiling: float
+    done: Callable[[], None]
 
     def happen(self, known: Sequence[Change] = ()) -> None:
         """Make all that happens at the time in w, and begin a span at the point that it leads to.
@@ -209,13 +235,13 @@ class _Integration:
             changes = [*known, *self._acted(at, known)]
             made += changes
             span = span_after(self.system, self.span, at, changes, self.service)
-            if self.recorder.stops_before(replace(span, changes=tuple(made))):
+            if self.recorder.stops_before(_begun_by(span, made)):
                 return
             self._begin(span)
             known = ()
             if acting is None or not acting.at_once(self.span, self.w):
                 break
-        self.span = replace(self.span, changes=tuple(made))
+        self.span = _begun_by(self.span, made)
         self.recorder.begin(self.span, self.w)
 
     def _acted(self, at: float, known: Sequence[Change]) -> list[Change]:
@@ -303,6 +329,11 @@ class _Integration:
         )
         found = recorder.trajectory(counters, self.scheme.step)
         return found if self.acting is None else replace(found, acted=tuple(self.acting.acted))
+
+
+def _begun_by(span: Span, changes: Sequence[Change]) -> Span:
+    """Return a span that changes have begun, as it is where they are its own."""
+    return span if len(changes) == len(span.changes) else replace(span, changes=tuple(changes))
 
 
 def _expected_points(

@@ -253,7 +253,7 @@ class Recorder:
     def begin(self, span: Span, w: Reals) -> None:
         """Take the point in w at which a span begins."""
         for follower in self._followers:
-            follower.begin(replace(span, delayed=self._history))
+            follower.begin(span if self._history is None else replace(span, delayed=self._history))
         if self._history is not None:
             self._history.begin()
         if self._acting is not None:
@@ -289,12 +289,13 @@ class Recorder:
             at = at[: self._before_action(piece.t[at], piece.rows[at])]
         count = int(at[-1]) + 1 if at.size else 0
         t, rows, places = piece.t[:count], piece.rows[:count], np.arange(count)
-        divided = np.flatnonzero(piece.parts[: at.size])
-        begins = np.append(0, at + 1)
-        inner = [np.arange(begins[k], at[k]) for k in divided]
-        if any(part.size for part in inner):
-            places = np.setdiff1d(places, np.concatenate(inner))
-            t, rows = t[places], rows[places]
+        divided = piece.parts[: at.size].nonzero()[0]
+        if divided.size:
+            begins = np.append(0, at + 1)
+            inner = np.concatenate([np.arange(begins[k], at[k]) for k in divided])
+            if inner.size:
+                places = np.setdiff1d(places, inner)
+                t, rows = t[places], rows[places]
         # Steps that are complete at each point.
         complete = places + 1 if at.size == count else np.searchsorted(at, places, side="right")
         number = self._keep(t, rows, complete)
@@ -312,12 +313,11 @@ class Recorder:
 
         `complete` has how many steps are complete at each point.
         """
-        beyond = 0
-        if rows.size and not (rows.max() < LARGEST and rows.min() > -LARGEST):
-            beyond = len(times) - int(np.argmax(~(np.abs(rows) < LARGEST).all(axis=1)))
-        wrong, good = len(times) - beyond, slice(len(times) - beyond)
-        number = self._follow(times[good], rows[good], complete[good])
-        if beyond and not self._stopped:
+        if not rows.size or (rows.max() < LARGEST and rows.min() > -LARGEST):
+            return self._follow(times, rows, complete)
+        wrong = int(np.argmax(~(np.abs(rows) < LARGEST).all(axis=1)))
+        number = self._follow(times[:wrong], rows[:wrong], complete[:wrong])
+        if not self._stopped:
             self._refuse(float(times[wrong]), rows[wrong])
         return number
 
@@ -338,9 +338,10 @@ class Recorder:
         self._until = float(times[-1])
         if self._acting is not None:
             self._last = self._until, rows[-1].copy()
-        if self._whole or self._table.count == 0:
-            kept = slice(None if self._whole else 1)
-            self._table.append(times[kept], rows[kept])
+        if self._whole:
+            self._table.append(times, rows)
+        elif self._table.count == 0:
+            self._table.append(times[:1], rows[:1])
         number = int(complete[-1])
         self.steps += number
         self.macro_steps += number

@@ -12,7 +12,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError
 from psmr.dae.system.system import System
-from psmr.integrate.solve.courses import Course, Courses, Delayed, Place
+from psmr.integrate.solve.courses import NOTHING, Course, Courses, Delayed, Place
 from psmr.integrate.timeline.delayed_inputs import DelayedInputs
 
 
@@ -216,7 +216,8 @@ class Span:
 
     def held(self, t: Reals) -> Reals:
         """Return (K, k) held inputs at (K,) times in s."""
-        found = np.tile(self.inputs, (len(t), 1))
+        found = np.empty((len(t), self.inputs.size))
+        found[:] = self.inputs
         for place, course in self.input_courses.items():
             found[:, place] = course.at(t)
         if self.delayed is not None:
@@ -261,6 +262,8 @@ class Span:
 
         `first` is the position in w of the first held input.
         """
+        if not self.moves and delayed is None:
+            return NOTHING
         courses = {first + k: course for k, course in self.input_courses.items()}
         return Courses(courses, self.parameter_courses, delayed)
 
@@ -284,8 +287,18 @@ def first_span(system: System, service: Service, w: Reals | None = None) -> Span
 
 def continued_span(span: Span, t: float) -> Span:
     """Return a span as it goes on from t in s."""
-    inputs = span.held(np.array([t]))[0]
-    return replace(span, t=t, inputs=inputs, parameters=span.parameters_at(t), changes=())
+    return Span(
+        t,
+        span.parameters_at(t),
+        span.held(np.array([t]))[0],
+        span.devices,
+        span.input_courses,
+        span.parameter_courses,
+        (),
+        span.first,
+        span.last,
+        span.delayed,
+    )
 
 
 def span_after(system: System, span: Span, t: float, changes: Sequence[Change], service: Service) -> Span:
@@ -322,16 +335,13 @@ def span_after(system: System, span: Span, t: float, changes: Sequence[Change], 
             else:
                 device, _, parameter = name.rpartition(".")
                 parameter_courses[system.parameter_place(device, parameter)] = course
-    begun = replace(
-        span,
-        parameters=tuple(parameters),
-        inputs=inputs,
-        input_courses=input_courses,
-        parameter_courses=parameter_courses,
-        changes=tuple(changes),
-    )
-    begun = replace(begun, parameters=begun.parameters_at(t), inputs=begun.held(np.array([t]))[0])
     gone = out_of_service_after(span.devices.gone, changes)
+    begun = Span(
+        t, tuple(parameters), inputs, span.devices, input_courses, parameter_courses, tuple(changes),
+        span.first, span.last, span.delayed,
+    )  # fmt: skip
+    if begun.moves or begun.delayed is not None:
+        begun = replace(begun, parameters=begun.parameters_at(t), inputs=begun.held(np.array([t]))[0])
     return replace(begun, devices=service.after(begun.parameters, gone))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
+from psmr.dae.system.kept import kept
 from psmr.dae.system.places import cached_by_devices
 from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
@@ -172,12 +174,29 @@ def out_of_service(system: System, parameters: Sequence[NDArray[np.float64]] | N
 
     By a system's own parameter matrices or others.
     """
-    found: list[str] = []
+    given, numbers = parameters or system.parameters, _switched(system)
+    own = kept(system, "out of service", None, lambda: _off(system, system.parameters, numbers), 1, True)
+    changed = [number for number in numbers if given[number] is not system.parameters[number]]
+    found = own | _off(system, given, changed) if changed else own
+    return frozenset(itertools.chain.from_iterable(found.values()))
+
+
+def _off(
+    system: System, parameters: Sequence[NDArray[np.float64]], numbers: Iterable[int]
+) -> dict[int, list[str]]:
+    """Return the devices of some groups that are out of service by parameter matrices, by group."""
+    found: dict[int, list[str]] = {number: [] for number in numbers}
     for number, column, value in _switches(system):
-        off = (system.parameters if parameters is None else parameters)[number][:, column] == value
-        if off.any():
-            found += [system.groups[number].names[row] for row in np.flatnonzero(off)]
-    return frozenset(found)
+        if number in found:
+            names = system.groups[number].names
+            off = (parameters[number][:, column] == value).nonzero()[0]
+            found[number] += [names[row] for row in off.tolist()]
+    return found
+
+
+@cached_by_devices
+def _switched(system: System) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(number for number, _, _ in _switches(system)))
 
 
 @cached_by_devices

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import heapq
 import itertools
 import math
+import pickle
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from psmr.base.errors import EventError, InputError, shown
+from psmr.dae.system.kept import kept
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import AsTripped, Change, Span, first_span, span_after, with_cause
 from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_breaker_poles
@@ -76,6 +80,17 @@ class EventPlan:
     conditional: tuple[Conditional, ...]
     possible: tuple[Change, ...]
 
+    @functools.cached_property
+    def unbalanced(self) -> bool:
+        """Whether something makes a network of phasors unbalanced."""
+        return any(unbalances(self.system, change) for change in (*self.scheduled, *self.possible))
+
+    @functools.cached_property
+    def along_lines(self) -> bool:
+        """Whether there is a fault along a line."""
+        changes = (*self.scheduled, *self.possible)
+        return any(name == "at" and value for change in changes for _, name, value in change.parameters)
+
     def depends_on_run(self, change: Change) -> bool:
         """Return whether what a scheduled change is depends on what the run has come to by then.
 
@@ -85,8 +100,25 @@ class EventPlan:
         return isinstance(change, Synchronisation) or any(d in tripping for d, _, _ in change.set_over_time())
 
 
+PLANS = 8
+"""Plans that are kept with a system."""
+
+
 def plan_events(system: System, events: Sequence[Event], t_end: float) -> EventPlan:
     """Return what events are to do until t_end in s; raises EventError, with the event, if one cannot be."""
+    if all(map(_of_psmr, events)):
+        key = hashlib.sha256(pickle.dumps((events, t_end))).digest()
+        return kept(system, "event plans", key, lambda: _planned(system, events, t_end), PLANS)
+    return _planned(system, events, t_end)
+
+
+def _of_psmr(event: Event) -> bool:
+    """Return whether all that an event does follows from its fields; a user's own may read what it likes."""
+    own = type(event).__module__.startswith("psmr.study.events.")
+    return own and (not isinstance(event, When) or _of_psmr(event.event))
+
+
+def _planned(system: System, events: Sequence[Event], t_end: float) -> EventPlan:
     system = with_event_devices(system, events)
     waiting = [(place, event) for place, event in enumerate(events) if isinstance(event, When)]
     conditional: tuple[Conditional, ...] = ()
@@ -152,14 +184,16 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     given = list(map(_event, events))
     _refuse_repeated(given)
     timed = [(place, event) for place, event in enumerate(given) if not isinstance(event, When)]
-    span, ahead = first_span(system, AsTripped()), list[tuple[float, int, Change]]()
+    start, ahead = first_span(system, AsTripped()), list[tuple[float, int, Change]]()
+    span = start
     for place, event in sorted(timed, key=lambda entry: entry[1].start):
         while ahead and ahead[0][0] <= event.start:
             t, _, change = heapq.heappop(ahead)
             # What trips a part of a device sets nothing of the whole.
             whole = replace(change, parameters=()) if change.parts else change
             span = span_after(system, span, t, [whole], AsTripped())
-        found = with_cause(_checked(event, _standing(system, span, event.start), t_end), place)
+        standing = system if span is start else _standing(system, span, event.start)
+        found = with_cause(_checked(event, standing, t_end), place)
         for change in found:
             heapq.heappush(ahead, (change.t, len(entries), change))
             entries.append(ScheduledChange(change, event))

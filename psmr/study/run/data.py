@@ -104,7 +104,6 @@ class RunData:
         tables = [(self.x, self.names_x), (self.y, self.names_y)]
         if self.kept is not None:
             tables.append((self.kept.values, self.kept.names))
-        own = {*self.names_x, *self.names_y}
         for table, names in tables:
             for first in range(0, len(table), PIECE):
                 values = table[first : first + PIECE]
@@ -112,6 +111,7 @@ class RunData:
                     continue
                 bad = ~np.isfinite(values)
                 # A bus without a voltage has neither an angle nor a frequency, nor those of its island.
+                own = {*self.names_x, *self.names_y}
                 undefined = [
                     k for k, n in enumerate(names) if n not in own and n.endswith(("angle", "frequency"))
                 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import shutil
@@ -20,6 +21,7 @@ from numpy.typing import ArrayLike
 from psmr.base.arguments import positive_number, unknown_keyword
 from psmr.base.errors import InputError, PsmrWarning, SchemeError, shown
 from psmr.base.files import OutputTransaction
+from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.devices.placement import placement
 from psmr.integrate.run.actions import Actions
@@ -33,7 +35,6 @@ from psmr.network.dynamic.switching import (
     faults_left_undamped,
     oscillating_faults,
     unbalance_beside_phasors,
-    unbalances,
     zero_elements,
     zero_statuses,
 )
@@ -43,7 +44,7 @@ from psmr.network.topology.islands import plants
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.dead_parts import dead_part
 from psmr.study.detectors.detection import MONITORS, Detection, Detectors, Island, Monitor
-from psmr.study.detectors.detector import Stop
+from psmr.study.detectors.detector import Detector, Stop
 from psmr.study.events import Event
 from psmr.study.events.generator import Connected, Synchronisation
 from psmr.study.events.schedule import plan_events
@@ -125,7 +126,8 @@ class Setup:
     `start`: (x, y) in place of the equilibrium.
     `events`, `changes`: What was asked for, and what the events do, in order of time up to `end`.
     `actions`: What devices do by themselves; None where none does.
-    `criteria`, `detectors`: By what the run is judged, and what finds what was beyond it.
+    `criteria`: By what the run is judged.
+    `seeing`: What finds what was beyond them as the points come, of a run that does not keep every point.
     `detection`: The detectors and monitors that see every point as it comes.
     `recording`: What keeps a part of the points; None of a run that keeps every point whole.
     `certify`: Whether there is a certificate; ``"always"``: at any size.
@@ -141,10 +143,15 @@ class Setup:
     changes: tuple[Change, ...]
     actions: Actions | None
     criteria: Criteria
-    detectors: Detectors
+    seeing: Detectors | None
     detection: Detection
     recording: SignalRecorder | None
     certify: bool | Literal["always"]
+
+    @functools.cached_property
+    def detectors(self) -> Detectors:
+        """What finds what was beyond the criteria."""
+        return self.seeing or Detectors.of(self.system, self.criteria, self.end)
 
     @property
     def record(self) -> Record | None:
@@ -209,13 +216,10 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    all_changes = (*changes, *plan.possible)
-    unbalanced = any(unbalances(system, change) for change in all_changes)
-    if unbalanced:
+    if plan.unbalanced:
         warn_of_assumptions(system)
-    opening = any(placement(group.compiled.component).acts_on == "branch" for group in system.groups)
-    along = any(name == "at" and value for change in all_changes for _, name, value in change.parameters)
-    respond: Dependent | None = dependent_admittances if unbalanced or opening or along else None
+    unequal = plan.unbalanced or plan.along_lines or _relays_open_branches(system)
+    respond: Dependent | None = dependent_admittances if unequal else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
     ahead = [change for change in plan.scheduled if plan.depends_on_run(change)]
@@ -231,13 +235,12 @@ def set_up(
     )
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
-    detectors = Detectors.of(system, criteria, end)
-    samples = Samples(system)
-    while_it_goes = () if wanted is None else (*detectors.all, samples)
-    detection = Detection(system, while_it_goes, monitors, islanding and bool(actions))
-    recording = None
+    recording, while_it_goes, detectors = None, tuple[Detector, ...](), None
     if wanted is not None:
+        samples, detectors = Samples(system), Detectors.of(system, criteria, end)
+        while_it_goes = *detectors.all, samples
         recording = SignalRecorder(system, wanted, samples, scheme)
+    detection = Detection(system, while_it_goes, monitors, islanding and bool(actions))
     return Setup(
         system=system,
         scheme=scheme,
@@ -249,11 +252,17 @@ def set_up(
         changes=tuple(change for change in known if cut_off is None or change.t < end),
         actions=actions or None,
         criteria=criteria,
-        detectors=detectors,
+        seeing=detectors,
         detection=detection,
         recording=recording,
         certify=certify,
     )
+
+
+@cached_by_devices
+def _relays_open_branches(system: System) -> bool:
+    """Return whether there are devices that open branches."""
+    return any(placement(group.compiled.component).acts_on == "branch" for group in system.groups)
 
 
 def _warn_of_region(system: System, changes: Sequence[Change], scheme: Scheme) -> None:
