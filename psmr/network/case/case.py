@@ -12,7 +12,7 @@ from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import CaseError, shown
 from psmr.network.case.checks import check_case
 from psmr.network.case.edit import CaseTables, edited
-from psmr.network.case.tables import BusRow, SequenceRow, Tables
+from psmr.network.case.tables import BranchRow, BusRow, SequenceRow, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,11 @@ class Case(Tables):
     def buses_by_name(self) -> Mapping[str, BusRow]:
         """The buses by name."""
         return {bus.name: bus for bus in self.buses}
+
+    @functools.cached_property
+    def branches_by_name(self) -> Mapping[str, BranchRow]:
+        """The lines and transformers by name."""
+        return {branch.name: branch for branch in self.branches}
 
     @functools.cached_property
     def sequence_of(self) -> Mapping[str, SequenceRow]:

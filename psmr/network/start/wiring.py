@@ -62,7 +62,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         values = device_parameters(relay.device, case, abs(voltage[relay.bus]))
         wires = terminal_wires(names[relay.bus], component)
         if relay.branch:
-            branch = next(row for row in case.branches if row.name == relay.branch)
+            branch = case.branches_by_name[relay.branch]
             second = relay.bus == branch.to_bus
             values["end"] = float(second)
             wires |= {port: f"{branch.name}.{port}_{'j' if second else 'i'}" for port in ("m_re", "m_im")}
@@ -263,8 +263,8 @@ def generator_plant(
         name: voltages[case.buses_by_name[name].number] for name in known if name != case.bus(row.bus).name
     }
     flows: dict[str, float] = {}
-    for branch in (branch for branch in case.branches if branch.name in read):
-        flows |= branch_start(branch, voltages)
+    for name in sorted(read & case.branches_by_name.keys()):
+        flows |= branch_start(case.branches_by_name[name], voltages)
     return StartingPlant(row.name, devices, voltage, current, far, flows)
 
 
