@@ -87,7 +87,7 @@ psmr.files.toml.document: read_document specification
 psmr.files.toml.lines: Lines
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of
-psmr.integrate.control.engine: times_off_grid
+psmr.integrate.control.engine: ControlledSteps FixedSteps GridSteps times_off_grid
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
 psmr.integrate.run.advance_span: autonomous span_module
@@ -161,6 +161,7 @@ psmr.study.detectors.detection: Detection Detectors detect detection_module MONI
 psmr.study.detectors.detector: Finding digits_beyond
 psmr.study.estimated_error: MARGIN Advice GlobalError
 psmr.study.events.schedule: schedule with_event_devices
+psmr.study.events.staircase: CLOSE
 psmr.study.events.value: read_points
 psmr.study.file.read_study: usual_folder
 psmr.study.file.recipe: Recipe HOMES scheme_fields Split

@@ -29,7 +29,8 @@ from psmr.integrate.control.switching import Switching, switching_for
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.courses import Place
-from psmr.integrate.solve.status import DONE, FULL, SPENT, STALE, VANISHED
+from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, SPENT, STALE, UNSOLVED, VANISHED
+from psmr.integrate.step.input_jumps import NO_JUMP, GridJumps, JumpTable, no_jumps
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform
 from psmr.integrate.tableaux import ImplicitPair
@@ -43,16 +44,18 @@ ROOM = 2**25
 DIGITS = 9
 
 
-def times_off_grid(a: float, rows: Reals, h: float) -> Reals:
+def times_off_grid(a: float, rows: Reals, h: float, end: float | None = None) -> Reals:
     """Return those of ascending times in s at which steps of h from a on need to begin anew to meet them all.
 
-    They are none, the first one, or all.
+    They are none, the first one, or all; with an `end` in s that no such step meets the last one as well,
+    behind which steps are shorter.
     """
     first = rows[:1]
     for origin, found in ((a, rows[:0]), (first, first)):
-        steps = (rows - origin) / h
-        if (np.abs(steps - np.round(steps)) <= TUNED.rounding * np.maximum(1.0, steps)).all():
-            return found
+        steps = (np.append(rows, rows[-1] if end is None else end) - origin) / h
+        met = np.abs(steps - np.round(steps)) <= TUNED.rounding * np.maximum(1.0, steps)
+        if met[:-1].all():
+            return found if met[-1] else np.union1d(found, rows[-1:])
     return rows
 
 
@@ -166,19 +169,37 @@ class GridSteps:
         self.step, self.point_times, self.every, self.size = step, point_times, every, size
         self._windows: Iterator[TimeGrid] = iter(())
 
-    def begin(self, t: float, end: float, stops: Reals) -> None:
-        """Begin a span from t to `end` in s; a step ends at each of the `stops` within."""
+    def begin(self, t: float, end: float, stops: Reals, table: JumpTable | None = None) -> None:
+        """Begin a span from t to `end` in s; a step ends at each of the `stops` within.
+
+        `table` has the instants at which held inputs jump, each of them a stop or a point within a step.
+        """
         points = self.point_times(self.step).size if self.every else 1
         most = max(16, ROOM // (8 * self.size * points))
         self._end, self._windows = end, TimeGrid.windows(t, end, self.step, most, stops)
+        self._stops, self._table = stops, table
         self._open()
 
     def _open(self) -> None:
         """Go on to the next window."""
         self.grid, self._done = next(self._windows), 0
-        self._t, self._rows_end = self.grid.rows(self.point_times if self.every else None)
+        grid, table = self.grid, self._table
+        self._t, self._rows_end = grid.rows(self.point_times if self.every else None)
+        self._fast = grid.points(self.point_times)
+        self.jumps = None
+        if table is not None:
+            self.jumps = GridJumps.of(table, grid.times, grid.steps, grid.end, self._fast)
+            self._t, self._rows_end = self.jumps.doubled(self._t, self._rows_end, self.every)
         self._rows = np.empty((self._t.size, self.size))
-        self._fast = self.grid.points(self.point_times)
+
+    def end_at_jumps(self) -> bool:
+        """Take the next step from jump to jump within it, where it has any; return whether it has."""
+        within = np.zeros(0) if self.jumps is None else self.jumps.within_step(self._done)
+        if within.size:
+            t = float(self.grid.times[self._done])
+            stops = np.union1d(self._stops[self._stops > t], within)
+            self.begin(t, self._end, stops, self._table)
+        return bool(within.size)
 
     @property
     def next_step(self) -> float:
@@ -215,6 +236,21 @@ class _ProgramSteps:
 
     ends_at_stops = True
     stepper: Stepper
+    jumps: JumpTable | None = None
+
+    def take_jumps(self, jumps: JumpTable | None) -> bool:
+        """See `Engine`."""
+        if jumps is None and self.jumps is not None:
+            self.stepper.take_jumps(no_jumps())
+        self.jumps = jumps
+        return True
+
+    def _resolve(self, before: Reals, w: Reals) -> None:
+        """Solve for the point behind a jump into w, from the (n + m,) values before, where Newton failed."""
+        assert self.jumps is not None
+        w[: before.size] = before
+        self.jumps.resolve(w)
+        self.stepper.note_jump()
 
     @property
     def blocks(self) -> dict[int, Block]:
@@ -267,20 +303,26 @@ class FixedSteps(_ProgramSteps):
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`."""
-        self._grid.begin(float(w[-1]), end, stops)
+        self._grid.begin(float(w[-1]), end, stops, self.jumps)
         return DONE
 
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
-        """See `Engine`."""
-        return self._grid.advance(most, w, self._take)
+        """See `Engine`: a step that fails and within which inputs jump is taken from jump to jump."""
+        piece, status = self._grid.advance(most, w, self._take)
+        if status not in (DONE, FULL, NO_ROOM) and self._grid.end_at_jumps():
+            status = FULL
+        return piece, status
 
     def _take(
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
     ) -> tuple[int, int]:
         """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
-        stepper, history = self.stepper, self.stepper.history
+        stepper, history, jumps, anew = self.stepper, self.stepper.history, self._grid.jumps, False
         stepper.ready(w)
         stepper.note_parts(grid.parts)
+        if jumps is not None and self.jumps is not None:
+            stepper.take_jumps(self.jumps.compiled(jumps.ends, jumps.within, jumps.points, fast=stepper.fast))
+            anew = stepper.restarts or (history > 0 and not self.jumps.fast)
         status = DONE
         while first < last and status == DONE:
             h = float(grid.steps[first])
@@ -290,13 +332,22 @@ class FixedSteps(_ProgramSteps):
                 stop = first + int(same[0]) if same.size else last
             if self._after_event:
                 stop = first + 1
-            inner = int(ends[first + 1] - ends[first])
+            if anew and jumps is not None:
+                jumping = np.flatnonzero(jumps.ends[first:stop] != NO_JUMP)
+                stop = first + int(jumping[0]) + 1 if jumping.size else stop
+            inner = int(np.diff(ends[first : stop + 1]).max())
             points = np.empty((inner, record.shape[1])) if self.every else NO_POINTS
             interpreter = stepper.at(h, self._before, self._after_event)._replace(inner_points=points)
             done, status = advance(interpreter, None, h, grid.times, ends, first, stop, w, record)
             self._after_event = self._after_event and done == first
             for _ in range(min(done - first, history)):
                 self._before = (h, *(h + back for back in self._before))[:history]
+            if status == UNSOLVED:
+                self._resolve(record[ends[done] - 1], w)
+                record[ends[done]] = w[: record.shape[1]]
+                status = DONE
+            if anew and jumps is not None and done > first and jumps.ends[done - 1] != NO_JUMP:
+                self._before, self._after_event = (), stepper.restarts
             first = done
             if status == STALE:
                 stepper.form_response(w)
@@ -366,16 +417,30 @@ class ControlledSteps(_ProgramSteps):
         self.control = begin_control(
             self.control, self.blocks[0], self._before(float(w[-1])), end, w, stops, stepper.autonomous
         )
+        self._jumps_at = None if self.jumps is None else self.jumps.at_stops(self.control.stops)
         return DONE
 
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         """See `Engine`."""
-        times, rows, ends = np.empty(most + 1), np.empty((most + 1, self._size)), np.arange(most + 1)
+        room = most if self.jumps is None else 2 * most
+        times, rows, ends = np.empty(most + 1), np.empty((room + 1, self._size)), np.zeros(most + 1, np.int64)
         times[0], rows[0] = w[-1], w[: self._size]
+        if self.jumps is not None and self._jumps_at is not None:
+            self.stepper.take_jumps(self.jumps.compiled(self._jumps_at))
         interpreter = self.stepper.ready(w)
         done, status = advance(interpreter, self.control, 0.0, times, ends, 0, most, w, rows)
-        self._last = times[: done + 1], rows[: done + 1]
-        return Piece.of_points(times[1 : done + 1], rows[1 : done + 1]), int(status)
+        times, ends = times[: done + 1], ends[: done + 1]
+        if status == UNSOLVED:
+            self._resolve(rows[ends[done] - 1], w)
+            rows[ends[done]] = w[: self._size]
+            status = FULL if times[done] < self.control.stops[-1] else DONE
+        if self.jumps is None:
+            self._last = times, rows[: done + 1]
+            return Piece.of_points(times[1:], rows[1 : done + 1]), int(status)
+        t = np.repeat(times, np.diff(ends, prepend=-1))
+        self._last = t, rows[: t.size]
+        steps = Piece.of_points(times[1:], rows[1 : t.size])
+        return steps._replace(t=t[1:], ends=ends[1:] - 1), int(status)
 
     def _before(self, t: float) -> Reals:
         """Return the (n + m,) values of the last accepted point up to t in s, ahead of what changed there."""

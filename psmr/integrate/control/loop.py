@@ -53,8 +53,11 @@ from psmr.integrate.solve.status import (
     SLOW_TO_AGREE,
     SPENT,
     STALE,
+    UNSOLVED,
     VANISHED,
 )
+from psmr.integrate.step.input_jumps import NO_JUMP, write_inputs
+from psmr.integrate.step.instructions import cross_jump
 from psmr.integrate.step.interpreter import (
     DIVIDED,
     EFFORT,
@@ -63,6 +66,7 @@ from psmr.integrate.step.interpreter import (
     LEAST,
     PARTS,
     SOLVING,
+    STEP,
     TOLERANCE_FACTOR,
     forget,
 )
@@ -244,6 +248,25 @@ def _in_parts(interpreter, h, w):  # type: ignore[no-untyped-def]
 
 
 @lean
+def _jumps_within(interpreter, k):  # type: ignore[no-untyped-def]
+    """Return whether held inputs jump within step k of a grid."""
+    jumps, found = interpreter.jumps, False
+    if jumps.within.size > 0:
+        for point in range(jumps.points[k], jumps.points[k + 1]):
+            found |= jumps.within[point] != NO_JUMP
+    return found
+
+
+@lean
+def _write_within(interpreter, k, w):  # type: ignore[no-untyped-def]
+    """Write the held inputs as the jumps within step k leave them: its end may come from a point before."""
+    jumps = interpreter.jumps
+    for point in range(jumps.points[k], jumps.points[k + 1]):
+        if jumps.within[point] != NO_JUMP:
+            write_inputs(jumps, jumps.within[point], w)
+
+
+@lean
 def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
     """Take step k, of h in s, from the point in w, in parts if need be; return a status.
 
@@ -252,12 +275,14 @@ def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
     points, state = interpreter.points, interpreter.state
     copy(w, points[AT_START])
     interpreter.divided[k] = 0
+    state[STEP], whole = k, _jumps_within(interpreter, k)
     status = run_program(interpreter, WHOLE, 0, interpreter.code.shape[0], h, w)
     if status != DONE:
         _go_back(interpreter, w)
         interpreter.measured[LEAST] = h
         forget(interpreter.stage_history)
-        if status not in (NO_ROOM, NOT_AGREED, SLOW_TO_AGREE, NOT_SETTLED) and state[SOLVING] != 0:
+        parts = state[SOLVING] != 0 and not whole
+        if parts and status not in (NO_ROOM, NOT_AGREED, SLOW_TO_AGREE, NOT_SETTLED):
             status = _in_parts(interpreter, h, w)
             interpreter.divided[k] = 1
         if status != DONE:
@@ -265,6 +290,8 @@ def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
             return status
         forget(interpreter.stage_history)
         state[DIVIDED] += 1
+    if whole:
+        _write_within(interpreter, k, w)
     if state[HAS_HISTORY] != 0:
         copy(points[AT_OLDER], points[AT_OLDEST])
         copy(points[AT_START], points[AT_OLDER])
@@ -368,6 +395,23 @@ def _controlled_step(interpreter, control, switching, w):  # type: ignore[no-unt
 
 
 @lean
+def _jump_at_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
+    """Return at which instant held inputs jump at the end of a step, if they do."""
+    ends, stop = interpreter.jumps.ends, control.passed[0]
+    if ends.size == 0 or control.stops[stop] != t:
+        return NO_JUMP
+    return ends[stop]
+
+
+@lean
+def _forget_outliving(interpreter, control):  # type: ignore[no-untyped-def]
+    """Let the stages of the next step not go on from points of this one."""
+    for k in range(control.outliving.shape[0]):
+        point = interpreter.points[control.outliving[k, 1]]
+        point[point.size - 1] = np.nan
+
+
+@lean
 def _steps(interpreter, control, switching, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
     """See `advance`; what a scheme has no use for is not compiled for it."""
     for k in range(first, last):
@@ -378,14 +422,27 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
             status = _controlled_step(interpreter, control, switching, w)
         if status != DONE:
             return k, status
-        for i in range(ends[k + 1] - ends[k] - 1):
-            copy(interpreter.inner_points[i], record[ends[k] + 1 + i])
-        copy(w, record[ends[k + 1]])
+        if control is None:
+            jump = interpreter.jumps.ends[k] if interpreter.jumps.ends.size > 0 else NO_JUMP
+            end = ends[k + 1] - 1 if jump != NO_JUMP else ends[k + 1]
+            for i in range(end - ends[k] - 1):
+                copy(interpreter.inner_points[i], record[ends[k] + 1 + i])
+            copy(w, record[end])
+        else:
+            times[k + 1] = w[w.size - 1]
+            jump = _jump_at_stop(interpreter, control, times[k + 1])
+            ends[k + 1] = ends[k] + 1 if jump == NO_JUMP else ends[k] + 2
+            copy(w, record[ends[k] + 1])
+        if jump != NO_JUMP:
+            if control is not None:
+                _forget_outliving(interpreter, control)
+            if cross_jump(interpreter, jump, w) != DONE:
+                return k + 1, UNSOLVED
+            copy(w, record[ends[k + 1]])
         if control is None:
             if outdated(interpreter, w):
                 return k + 1, STALE
         else:
-            times[k + 1] = w[w.size - 1]
             if not times[k + 1] < control.stops[control.stops.size - 1]:
                 return k + 1, DONE
     return last, DONE if control is None else FULL
@@ -397,10 +454,11 @@ def advance(interpreter, control, h, times, ends, first, last, w, record):  # ty
     """Take steps first..last-1; row ends[k + 1] of `record` takes the end of step k, times[k] is its start.
 
     Without a controller (None) each step has h in s and its time; with one both are found, and the end of
-    step k is times[k + 1]. The rows between ends[k] and ends[k + 1] take the points within a step. Returns
-    (number of the step that was not completed, or behind the last one, status); where a step fails w is the
-    last point that was reached. With `STALE` the step before that number was completed, and the network's
-    response does not hold after it; with `FULL` the span goes on.
+    step k is times[k + 1]. The rows between ends[k] and ends[k + 1] take the points within a step, and where
+    held inputs jump at its end the point before. Returns (number of the step that was not completed, or
+    behind the last one, status); where a step fails w is the last point that was reached. With `STALE` the
+    step before that number was completed, and the network's response does not hold after it; with `UNSOLVED`
+    it was completed but for the point behind a jump; with `FULL` the span goes on.
     """
     interpreter = by_reference(interpreter)
     if control is None:

@@ -305,7 +305,7 @@ class Actions:
         rows = np.hstack([points, np.tile(self.tail, (len(points), 1))])
         rows[:, -1] = t
         if t[-1] > self.t:  # otherwise the point at which a span begins, as it is in w
-            rows[:, self.system.n + self.system.m : -1] = self.span.held(t)
+            rows[:, self.system.n + self.system.m : -1] = self.span.held_at_rows(t)
             if self.delayed is not None:
                 self.delayed.fill(rows)
         values = [timers.condition(rows, self.span) for timers in self.watched]

@@ -193,7 +193,7 @@ def begin_span(
         algebraic.take_out_of_service(system, parameters, w, out)
     for block in (*engine.blocks.values(), algebraic):
         block.load(parameters, lower, upper, courses, w)
-    engine.forget(autonomous(system, parameters) and not span.moves and history is None)
+    engine.forget(autonomous(system, parameters) and not span.followed and history is None)
     solve_within_limits(system, algebraic, w, what, limits, out)
     put_at_rest(system, parameters, courses, w, returning, out)
 

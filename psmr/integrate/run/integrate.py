@@ -19,6 +19,7 @@ from psmr.integrate.control.engine import times_off_grid
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.advance_span import autonomous, begin_span, instants_of, integrate_span, put_inputs
 from psmr.integrate.run.recorder import Recorder
+from psmr.integrate.run.staircases import jump_table, with_jumps_as_changes, with_snapped_jumps
 from psmr.integrate.run.start import KeptStarts, RunStart, kept_starts
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, PastReading, Scheme, point_times, reading_past
@@ -83,6 +84,10 @@ def integrate(
         system, scheme, w, start is None, same, service or AsTripped(), acting, followers, keep, every,
         expected, progress,
     )  # fmt: skip
+    if any(course.jumps for change in changes for _, course in change.courses):
+        within = run.engine.take_jumps(None) and run.history is None
+        follow = with_snapped_jumps if within else with_jumps_as_changes
+        instants = instants_of(system, follow(changes, t_start, t_end, same), t_start, t_end, same)
     ends = sorted({t_start, *instants, float(t_end)})
     unsettled = acting is not None and bool(acting.dependent(run.span))
     try:
@@ -277,7 +282,7 @@ class _Integration:
     def advance(self, end: float, stops: Reals | None) -> None:
         """Go on to `end` in s, through what devices do by themselves and what jumps in the past bring."""
         while self.w[-1] < end - self.same and not self.recorder.stopped():
-            self._march(min(end, self.due), stops)
+            self._march(min(end, self.due), stops, end)
             if self.recorder.paused():
                 self._back()
             if self.due <= self.w[-1] + self.same < end and not self.recorder.stopped():
@@ -289,21 +294,26 @@ class _Integration:
         jump = math.inf if self.history is None else self.history.due
         return jump if self.acting is None else min(jump, self.acting.due)
 
-    def _march(self, end: float, stops: Reals | None) -> None:
-        """Take steps to `end` in s; some of them end at rows of courses, and at stops."""
+    def _march(self, end: float, stops: Reals | None, last: float) -> None:
+        """Take steps to `end` in s; some of them end at rows of courses, where inputs jump, and at stops.
+
+        From `last` in s on another span follows in any case.
+        """
         t, span = float(self.w[-1]), self.span
         rows = span.course_rows(t, end, self.same)
         if stops is not None:
             rows = np.union1d(rows, stops[(stops > t) & (stops < end)])
         first = self.system.n + self.system.m
         inputs = [first + place for place in span.input_courses]
-        if (
-            rows.size
-            and self.scheme.two_rates is not None
-            and self.scheme.two_rates.ratio > 1
-            and not self.engine.read_slowly(inputs, span.parameter_courses)
-        ):
-            rows = times_off_grid(t, rows, self.scheme.two_rates.h_fast)
+        two = self.scheme.two_rates
+        fast = two is not None and two.ratio > 1 and bool(inputs or span.parameter_courses)
+        fast = fast and not self.engine.read_slowly(inputs, span.parameter_courses)
+        table = jump_table(self.system, self.engine, self.algebraic, span, t, last, fast)
+        self.engine.take_jumps(table)
+        if table is not None:
+            rows = np.union1d(rows, table.t[table.t < end])
+        if rows.size and fast and two is not None:
+            rows = times_off_grid(t, rows, two.h_fast, None if table is None else end)
         integrate_span(
             self.engine, self.algebraic, end, self.w, rows, self.recorder, self.progress, span, self.history
         )
@@ -312,7 +322,7 @@ class _Integration:
         """Go back to the last point before an action."""
         self.w[-1], self.w[: self.recorder.size] = self.recorder.go_on()
         put_inputs(self.system, self.span, self.history, self.w)
-        still = autonomous(self.system, self.parameters) and not self.span.moves and self.history is None
+        still = autonomous(self.system, self.parameters) and not self.span.followed and self.history is None
         self.engine.forget(still)
 
     def trajectory(self) -> Trajectory:

@@ -286,7 +286,10 @@ class Recorder:
         """Take the points of some steps."""
         at = piece.ends
         if self._acting is not None:
-            at = at[: self._before_action(piece.t[at], piece.rows[at])]
+            jumps = at[(at > 0) & (piece.t[at - 1] == piece.t[at])]
+            seen = np.union1d(at, jumps - 1) if jumps.size else at
+            kept = self._before_action(piece.t[seen], piece.rows[seen])
+            at = at if kept is None else at[at < seen[kept]]
         count = int(at[-1]) + 1 if at.size else 0
         t, rows, places = piece.t[:count], piece.rows[:count], np.arange(count)
         divided = piece.parts[: at.size].nonzero()[0]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from psmr.integrate.control.engine import Piece
     from psmr.integrate.solve.block import Block
     from psmr.integrate.solve.courses import Place
+    from psmr.integrate.step.input_jumps import JumpTable
     from psmr.integrate.step.program import Program
     from psmr.integrate.tableaux import Tableau
 
@@ -343,6 +344,9 @@ class Engine(Protocol):
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Begin a span from the point in w; `stops` are times in s before its end; return a status."""
+
+    def take_jumps(self, jumps: JumpTable | None) -> bool:
+        """Let held inputs jump within a span from the next `begin` on; return whether they can."""
 
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         """Take up to `most` steps; return their points and a status, `FULL` where the span goes on."""

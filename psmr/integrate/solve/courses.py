@@ -59,6 +59,22 @@ class Course:
         with np.errstate(over="ignore"):  # infinite: refused by who reads it
             return cls(t, value, np.append(np.diff(value) / np.diff(t), 0.0))
 
+    @classmethod
+    def held(cls, t: ArrayLike, value: ArrayLike) -> Course:
+        """Return the staircase that jumps to each of (K,) values at its time in s, and holds it."""
+        t, value = np.array(t, dtype=float), np.array(value, dtype=float)
+        return cls(t, value, np.zeros_like(value))
+
+    @property
+    def jumps(self) -> bool:
+        """Whether it is a staircase: constant from each row to the next, and not the same throughout."""
+        return not self.rate.any() and bool((self.value != self.value[0]).any())
+
+    def before(self, t: ArrayLike) -> Reals:
+        """Return the values at times in s just before what jumps there."""
+        k = np.maximum(np.searchsorted(self.t, t, side="left") - 1, 0)
+        return np.asarray(self.value[k] + self.rate[k] * (np.asarray(t) - self.t[k]))
+
     @property
     def cubics(self) -> Reals:
         """(K, 5) rows that compiled code reads: times, and coefficients of a cubic from there on."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import copy, position, positions_of, work_of
+from psmr.integrate.step.input_jumps import InputJumps
 from psmr.integrate.step.network_response import NetworkResponse
 from psmr.integrate.step.validity import Probe
 
@@ -203,6 +204,9 @@ def restore_variables(block, w):  # type: ignore[no-untyped-def]
 
 # Places in `Interpreter.state`; those of `psmr.integrate.step.validity` follow.
 AUTONOMOUS, EVALUATED_BLOCK, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, HAS_HISTORY, EFFORT = range(9)
+# Behind those: the step of the grid that is taken, and how many points within it stand twice so far.
+STEP, DOUBLED = 11, 12
+STATES = 13
 # Places in `Interpreter.measured`.
 DIFFERENCE, LEAST, TOLERANCE_FACTOR = range(3)
 # Columns of `Interpreter.loops`: times round, and corrections in a row that made the difference larger.
@@ -224,6 +228,7 @@ class Interpreter(NamedTuple):
     `response`: See `psmr.integrate.step.network_response.NetworkResponse`.
     `probe`: See `psmr.integrate.step.validity.Probe`.
     `stage_history`: See `psmr.integrate.step.interpreter.StageHistory`.
+    `jumps`: See `psmr.integrate.step.input_jumps.InputJumps`.
     `inner_points`: Points of the trajectory within a step, where they are recorded.
     `divided`: For each step of the span, whether it was taken in parts.
     `state`, `measured`: Whole and real numbers that outlive a step; see the names above.
@@ -245,6 +250,7 @@ class Interpreter(NamedTuple):
     response: NetworkResponse
     probe: Probe
     stage_history: StageHistory
+    jumps: InputJumps
     inner_points: np.ndarray
     divided: np.ndarray
     state: np.ndarray

@@ -23,10 +23,11 @@ from psmr.integrate.step.instructions import (
     combine,
     combine_levels,
     compare_prediction,
+    cross_jump_within,
     extrapolate,
     stage,
 )
-from psmr.integrate.step.interpreter import AUTONOMOUS, EVALUATED_BLOCK, GROWTHS, ROUND, Interpreter
+from psmr.integrate.step.interpreter import AUTONOMOUS, DOUBLED, EVALUATED_BLOCK, GROWTHS, ROUND, Interpreter
 from psmr.integrate.step.program_table import (
     ADD,
     AGAIN,
@@ -90,8 +91,13 @@ def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[
                 loops[row[LOOP], ROUND] += 1
                 if loops[row[LOOP], ROUND] == row[TIMES]:
                     at = row[JUMP]
+                elif interpreter.jumps.within.size > 0:
+                    status = cross_jump_within(interpreter, loops[row[LOOP], ROUND], w)
+                    if status != DONE:
+                        return status
         elif operation in (REPEAT, ITERATE):
             loops[row[LOOP], ROUND] = loops[row[LOOP], GROWTHS] = 0
+            state[DOUBLED] = 0
         elif operation == SAVE:
             copy(w, interpreter.points[row[TARGET]])
         elif operation == RESTORE:

@@ -16,6 +16,8 @@ from psmr.dae.system.system import System
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.courses import Place
 from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.solve.records import VALID
+from psmr.integrate.step.input_jumps import InputJumps, no_jumps
 from psmr.integrate.step.interface import HeldInterface, SchurInterface
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
@@ -27,6 +29,7 @@ from psmr.integrate.step.interpreter import (
     HAS_HISTORY,
     LEAST,
     PARTS,
+    STATES,
     Interpreter,
     StageHistory,
     forget,
@@ -36,7 +39,6 @@ from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
 from psmr.integrate.step.sides import sides_in_service, sides_of
-from psmr.integrate.step.validity import DUE
 
 Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""
@@ -98,7 +100,7 @@ class Stepper:
             rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
             self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
         self.system = system
-        self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
+        self._state, self._measured = np.zeros(STATES, np.int64), np.array([0.0, 0.0, 1.0])
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
         rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
         sides = system, self.blocks, self.places, self.sides, every
@@ -131,6 +133,7 @@ class Stepper:
             response=self.interface.response,
             probe=self.interface.probe(),
             stage_history=self._stage_history(),
+            jumps=no_jumps(),
             inner_points=NO_POINTS,
             divided=np.zeros(0, np.int64),
             state=self._state,
@@ -186,6 +189,20 @@ class Stepper:
     def note_parts(self, parts: NDArray[np.int64]) -> None:
         """Let the interpreter write into `parts` which of the steps of a grid were taken in parts."""
         self.interpreter = self.interpreter._replace(divided=parts)
+
+    def take_jumps(self, jumps: InputJumps) -> None:
+        """Let held inputs jump at instants of the steps that come."""
+        self.interpreter = self.interpreter._replace(jumps=jumps)
+
+    def note_jump(self) -> None:
+        """Take note that held inputs have jumped in w."""
+        self._state[EVALUATED_BLOCK] = -1
+        self.blocks[0].records.newton.scalars[VALID] = 0.0
+
+    @property
+    def fast(self) -> int:
+        """Number of the block of the fast equations, -1 without any."""
+        return self.places.get(("fast", "fast"), -1)
 
     def form_response(self, w: Reals) -> None:
         """Make the interface between the sides anew at w where it no longer holds."""

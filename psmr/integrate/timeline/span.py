@@ -214,14 +214,43 @@ class Span:
         """Whether something follows a course."""
         return bool(self.input_courses or self.parameter_courses)
 
+    @property
+    def followed(self) -> bool:
+        """Whether something is another at each stage of a step."""
+        return bool(self.lines or self.parameter_courses)
+
+    @property
+    def staircases(self) -> dict[int, Course]:
+        """The courses of held inputs that jump, by their place in `inputs`."""
+        return {place: course for place, course in self.input_courses.items() if course.jumps}
+
+    @property
+    def lines(self) -> dict[int, Course]:
+        """The courses of held inputs that do not jump, by their place in `inputs`."""
+        return {place: course for place, course in self.input_courses.items() if not course.jumps}
+
     def held(self, t: Reals) -> Reals:
-        """Return (K, k) held inputs at (K,) times in s."""
+        """Return (K, k) held inputs at (K,) times in s, behind what jumps then."""
         found = np.empty((len(t), self.inputs.size))
         found[:] = self.inputs
         for place, course in self.input_courses.items():
             found[:, place] = course.at(t)
         if self.delayed is not None:
             found[:, self.delayed.places] = self.delayed.values(t, self.t)[0]
+        return found
+
+    def held_at_rows(self, t: Reals) -> Reals:
+        """Return (K, k) held inputs at (K,) successive rows of the span, by their times in s.
+
+        An instant at which inputs jump stands twice, before and behind the jump; where it is the last of
+        several rows the run went no further than to the first of the two.
+        """
+        found = self.held(t)
+        ahead = np.append(t[1:] == t[:-1], len(t) > 1) & (t != np.append(-np.inf, t[:-1]))
+        if not ahead.any():
+            return found
+        for place, course in self.staircases.items():
+            found[ahead, place] = course.before(t[ahead])
         return found
 
     def rates(self, t: float) -> Reals:
@@ -258,20 +287,20 @@ class Span:
         return found
 
     def courses(self, first: int, delayed: Delayed | None = None) -> Courses:
-        """Return what follows a course, or the past, as blocks read it.
+        """Return what follows a course, or the past, as blocks read it; what jumps is written into w.
 
         `first` is the position in w of the first held input.
         """
-        if not self.moves and delayed is None:
+        if not self.followed and delayed is None:
             return NOTHING
-        courses = {first + k: course for k, course in self.input_courses.items()}
+        courses = {first + k: course for k, course in self.lines.items()}
         return Courses(courses, self.parameter_courses, delayed)
 
     def course_rows(self, a: float, b: float, same: float) -> Reals:
-        """Return the times of the rows of all courses between a and b in s; closer than `same` are one."""
-        if not self.moves:
+        """Return the times of the rows of lines between a and b in s; closer than `same` are one."""
+        courses = (*self.lines.values(), *self.parameter_courses.values())
+        if not courses:
             return np.zeros(0)
-        courses = (*self.input_courses.values(), *self.parameter_courses.values())
         t = np.unique(np.concatenate([course.t for course in courses]))
         t = t[(t > a + same) & (t < b - same)]
         return np.asarray(t[np.diff(t, prepend=-np.inf) > same])

@@ -99,7 +99,7 @@ class Points:
     @functools.cached_property
     def inputs(self) -> Values:
         """(K, k) held inputs."""
-        return self.connected.span.held(self.t) if self.known_inputs is None else self.known_inputs
+        return self.connected.span.held_at_rows(self.t) if self.known_inputs is None else self.known_inputs
 
     def at(self, places: NDArray[np.intp]) -> Values:
         """Return (K, places) values of states, algebraic variables and held inputs by their places."""
@@ -257,9 +257,9 @@ def rates(connections: Connections, t: Reals, x: Reals, y: Reals) -> Reals:
     """
     system, span = connections.system, connections.span
     left = _SystemLeft.of(connections, x, y)
-    found = np.zeros((len(t), system.n + system.m))
+    found, held = np.zeros((len(t), system.n + system.m)), span.held_at_rows(t)
     for row, time in enumerate(t.tolist()):
-        found[row, left.places] = left.slope(span, time, x[row], y[row])
+        found[row, left.places] = left.slope(span, time, x[row], y[row], held[row])
     return found
 
 
@@ -305,11 +305,11 @@ class _SystemLeft:
             )
         return known
 
-    def slope(self, span: Span, t: float, x: Reals, y: Reals) -> Reals:
-        """Return the derivatives of the variables that are left at t in s."""
+    def slope(self, span: Span, t: float, x: Reals, y: Reals, held: Reals) -> Reals:
+        """Return the derivatives of the variables that are left at t in s, with (k,) held inputs."""
         now = _with(self.system, self.courses, t, 0.0)
         n, u, by_time = now.n, now.u0.copy(), np.zeros(now.k)
-        u[self.own] = span.held(np.array([t]))[0, self.held]
+        u[self.own] = held[self.held]
         by_time[self.own] = span.rates(t)[self.held]
         own = np.concatenate([x, y])[self.places]
         w = now.buffer(own[:n], own[n:], u, t)

@@ -279,6 +279,10 @@ class ManifoldEngine:
         self._linearise(w.copy(), scheme.h)
         self.plan = None  # a trial: the algebraic variables of the start are not consistent yet
 
+    def take_jumps(self, jumps: object) -> bool:
+        """See `Engine`: a jump ends a span."""
+        return False
+
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`."""
         self._grid.begin(float(w[-1]), end, stops)

@@ -382,6 +382,10 @@ class ExplicitEngine:
         stages, new = np.zeros((tableau.stages + 2, size)), np.zeros(size)
         self.method = RungeKutta(tableau.A, tableau.b, estimate, 0.2, stages, new)
 
+    def take_jumps(self, jumps: object) -> bool:
+        """See `Engine`: a jump ends a span."""
+        return False
+
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`."""
         blocks, self._end = self._blocks(), end

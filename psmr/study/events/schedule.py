@@ -40,6 +40,7 @@ from psmr.study.events import (
 )
 from psmr.study.events.branch import OPEN_ENDS
 from psmr.study.events.generator import Synchronisation, resolved_changes
+from psmr.study.events.staircase import sets_inputs_alone, with_staircases
 
 OPENING = (Fault, LineTrip, OpenPhases, ShuntSwitch, LoadTrip)
 """Events that open elements."""
@@ -96,8 +97,10 @@ class EventPlan:
 
         A plant that returns does, and what sets data of a device of which a part may trip on a condition.
         """
+        if isinstance(change, Synchronisation):
+            return True
         tripping = {device for other in self.possible for device, _ in other.parts}
-        return isinstance(change, Synchronisation) or any(d in tripping for d, _, _ in change.set_over_time())
+        return bool(tripping) and any(d in tripping for d, _, _ in change.set_over_time())
 
 
 PLANS = 8
@@ -187,12 +190,10 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     start, ahead = first_span(system, AsTripped()), list[tuple[float, int, Change]]()
     span = start
     for place, event in sorted(timed, key=lambda entry: entry[1].start):
-        while ahead and ahead[0][0] <= event.start:
-            t, _, change = heapq.heappop(ahead)
-            # What trips a part of a device sets nothing of the whole.
-            whole = replace(change, parameters=()) if change.parts else change
-            span = span_after(system, span, t, [whole], AsTripped())
-        standing = system if span is start else _standing(system, span, event.start)
+        standing = system
+        if not (isinstance(event, SetPoint) and event.end is None):  # a step is the same whatever it finds
+            span = _span_at(system, span, ahead, event.start)
+            standing = system if span is start else _standing(system, span, event.start)
         found = with_cause(_checked(event, standing, t_end), place)
         for change in found:
             heapq.heappush(ahead, (change.t, len(entries), change))
@@ -205,10 +206,27 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     if any(change.parts for change in plain):
         plain = list(resolved_changes(system, ((entry.change, entry.event) for entry in entries)))
     if not dynamic_elements(system):
-        return _merged(plain)
+        return with_staircases(system, _merged(plain))
     changes = _merged([with_switched_currents(system, change) for change in plain])
     refuse_impossible_switching(system, changes)
-    return changes
+    return with_staircases(system, changes)
+
+
+def _span_at(system: System, span: Span, ahead: list[tuple[float, int, Change]], t: float) -> Span:
+    """Return what holds at t in s, where the changes up to then of those ahead are made after a span.
+
+    They leave the heap; successive ones that set held inputs alone are made as one.
+    """
+    together: list[Change] = []
+    while ahead and ahead[0][0] <= t:
+        _, _, change = heapq.heappop(ahead)
+        # What trips a part of a device sets nothing of the whole.
+        change = replace(change, parameters=()) if change.parts else change
+        if together and not (sets_inputs_alone(change) and sets_inputs_alone(together[-1])):
+            span = span_after(system, span, together[-1].t, together, AsTripped())
+            together = []
+        together.append(change)
+    return span_after(system, span, together[-1].t, together, AsTripped()) if together else span
 
 
 def with_event_devices(system: System, events: Iterable[Event]) -> System:

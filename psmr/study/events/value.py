@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import EventError, InputError, Mistakes, nearest, shown
@@ -17,6 +20,7 @@ from psmr.integrate.solve.courses import Course
 from psmr.integrate.timeline.span import Change
 from psmr.network.topology.network import is_load, is_motor
 from psmr.study.events.event import Lasting, check_after, check_finite, check_time
+from psmr.study.events.staircase import CLOSE, FEWEST
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -201,7 +205,9 @@ class TimeSeries:
     The file is read when the record is made. Lines are followed within the compiled loop, whatever their
     number: only the first and the last row are instants of the run, and a step ends at each of the others, so
     that no kink lies within it; with `VariableStep` that also costs least at equal error (docs/events.md
-    has the figures). With `hold` each row with another value than the row before is an instant.
+    has the figures). With `hold` each row with another value than the row before is an instant, but for rows
+    of a set-point less than 0.1 s apart: those are followed within the loop too, and the record has each
+    such instant twice, before and behind its jump.
     """
 
     kind: ClassVar[str] = "time-series"
@@ -234,7 +240,7 @@ class TimeSeries:
         return self.points[-1][0]
 
     def changes(self, system: System) -> tuple[Change, ...]:
-        """Return where it begins and where it ends; with `hold` also where its value jumps.
+        """Return where it begins and where it ends; with `hold` also where its value jumps by itself.
 
         Raises
         ------
@@ -246,7 +252,7 @@ class TimeSeries:
             self._check_load(system, device, name)
         label = f"{self.signal} follows {Path(self.file).name}"
         if self.hold or len(self.points) == 1:
-            first, *others = (self._set(system, t, value) for t, value in self._jumps())
+            first, *others = self._stairs(system)
             return replace(first, label=label), *others
         course = Course.through(*zip(*self.points, strict=True))
         first, last = (self._set(system, *self.points[k]) for k in (0, -1))
@@ -256,6 +262,22 @@ class TimeSeries:
         """Return the rows at which a staircase jumps, and the first and the last, between which it lasts."""
         jumps = [row for before, row in pairwise(self.points[:-1]) if row[1] != before[1]]
         return [self.points[0], *jumps, *self.points[1:][-1:]]
+
+    def _stairs(self, system: System) -> Iterator[Change]:
+        """Yield what begins where a staircase jumps; jumps of a held input that are close begin together."""
+        jumps = self._jumps()
+        t = np.array([t for t, _ in jumps])
+        far = np.ones(len(jumps) + 1, bool)
+        if self.signal in system.names_u:
+            far[1:-1] = np.diff(t) >= CLOSE
+        for first, end in pairwise(np.flatnonzero(far).tolist()):
+            made = self._set(system, *jumps[first])
+            if end - first >= FEWEST:
+                course = Course.held(*zip(*jumps[first:end], strict=True))
+                made = replace(made, courses=((self.signal, course),))
+            yield made
+            if end - first > 1:
+                yield self._set(system, *jumps[end - 1])
 
     def _set(self, system: System, t: float, value: float) -> Change:
         """Return the change to a value at t in s, which stays."""

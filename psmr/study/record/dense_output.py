@@ -174,7 +174,7 @@ class _Rates:
         if k not in self.known:
             size, rate = self.system.n + self.system.m, np.zeros(self.system.n)
             self.w[:size], self.w[-1] = points[k], t[k]
-            self.w[size:-1] = self.span.held(t[k : k + 1])[0]
+            self.w[size:-1] = self.span.held_at_rows(t[max(k - 1, 0) : k + 2])[min(k, 1)]
             self.block.records.newton.scalars[VALID] = 0.0
             project(self.block.address, self.w, rate)
             free = self.block.records.matrix.F[: self.system.n].copy()
@@ -253,7 +253,7 @@ class AlgebraicPoints:
         if self._block is None:
             limits = self.system.constant_limits(self.span.parameters)
             self._block = block_of(self.system, self.span, limits, np.arange(n, size), "event")
-        held, w, out = self.span.held(t), self._w, points.copy()
+        held, w, out = self.span.held_at_rows(t), self._w, points.copy()
         for k, time in enumerate(t):
             w[:size], w[size:-1], w[-1] = points[k], held[k], time
             if _solved(self._block, w):
