@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,13 @@ Term = tuple[float, str]
 _SIGN = re.compile(r"\s+([+-])\s+")
 _TERM = re.compile(r"(?:(?P<factor>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*\*\s*)?(?P<name>\S.*?)\s*$")
 _ALL = re.compile(r"sum\((?P<pattern>.+)\)$")
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Return the names that a pattern with wildcards means, in their order."""
+    means = re.compile(translate(pattern)).match
+    return [name for name in names if means(name)]
 
 
 def is_sum(text: str) -> bool:
@@ -71,7 +78,7 @@ def terms_of(text: str, known: Collection[str]) -> tuple[list[Term], str]:
             return [], piece
         factor, name = sign * float(match["factor"] or 1.0), match["name"]
         every = _ALL.match(name)
-        names = [n for n in known if fnmatchcase(n, every["pattern"])] if every else [name]
+        names = matching(every["pattern"], known) if every else [name]
         if not names or (not every and name not in known):
             return [], every["pattern"] if every else name
         for own in names:
@@ -207,6 +214,10 @@ class Signals:
         """All that can be asked for: `names`, and powers, currents and frequencies."""
         return tuple(dict.fromkeys((*self.names, *self.of_devices)))
 
+    @functools.cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.everything)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.everything)
 
@@ -214,7 +225,7 @@ class Signals:
         return len(self.everything)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.everything
+        return name in self._known
 
     def __repr__(self) -> str:
         return (
@@ -246,8 +257,10 @@ class Signals:
         for pattern in wanted:
             if not isinstance(pattern, str):
                 raise InputError(f"{shown(pattern)} is no name of a signal; a name is 'device.variable'")
-            found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
-            if not found and (other := self.by_alias(pattern)) in known:
+            found = [pattern] if pattern in self else []
+            if _WILDCARD.search(pattern):
+                found = [*found, *(name for name in matching(pattern, known) if name != pattern)]
+            if not found and (other := self.by_alias(pattern)) in self:
                 found = [other]
             if pattern not in found:
                 found = [name for name in found if not self.only_by_name(name)] or found

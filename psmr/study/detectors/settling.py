@@ -149,8 +149,10 @@ class EndOfRun:
         hertz = 1.0 if self._f_n is None else self._f_n
         found = []
         before, now = self._frequencies.of(0), self._frequencies.of(1)
-        for k in np.flatnonzero(now > self._criteria.swing_f):
-            what, signals = self._named()[k]
+        beyond = np.flatnonzero(now > self._criteria.swing_f)
+        named = self._named() if beyond.size else []
+        for k in beyond:
+            what, signals = named[k]
             limit = self._criteria.swing_f
             found.append((now[k] / limit, before[k] / limit, what, "Hz", hertz * now[k], signals))
         before, now = self._voltages.of(0), self._voltages.of(1)
