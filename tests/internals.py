@@ -30,7 +30,7 @@ psmr.cli.warmup: warmup_module
 psmr.dae.compile.cache_files: acquire release read_entry cache_files_module root
 psmr.dae.compile.code_cache: seconds_compiling compiled_statements
 psmr.dae.compile.codegen: codegen_module
-psmr.dae.compile.decorators: compiled lean
+psmr.dae.compile.decorators: compiled lean unit
 psmr.dae.compile.expression: Graph
 psmr.dae.compile.kernels: constant_jacobian jacobian residual
 psmr.dae.compile.numba_internals: numba_internals_module
@@ -99,14 +99,14 @@ psmr.integrate.schemes.multirate: HISTORY lagrange_weights PREDICTED multirate_p
 psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_limit stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent impasse
-psmr.integrate.solve.block: Block column_indices make_block factorise make_lu ordering
+psmr.integrate.solve.block: Block make_block factorise make_lu ordering
 psmr.integrate.solve.courses: Course NOTHING
-psmr.integrate.solve.equations: evaluate move_limits project
-psmr.integrate.solve.lu: pivots_suit refactor solve FIRST SECOND first_factors
+psmr.integrate.solve.equations: evaluate move_limits project put_onto_limits
+psmr.integrate.solve.lu: pivots_suit refactor solve FIRST READY SECOND first_factors
 psmr.integrate.solve.newton: PLAIN VERY_DISHONEST factorise_at
 psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT BlockPositions SCATTERED UPPER_SLOT VALID
-    limits_of lu_of matrix_of newton_state_of positions_of work_of VECTOR_CHUNK largest_part largest_size
-    position
+    limits_of lu_of matrix_of newton_state_of positions_of reals search_of work_of VECTOR_CHUNK largest_part
+    largest_size position
 psmr.integrate.solve.status: DONE
 psmr.integrate.step.instructions: extrapolate
 psmr.integrate.step.interpreter: EVALUATED_BLOCK CONTINUED DEPTH HERE REPEATED forget store_result note_cost
