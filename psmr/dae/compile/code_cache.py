@@ -26,6 +26,7 @@ from types import CodeType
 from typing import IO, Any
 
 import llvmlite
+import llvmlite.binding as llvm
 import numba
 
 from psmr.dae.compile import cache_files, shipped_code
@@ -181,6 +182,13 @@ def _rebuilt(path: Path, data: bytes | None, target_context: Any) -> Any:
     return None
 
 
+def _symbols(module: Any) -> bytes:
+    """Return the bitcode of a module that says which functions another one has, and nothing of them."""
+    names = (function.name for function in module.functions if not function.is_declaration)
+    text = "\n".join(f'@"{name}" = global i8 0' for name in names)
+    return bytes(llvm.parse_assembly(text).as_bitcode())
+
+
 class CodeCache:
     """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
 
@@ -280,7 +288,10 @@ class CodeCache:
         _compiling[:] = [other for other in _compiling if other is not self]
         if any(not lifted.can_cache for lifted in result.lifted) or result.library.has_dynamic_globals:
             return
-        write_entry(self._path(signature, result.codegen), dumps(result._reduce()))
+        (name, kind, (code, _)), *rest = result._reduce()
+        # numba would keep all bitcode, for callers to optimise: ours are compiled with parts of their own.
+        kept = name, kind, (code, _symbols(result.library._final_module))
+        write_entry(self._path(signature, result.codegen), dumps((kept, *rest)))
 
     def _announce(self) -> None:
         # What is compiled as part of another function was announced with that one. A dispatcher that is here
