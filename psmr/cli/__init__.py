@@ -12,6 +12,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     What it needs is imported here, so that Ctrl-C is no traceback while that takes its time, either.
     """
     try:
+        if argv is None:  # the process is this command's
+            from psmr.base.modules import defer
+
+            defer("numpy", "f2py", "testing")
         from psmr.cli import entry
 
         code = entry.main(argv)

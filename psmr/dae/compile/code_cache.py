@@ -203,12 +203,17 @@ class CodeCache:
         self._locks: dict[int, list[tuple[Path, IO[bytes] | None]]] = {}  # those of each thread
         self.notice: Notice | None = None
         function = dispatcher.py_func
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+
+    @functools.cached_property
+    def _own(self) -> bytes:
+        """The hash of what the function is, beside the fingerprint."""
+        function = self._dispatcher.py_func
         own = hashlib.sha256(_file_digest(function.__code__.co_filename).encode())
         own.update(code_bytes(function))
         if function.__closure__:
             own.update(dumps(tuple(cell.cell_contents for cell in function.__closure__)))
-        self._own = own.digest()
-        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        return own.digest()
 
     @property
     def cache_path(self) -> str:

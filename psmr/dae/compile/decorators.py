@@ -89,8 +89,10 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
     dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = CodeCache(dispatcher)
     dispatcher.compile = uninterrupted()(dispatcher._cache.releasing_locks()(dispatcher.compile))
-    inside = part(function, **options)
-    dispatcher.get_call_template, dispatcher.get_overload = inside.get_call_template, inside.get_overload
+    # Made where compiled code calls it: of a hundred functions a run whose code is there calls ten, itself.
+    inside = functools.cache(lambda: part(function, **options))
+    dispatcher.get_call_template = lambda args, kws: inside().get_call_template(args, kws)
+    dispatcher.get_overload = lambda signature: inside().get_overload(signature)
     return dispatcher
 
 
