@@ -22,6 +22,7 @@ psmr.base.files: OutputTransaction abridged atomic unreadable write_texts ENDING
 psmr.base.modules: broken_package optional
 psmr.base.newton: NewtonEnd newton
 psmr.base.numbers: real_in whole_in
+psmr.base.threads: on_one_thread one_thread
 psmr.cli.console: Progress console_module json_value
 psmr.cli.entry: COMMANDS
 psmr.cli.options: Fills

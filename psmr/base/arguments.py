@@ -102,10 +102,10 @@ _NONE = object()
 @functools.cache
 def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds, Any], ...]:
     """Return the arguments of a function: their names, kinds, and what is right where they are left out."""
-    found = []
+    found, names = [], inspect.unwrap(function).__globals__
     for known in inspect.signature(function).parameters.values():
         if known.kind not in (known.VAR_KEYWORD, known.VAR_POSITIONAL) and isinstance(known.annotation, str):
-            kinds = kinds_of(parsed(known.annotation), function.__globals__.get)
+            kinds = kinds_of(parsed(known.annotation), names.get)
             right = known.default if fits_any(known.default, kinds) else _NONE
             found.append((known.name, kinds, right))
     return tuple(found)

@@ -16,7 +16,6 @@ from psmr.base.errors import InputError, PsmrError, PsmrWarning, StudyError
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow
-from psmr.pencil.deformation.deformation import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify, judged_steps
 from psmr.study.file.study import system_at
@@ -269,7 +268,6 @@ class PointRunner:
         self._systems: OrderedDict[Any, System] = OrderedDict()
         self._schemes: OrderedDict[Any, Scheme] = OrderedDict()
         self._certificates: OrderedDict[Any, Certificate] = OrderedDict()
-        self._modes: OrderedDict[Any, OneStepModes] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         # What is solved is solved again where it is needed: it is larger than what it follows from.
@@ -322,11 +320,7 @@ class PointRunner:
             return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
         end = run.outcome.t_end
         steps = judged_steps(run.taken, [change.t for change in run.changes if change.t < end])
-        if system.delays:
-            return certify(system, scheme, warn=False, steps=steps, t_end=end)
-        # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
-        modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
-        return certify(system, scheme, warn=False, steps=steps, judge=modes, t_end=end)
+        return certify(system, scheme, warn=False, steps=steps, t_end=end)
 
     def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:
         return recipe_with(self.sweep.study.recipe, choices).scheme(system.linearise())

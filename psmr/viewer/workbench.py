@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import InputError, PsmrError, SchemeError, StudyError, shown
+from psmr.base.threads import one_thread
 from psmr.dae.compile.notice import say
 from psmr.dae.system.system import System
 from psmr.figures.run.report import BADGES
@@ -228,8 +229,9 @@ class Workbench:
             scheme = None if scheme.error_control is None else scheme.error_control.at_step(h)
         if scheme is None:
             raise SchemeError("this scheme has no pencil")
-        z = np.linalg.eigvals(step_operator(self.linear, scheme)).astype(complex)
-        exact = np.linalg.eigvals(self.linear.state_matrix()).astype(complex)
+        with one_thread(self.linear.n + self.linear.m):
+            z = np.linalg.eigvals(step_operator(self.linear, scheme)).astype(complex)
+            exact = np.linalg.eigvals(self.linear.state_matrix()).astype(complex)
         return ModePoints(exact, np.log(z[np.abs(z) > 1e-12]) / h, h)
 
     def save(self, path: str, replace: bool = False) -> Path:

@@ -31,6 +31,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.base.arguments import check_arguments
+from psmr.base.threads import on_one_thread
 from psmr.dae.system.characteristic_roots import characteristic_roots
 from psmr.dae.system.linear import LinearDae
 
@@ -97,6 +98,7 @@ class _Core:
     levels: int
 
 
+@on_one_thread
 def eigen(matrix: Reals) -> Eigen:
     """Return the eigenvalues and eigenvectors of a state matrix (n, n)."""
     n, core = len(matrix), _without_zeros(matrix)
@@ -177,6 +179,7 @@ def smallest_singular(matrix: Complexes, start: Complexes) -> float:
     return 1.0 / math.sqrt(size)
 
 
+@on_one_thread
 def eigenvalues(matrix: Reals) -> Complexes:
     """Return the (n,) eigenvalues of a state matrix (n, n) in 1/s; its zeros are exactly 0, and come last."""
     core = _without_zeros(matrix).matrix
@@ -276,6 +279,7 @@ class Modes:
         return np.asarray(np.abs(self.s.real) <= self.error)
 
 
+@on_one_thread
 def modes_of(linear: LinearDae) -> Modes:
     """Return the modes of a linearised DAE with their vectors in all n + m variables.
 

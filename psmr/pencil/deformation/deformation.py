@@ -34,6 +34,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import SchemeError, SingularError, shown
+from psmr.base.threads import on_one_thread
 from psmr.dae.system.eigenvalues import EPS, Modes, modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme, TwoRates, operator_step, smallest_step
@@ -243,6 +244,7 @@ class Spectra:
         return cls(modes, numerical, matched, excess_of(modes, numerical, matched, step), step, rate)
 
 
+@on_one_thread
 def spectra_of(linear: LinearDae, scheme: Scheme, modes: Modes | None = None) -> Spectra:
     """Return modes and multipliers of a scheme, by its stability function where it has one.
 
@@ -291,6 +293,7 @@ LARGEST = 2000
 DEFAULT_COUNT = 20
 
 
+@on_one_thread
 def deformation(
     linear: LinearDae,
     scheme: Scheme,

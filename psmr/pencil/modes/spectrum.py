@@ -15,6 +15,7 @@ import scipy.linalg
 from scipy import sparse
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
+from psmr.base.threads import on_one_thread
 from psmr.dae.system.eigenvalues import EPS, Modes, participation_factors, rounding
 
 
@@ -36,6 +37,7 @@ class Multipliers:
     error: np.ndarray
 
 
+@on_one_thread
 def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:
     """Compute the non-zero eigenvalues of a step operator whose state begins with w of length `size`.
 

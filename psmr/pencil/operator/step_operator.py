@@ -21,6 +21,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, ei
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import SchemeError, SingularError
+from psmr.base.threads import on_one_thread
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equation import NEW, Equation
@@ -75,6 +76,7 @@ def stacked_equations(step: StepEquations) -> tuple[list[Equation], sp.csc_array
     return ordered, _stacked(left, sizes), _stacked(right, sizes)
 
 
+@on_one_thread
 def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     """Return the matrix T of one step: state(t + h) = T state(t).
 

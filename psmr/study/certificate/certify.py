@@ -6,6 +6,7 @@ the pencil foresees that a run fails, by a multiplier of its step that grows fro
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import warnings
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
+from psmr.base.threads import on_one_thread
+from psmr.dae.system.kept import kept
 from psmr.dae.system.system import System
 from psmr.integrate.run.advance_span import autonomous
 from psmr.integrate.schemes.multirate import SCHUR
@@ -95,6 +98,7 @@ LARGEST = 2000
 SEVERITY = {Kind.STABLE: 0, Kind.HELD: 1, Kind.SYSTEM: 2, Kind.SCHEME: 3, Kind.UNUSABLE: 4}
 
 
+@on_one_thread
 def certify(
     system: System,
     scheme: Scheme,
@@ -151,18 +155,43 @@ def certify(
             f"judge is of the type {type(judge).__name__}: must have the method deformation; leave it out "
             "for psmr.deformation"
         )
-    found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
+    steps = steps or {}
+    judged = functools.partial(_judged, system, scheme, linear, any_size, steps, judge)
+    if linear is None and judge is None and _hashable(scheme):
+        key = scheme, any_size, tuple(steps.items())
+        found, missing = kept(system, "certificates", key, judged, CERTIFICATES)
+        if found.report is not None:  # with tables of its own, which who reads them may alter
+            found = replace(found, report=replace(found.report))
+    else:
+        found, missing = judged()
+    if missing and warn:
+        # The run itself may be possible where the pencil is not; it must then say that it has no verdict.
+        words = f"no verdict on the scheme before the run: {missing}"
+        warnings.warn(words, PsmrWarning, stacklevel=4)
     certificate = replace(_with_time_held(found, system), subject=subject)
     certificate = certificate if t_end is None else certificate.over(t_end)
     if not warn:
         return certificate
     if certificate.stable is False:
-        warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
+        warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=4)
     if certificate.hidden:
-        warnings.warn(_concealed(certificate), PsmrWarning, stacklevel=3)
+        warnings.warn(_concealed(certificate), PsmrWarning, stacklevel=4)
     if certificate.prediction:
-        warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=3)
+        warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=4)
     return certificate
+
+
+CERTIFICATES = 4
+"""Certificates that are kept with a system."""
+
+
+def _hashable(scheme: Scheme) -> bool:
+    """Return whether a scheme says when it is the same, which one of a user's own need not."""
+    try:
+        hash(scheme)
+    except TypeError:
+        return False
+    return True
 
 
 def _with_time_held(certificate: Certificate, system: System) -> Certificate:
@@ -207,12 +236,12 @@ def _when(certificate: Certificate) -> str:
 def _judged(
     system: System,
     scheme: Scheme,
-    warn: bool,
     linear: LinearDae | None,
     any_size: bool,
     steps: Mapping[str, float],
     judge: Judge | None,
-) -> Certificate:
+) -> tuple[Certificate, str]:
+    """Return the certificate, and why it has no verdict where the pencil did not find one."""
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
     size = system.n + system.m
@@ -227,18 +256,19 @@ def _judged(
         explicit = scheme.two_rates is not None and scheme.two_rates.predicting_implicitly() is not None
         words = objection(linear or system.linearise(), scheme) if explicit else ""
         note = f"{note}. {words}" if words else note
-        return Certificate(str(scheme), partition, note=note, prediction=words)
+        return Certificate(str(scheme), partition, note=note, prediction=words), ""
     if system.n == 0:
-        return Certificate(
-            str(scheme), partition, note="the system has no states, there is nothing to deform"
-        )
-    if scheme.error_control is not None and steps:
-        judge = judge or _LinearPencil(linear or system.linearise())
-        return _of_steps(judge, scheme, scheme.error_control, partition, warn, steps)
-    if math.isnan(operator_step(scheme)):
+        note = "the system has no states, there is nothing to deform"
+        return Certificate(str(scheme), partition, note=note), ""
+    control = scheme.error_control if steps else None
+    if control is None and math.isnan(operator_step(scheme)):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
-        return Certificate(str(scheme), partition, note=note)
-    return _reported(judge or _LinearPencil(linear or system.linearise()), scheme, partition, warn)
+        return Certificate(str(scheme), partition, note=note), ""
+    if judge is None:
+        judge = pencil_of(system) if linear is None else LinearPencil(linear)
+    if control is None:
+        return _reported(judge, scheme, partition)
+    return _of_steps(judge, scheme, control, partition, steps)
 
 
 def _of_steps(
@@ -246,14 +276,13 @@ def _of_steps(
     scheme: Scheme,
     control: ErrorControl,
     partition: str,
-    warn: bool,
     steps: Mapping[str, float],
-) -> Certificate:
-    """Return the certificate at some steps of a run; the first one is that of the fields."""
+) -> tuple[Certificate, str]:
+    """Return the certificate at some steps of a run, as `_judged`; the first one is that of the fields."""
     used, *others = dict.fromkeys(steps.values())
-    first = _reported(judge, control.at_step(used), partition, warn)
+    first, missing = _reported(judge, control.at_step(used), partition)
     if first.report is None:
-        return replace(first, scheme=str(scheme))
+        return replace(first, scheme=str(scheme)), missing
     reports, notes = {used: first.report}, [first.note]
     for h in others:
         try:
@@ -269,17 +298,23 @@ def _of_steps(
         (step.stability for step in at_steps), key=lambda found: (SEVERITY[found.kind], found.growth_rate)
     )
     hidden = tuple(dict.fromkeys(s for step in at_steps for s in step.hidden))
-    return replace(
+    certificate = replace(
         first,
         scheme=str(scheme),
         stability=replace(worst, hidden=hidden),
         note=" ".join(filter(None, notes)),
         at_steps=at_steps,
     )
+    return certificate, ""
+
+
+def pencil_of(system: System) -> LinearPencil:
+    """Return the pencil of a system at its starting point, which all its runs share."""
+    return kept(system, "pencil", None, lambda: LinearPencil(system.linearise()), 1)
 
 
 @dataclass(frozen=True)
-class _LinearPencil:
+class LinearPencil:
     """The pencil of a linearised system, whose modes are found once for all steps of one-step methods."""
 
     linear: LinearDae
@@ -291,6 +326,7 @@ class _LinearPencil:
         return OneStepModes.of(self.linear)
 
     def deformation(self, scheme: Scheme) -> Deformation:
+        """See `Judge`."""
         from psmr.pencil.deformation.deformation import deformation
 
         # Beyond LARGEST the least damped mode and the outermost multipliers.
@@ -300,16 +336,13 @@ class _LinearPencil:
         return deformation(self.linear, scheme, modes=None if small else 1)
 
 
-def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certificate:
+def _reported(judge: Judge, scheme: Any, partition: str) -> tuple[Certificate, str]:
+    """Return the certificate that a judge's report amounts to, as `_judged`."""
     try:
         found = judge.deformation(scheme)
     except PsmrError as error:
-        # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
-        if warn:
-            words = f"no verdict on the scheme before the run: {error}"
-            warnings.warn(words, PsmrWarning, stacklevel=4)
-        return Certificate(str(scheme), partition, note=str(error))
-    return from_report(found, str(scheme), partition)
+        return Certificate(str(scheme), partition, note=str(error)), str(error)
+    return from_report(found, str(scheme), partition), ""
 
 
 def from_report(report: Deformation, scheme: str, partition: str) -> Certificate:

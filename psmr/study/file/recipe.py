@@ -15,6 +15,7 @@ import numpy as np
 import partitioning
 from partitioning import Partition, PartitionError
 from psmr.base.errors import InputError, SchemeError, SingularError
+from psmr.base.threads import one_thread
 from psmr.dae.system.linear import LinearDae
 from psmr.files.toml.document import Spec, specification
 from psmr.integrate.schemes.multirate import Multirate
@@ -65,7 +66,8 @@ class Split:
         if self.fast_variables:
             return partitioning.by_hand(linear, fast=list(self.fast_variables), **checks)
         assert self.delta is not None
-        return partitioning.by_participation(linear, delta=self.delta, algebraic=self.algebraic, **checks)
+        with one_thread(linear.n):
+            return partitioning.by_participation(linear, delta=self.delta, algebraic=self.algebraic, **checks)
 
 
 def _stability_checks(

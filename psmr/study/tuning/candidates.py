@@ -24,6 +24,7 @@ import partitioning
 from partitioning import Partition, PartitionError
 from psmr.base.arrays import Reals
 from psmr.base.errors import SimulationError, SingularError
+from psmr.base.threads import one_thread
 from psmr.dae.system.eigenvalues import modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
@@ -151,7 +152,8 @@ def partitions(linear: LinearDae) -> list[tuple[dict[str, Any], Partition]]:
             # Three digits stay inside a gap and are what a person would write.
             delta = float(f"{delta:.3g}")
             try:
-                split = partitioning.by_participation(linear, delta, algebraic=algebraic)
+                with one_thread(linear.n):
+                    split = partitioning.by_participation(linear, delta, algebraic=algebraic)
             except PartitionError:
                 continue  # no split at this threshold is well posed; the next one may be
             fast = (*split.fast_x, *split.fast_y)
