@@ -58,6 +58,7 @@ def limited_matrix(block, w, rate, factor, scratch):  # type: ignore[no-untyped-
     first = 0
     for b in range(limits.bounded.size):
         end = limits.ends[b]
+        limits.held_in_matrix[b] = limits.held[b]
         if limits.held[b] != 0:
             for s in range(first, end):
                 J[limits.slots[s]] = 0.0

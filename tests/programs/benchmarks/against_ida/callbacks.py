@@ -8,6 +8,7 @@ from tests.internals import (
     READY,
     first_factors,
     lean,
+    limits_of,
     lu_of,
     matrix_of,
     pivots_suit,
@@ -58,8 +59,14 @@ def factorise(block):  # type: ignore[no-untyped-def]
     return 0
 
 
-@unit(WHOLE(*(WHOLE,) * 4), "the solution for IDA", 1)
-def solution(block, b, x, size):  # type: ignore[no-untyped-def]
-    """Solve with the factors of the block."""
-    solve(lu_of(block), reals(b, size), reals(x, size))
+@unit(WHOLE(*(WHOLE,) * 4, REAL), "the solution for IDA", 1)
+def solution(block, b, x, size, ratio):  # type: ignore[no-untyped-def]
+    """Solve with the factors of the block; `ratio` is the pace of its limited rows over that of b."""
+    right = reals(b, size)
+    if ratio != 1.0:
+        limits = limits_of(block)
+        for k in range(limits.bounded.size):
+            if limits.held_in_matrix[k] != 0:
+                right[limits.bounded[k]] *= ratio
+    solve(lu_of(block), right, reals(x, size))
     return 0

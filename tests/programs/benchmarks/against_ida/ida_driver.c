@@ -34,14 +34,16 @@ typedef struct {
   int64_t (*matrix)(int64_t block, int64_t w, int64_t length, double t, double factor, int64_t y, int64_t rate,
                     int64_t size);
   int64_t (*factorise)(int64_t block);
-  int64_t (*solve)(int64_t block, int64_t b, int64_t x, int64_t size);
+  int64_t (*solve)(int64_t block, int64_t b, int64_t x, int64_t size, double ratio);
 } Problem;
 
 enum { STEPS, ERROR_FAILURES, CONVERGENCE_FAILURES, RESIDUALS, MATRICES, SOLVES, COUNTS };
 
 typedef struct {
   Problem problem;
-  double pace; /* of the rows of limited states: the factor of the last matrix */
+  /* Of the rows of limited states: the factor of the last matrix, and what the last residual had. IDA evaluates
+   * a residual before it asks for a new matrix, so that the two may differ once. */
+  double pace, pace_of_residual;
   int64_t counts[COUNTS];
   SUNContext context;
   void *ida;
@@ -58,6 +60,7 @@ static int residual(sunrealtype t, N_Vector y, N_Vector rate, N_Vector out, void
   Driver *d = user;
   const Problem *p = &d->problem;
   d->counts[RESIDUALS]++;
+  d->pace_of_residual = d->pace;
   return (int)p->residual(p->block, p->w, p->length, t, d->pace, address(y), address(rate), address(out), p->size);
 }
 
@@ -86,7 +89,8 @@ static int factorise(SUNLinearSolver S, SUNMatrix A) {
 static int solve(SUNLinearSolver S, SUNMatrix A, N_Vector x, N_Vector b, sunrealtype tolerance) {
   Driver *d = S->content;
   d->counts[SOLVES]++;
-  return (int)d->problem.solve(d->problem.block, address(b), address(x), d->problem.size);
+  const double ratio = d->pace / d->pace_of_residual;
+  return (int)d->problem.solve(d->problem.block, address(b), address(x), d->problem.size, ratio);
 }
 
 static SUNErrCode leave(SUNLinearSolver S) {

@@ -32,7 +32,7 @@ TOLERANCES = {
 # Fixed steps in s, and the methods of which the better one counts at each error.
 STEPS = (0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 METHODS = ("TM", "SDIRK2")
-# Cases with more variables get one tolerance less at the tight end and no step below 5 ms.
+# Cases with more variables get one tolerance less at the tight end and no step below 10 ms.
 LARGE = 10_000
 # A run without events to this time in s is the set-up.
 AT_ONCE = 0.01
@@ -65,13 +65,13 @@ def rivals(system: System, wrapped: bool) -> Iterator[Rival]:
             yield Rival(family, f"{tolerance:g}", compiled_ida.Options(tolerance, alone))
     for tolerance in TOLERANCES[WRAPPED] if wrapped else ():
         yield Rival(WRAPPED, f"{tolerance:g}", tolerance)
-    steps = [h for h in STEPS if h >= 0.005 or not large]
+    steps = [h for h in STEPS if h >= 0.01 or not large]
     for method in METHODS:
         for h in steps:
             scheme = psmr.SingleRate(method, h, newton="very dishonest", tolerance=1e-7)
             yield Rival(STEP, f"{method} {1e3 * h:g} ms", scheme)
     for entry in multirate(system) if not large else ():
-        if entry.family == TM and isinstance(entry.what, psmr.Multirate) and entry.what.h_slow in steps[:4]:
+        if entry.family == TM and isinstance(entry.what, psmr.Multirate) and entry.what.h_slow in STEPS[:4]:
             yield Rival(MULTIRATE, entry.label, entry.what)
 
 
