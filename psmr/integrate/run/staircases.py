@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -44,15 +44,22 @@ def with_snapped_jumps(changes: Sequence[Change], t_start: float, t_end: float, 
 
 
 def with_jumps_as_changes(
-    changes: Sequence[Change], t_start: float, t_end: float, same: float
+    changes: Sequence[Change],
+    t_start: float,
+    t_end: float,
+    same: float,
+    names: Collection[str] | None = None,
 ) -> list[Change]:
-    """Return changes without staircases: each of their jumps is a change."""
-    return [found for change in changes for found in _by_jumps(change, changes, t_end - same)]
+    """Return changes without staircases, or without those of some held inputs: each jump is a change."""
+    return [found for change in changes for found in _by_jumps(change, changes, t_end - same, names)]
 
 
-def _by_jumps(change: Change, changes: Sequence[Change], end: float) -> Iterator[Change]:
-    """Yield a change and those at the jumps of its staircases before `end` in s."""
-    stairs = {name: course for name, course in change.courses if course.jumps}
+def _by_jumps(
+    change: Change, changes: Sequence[Change], end: float, names: Collection[str] | None
+) -> Iterator[Change]:
+    """Yield a change and those at the jumps of its staircases, or of some inputs', before `end` in s."""
+    own = (entry for entry in change.courses if names is None or entry[0] in names)
+    stairs = {name: course for name, course in own if course.jumps}
     others = tuple(entry for entry in change.courses if entry[0] not in stairs)
     begun = tuple((name, float(course.at(change.t))) for name, course in stairs.items())
     yield replace(change, courses=others, inputs=(*change.inputs, *begun)) if stairs else change

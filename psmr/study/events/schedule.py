@@ -16,6 +16,7 @@ import numpy as np
 from psmr.base.errors import EventError, InputError, shown
 from psmr.dae.system.kept import kept
 from psmr.dae.system.system import System
+from psmr.integrate.run.staircases import with_jumps_as_changes
 from psmr.integrate.timeline.span import AsTripped, Change, Span, first_span, span_after, with_cause
 from psmr.network.dynamic.event_devices import has_phases, with_inductors_and_breaker_poles
 from psmr.network.dynamic.switching import (
@@ -128,8 +129,8 @@ def _planned(system: System, events: Sequence[Event], t_end: float) -> EventPlan
     if waiting:
         signals = Signals.of(system)
         conditional = tuple(_conditional(system, place, event, signals) for place, event in waiting)
-    scheduled = schedule(system, events, t_end)
     possible = [(event, change) for _, event in waiting for change in event.changes(system)]
+    scheduled = schedule(system, events, t_end, _inputs_set_by(change for _, change in possible))
     if possible:
         _refuse_conditional_trips(scheduled, possible)
         _refuse_lasting_unbalances(system, scheduled, possible)
@@ -173,12 +174,24 @@ def _signal_of(event: When, signals: Signals, dynamic: Collection[str]) -> str:
     return name
 
 
-def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Change, ...]:
+def _inputs_set_by(changes: Iterable[Change]) -> frozenset[str]:
+    """Return the held inputs that changes set."""
+    found: set[str] = set()
+    for change in changes:
+        found.update(name for name, _ in (*change.inputs, *change.rates, *change.courses))
+        found.update(change.set_points if isinstance(change, Synchronisation) else ())
+    return frozenset(found)
+
+
+def schedule(
+    system: System, events: Iterable[Event], t_end: float, conditional: Collection[str] = ()
+) -> tuple[Change, ...]:
     """Return the changes of all events in order of time, those of one instant merged into one.
 
     An event finds the system as the events before it have left it, with every load and unit whole: what is
     tripped of them is taken from what they are by then, see `psmr.study.events.generator`. Events that wait
-    for a condition have no time, and are left out.
+    for a condition have no time, and are left out; the inputs that they may set (`conditional`) are in no
+    staircase, which they would end.
 
     `system` has what its events need beside it (`with_event_devices`). Raises EventError for an event that
     names something that is not there, lies at or after the end of the run, or contradicts another event.
@@ -205,11 +218,12 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     plain = [entry.change for entry in entries]
     if any(change.parts for change in plain):
         plain = list(resolved_changes(system, ((entry.change, entry.event) for entry in entries)))
+    plain = with_jumps_as_changes(plain, 0.0, t_end, 0.0, conditional)
     if not dynamic_elements(system):
-        return with_staircases(system, _merged(plain))
+        return with_staircases(system, _merged(plain), conditional)
     changes = _merged([with_switched_currents(system, change) for change in plain])
     refuse_impossible_switching(system, changes)
-    return with_staircases(system, changes)
+    return with_staircases(system, changes, conditional)
 
 
 def _span_at(system: System, span: Span, ahead: list[tuple[float, int, Change]], t: float) -> Span:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -27,15 +27,18 @@ def sets_inputs_alone(change: Change) -> bool:
     return type(change) is Change and bool(change.inputs) and not any(others)
 
 
-def with_staircases(system: System, changes: Sequence[Change]) -> tuple[Change, ...]:
+def with_staircases(
+    system: System, changes: Sequence[Change], conditional: Collection[str] = ()
+) -> tuple[Change, ...]:
     """Return changes, in order of time, with those as courses that set held inputs alone and are close.
 
     The first of them begins the courses and the last one ends them. What else happens in between divides
-    them; so does the unknown value of an input that follows a line.
+    them; so does the unknown value of an input that follows a line. Inputs that may be set on a condition
+    (`conditional`) are left as they are: a jump says what they are from then on, and nothing of before.
     """
     held: dict[str, float | None] = dict(zip(system.names_u, system.u0.tolist(), strict=True))
     found: list[Change] = []
-    for group in _groups(changes):
+    for group in _groups(changes, conditional):
         found += _staircase(group, held) if len(group) >= FEWEST else group
         for change in group:
             held |= dict.fromkeys((name for name, _ in (*change.rates, *change.courses)))
@@ -43,12 +46,16 @@ def with_staircases(system: System, changes: Sequence[Change]) -> tuple[Change, 
     return tuple(found)
 
 
-def _groups(changes: Sequence[Change]) -> Iterator[list[Change]]:
+def _groups(changes: Sequence[Change], conditional: Collection[str]) -> Iterator[list[Change]]:
     """Yield successive changes, those together that may be one staircase."""
     group: list[Change] = []
+
+    def fits(change: Change) -> bool:
+        return sets_inputs_alone(change) and not any(name in conditional for name, _ in change.inputs)
+
     for change in changes:
         joins = bool(group) and change.t - group[-1].t < CLOSE
-        if not (joins and sets_inputs_alone(change) and sets_inputs_alone(group[-1])):
+        if not (joins and fits(change) and fits(group[-1])):
             if group:
                 yield group
             group = []

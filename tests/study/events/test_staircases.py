@@ -367,3 +367,29 @@ def test_a_set_point_ramp_finds_what_steps_before_it_left(renewable):
     *_, begin, end = schedule(renewable, [*steps, psmr.SetPoint("AVR1", "v_ref", 1.105, 0.3, end=0.4)], 1.0)
     assert begin.rates == (("AVR1.v_ref", pytest.approx(1.0)),)
     assert end.inputs == (("AVR1.v_ref", 1.105),)
+
+
+@pytest.mark.parametrize("series", [False, True])
+def test_an_input_that_a_condition_may_set_keeps_its_jumps_as_changes(system, series, tmp_path, monkeypatch):
+    """What a condition sets holds until the next jump, and is not undone by a staircase that begins."""
+    t = np.round(0.3 + 0.01 * np.arange(30), 9)
+    one, two = (stairs(system, f"AVR{k}.v_ref", t) for k in (1, 2))
+    later = [psmr.SetPoint("AVR2", "v_ref", to, at) for at, to in zip(t.tolist(), two.tolist(), strict=True)]
+    file = tmp_path / "v.csv"
+    rows = zip(t.tolist(), one.tolist(), strict=True)
+    file.write_text("t,v\n" + "".join(f"{at!r},{to!r}\n" for at, to in rows))
+    own = [psmr.TimeSeries(file, "v", "AVR1.v_ref", hold=True)] if series else []
+    last = [] if series else [psmr.SetPoint("AVR1", "v_ref", 1.1, 0.455)]
+    start = 0.355 if series else 0.0
+    setting = psmr.When("bus5.v < 0.8", psmr.SetPoint("AVR1", "v_ref", 1.15, start))
+    events = [psmr.Fault(5, 0.1, 0.15), setting, *later, *own, *last]
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.65, events, certify=False)
+    place = system.names_u.index("AVR1.v_ref")
+    held = np.concatenate([span.held_at_rows(run.t[span.rows]) for span in run.timeline])[:, place]
+    if series:
+        assert (held[(run.t > 0.456) & (run.t < 0.4599)] == 1.15).all()
+        assert held[run.t > 0.461][0] == one[16]
+        assert held[-1] == one[-1]
+    else:
+        assert (held[(run.t > 0.11) & (run.t < 0.4549)] == 1.15).all()
+        assert held[-1] == 1.1
