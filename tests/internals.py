@@ -100,15 +100,16 @@ psmr.integrate.schemes.multirate: HISTORY lagrange_weights PREDICTED multirate_p
 psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_limit stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent impasse
-psmr.integrate.solve.block: Block make_block factorise make_lu ordering
+psmr.integrate.solve.block: block_module Block make_block factorise make_lu ordering
 psmr.integrate.solve.courses: Course NOTHING
 psmr.integrate.solve.equations: evaluate move_limits project put_onto_limits
-psmr.integrate.solve.lu: pivots_suit refactor solve FIRST READY SECOND first_factors
-psmr.integrate.solve.newton: PLAIN VERY_DISHONEST factorise_at
+psmr.integrate.solve.lu: pivots_suit refactor refactor_ahead refactor_marked solve FIRST READY SECOND
+    first_factors
+psmr.integrate.solve.newton: ALL EVERY PLAIN VERY_DISHONEST factorise_at
 psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT BlockPositions SCATTERED UPPER_SLOT VALID
     limits_of lu_of matrix_of newton_state_of positions_of reals search_of work_of VECTOR_CHUNK largest_part
     largest_size position
-psmr.integrate.solve.status: DONE
+psmr.integrate.solve.status: DONE NOT_CONVERGED
 psmr.integrate.step.instructions: extrapolate
 psmr.integrate.step.interpreter: EVALUATED_BLOCK CONTINUED DEPTH HERE REPEATED forget store_result note_cost
     no_stage_history write_start>start_from_history restore_variables

@@ -13,6 +13,7 @@ from psmr.integrate.solve.records import (
     FACTORISATIONS,
     HONEST_SOLVES,
     ITERATIONS,
+    PARTIAL,
     REFRESHES,
     REPIVOTS,
     RESIDUALS,
@@ -40,6 +41,8 @@ class Counters:
     `corrections`: Repetitions of macro steps.
     `refreshes`: Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was
       reached or left.
+    `partial`: Renewals of the devices' part of a matrix alone (Newton "very dishonest"), which are not among
+      the factorisations; those that were not planned are among the refreshes.
     `repivots`: Factorisations with new pivots, the first one of each block included.
     `honest`, `damped`: Solves that Newton's policy did not get through: they were done again with a matrix at
       every iteration, and where that failed too with damping (the jumps at events aside, always damped).
@@ -68,6 +71,7 @@ class Counters:
     refreshes: int
     repivots: int
     seconds: float
+    partial: int = 0
     rejected: int = 0
     reversals: int = 0
     honest: int = 0
@@ -104,6 +108,7 @@ class Counters:
             orders={role: size for role, (size, _) in counted.items()},
             refreshes=sum(by_role(REFRESHES).values()),
             repivots=sum(by_role(REPIVOTS).values()),
+            partial=sum(by_role(PARTIAL).values()),
             honest=sum(by_role(HONEST_SOLVES).values()),
             damped=sum(n for role, n in by_role(DAMPED_SOLVES).items() if role != "event"),
             **({"corrections": 0} | others),

@@ -22,13 +22,15 @@ from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.courses import NOTHING, Courses
 from psmr.integrate.solve.equations import evaluate
-from psmr.integrate.solve.lu import FAILED_AT, Lu, Search, first_factors
+from psmr.integrate.solve.lu import BORDER, FAILED_AT, Lu, Search, first_factors
 from psmr.integrate.solve.newton import solve, solve_block
 from psmr.integrate.solve.records import (
     CONTRACTION,
     HOMOTOPY,
+    NETWORK_SCALE,
     SCALE,
     VALID,
     BlockArrays,
@@ -49,12 +51,13 @@ def ordering(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[N
     those of its larger factor. Runs that differ in their events have the same patterns: those last met are
     remembered.
     """
-    order, entries = _ordering(indptr.astype(np.int32).tobytes(), indices.astype(np.int32).tobytes())
+    order, entries, _ = _ordering(indptr.astype(np.int32).tobytes(), indices.astype(np.int32).tobytes())
     return order.copy(), entries
 
 
 @functools.lru_cache(maxsize=32)
-def _ordering(starts: bytes, rows: bytes) -> tuple[NDArray[np.intp], int]:
+def _ordering(starts: bytes, rows: bytes) -> tuple[NDArray[np.intp], int, NDArray[np.intp]]:
+    """Return also how many entries each of these columns has in the lower factor."""
     indptr, indices = np.frombuffer(starts, np.int32), np.frombuffer(rows, np.int32)
     n = len(indptr) - 1
     pattern = sparse.csc_matrix((np.ones(len(indices)), indices, indptr), (n, n))
@@ -62,15 +65,30 @@ def _ordering(starts: bytes, rows: bytes) -> tuple[NDArray[np.intp], int]:
     done = splu(
         dominant.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    return np.argsort(done.perm_c), int(max(done.L.nnz, done.U.nnz))
+    L = done.L
+    return np.argsort(done.perm_c), int(max(L.nnz, done.U.nnz)), np.diff(L.indptr).astype(np.intp)
 
 
-def order_and_room(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], int]:
-    """Return the order of elimination of the columns, and the entries to make room for in each factor."""
+def order_and_room(
+    indptr: NDArray[np.uint32], indices: NDArray[np.uint32], network: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.uint32], int, int]:
+    """Return the order of elimination of the columns, the room in a factor, in entries, and the border.
+
+    Behind the border is the `network`, one flag a column, where most of the work is there: its products, and
+    as many for each column as one costs beside its products. Else all columns are ahead of it.
+    """
     n = len(indptr) - 1
-    order, entries = ordering(indptr, indices) if n else (np.zeros(0, np.intp), 0)
+    if not n:
+        return np.zeros(0, np.uint32), 0, 0
+    order, entries, below = _ordering(indptr.astype(np.int32).tobytes(), indices.astype(np.int32).tobytes())
+    border = n
+    if network is not None:
+        behind = network[order]
+        if 2 * np.sum(below[behind] ** 2) > np.sum(below**2 + TUNED.products_a_column):
+            border = n - int(np.count_nonzero(behind))
+            order = np.concatenate([order[~behind], order[behind]])
     # Pivots off the diagonal fill in more than the symmetric pattern; n for the column in hand.
-    return order.astype(np.uint32), 2 * entries + 2 * n
+    return order.astype(np.uint32), 2 * entries + 2 * n, border
 
 
 def make_lu(
@@ -78,6 +96,7 @@ def make_lu(
     indices: NDArray[np.uint32],
     order: NDArray[Any] | None = None,
     room: int | None = None,
+    border: int | None = None,
 ) -> tuple[Lu, Search]:
     """Return the arrays of a factorisation of a square CSC pattern, not factorised yet.
 
@@ -85,10 +104,11 @@ def make_lu(
     `order`: Order of elimination of the columns; None computes it with `order_and_room`.
     `room`: Entries that each factor may have; None for what the pattern suggests. Where pivots off the
       diagonal need more, `first_factors` says so.
+    `border`: How many columns of the order are ahead of the border, see `Lu`; None for all.
     """
     n = len(indptr) - 1
     if order is None:
-        order, usual = order_and_room(indptr, indices)
+        order, usual, _ = order_and_room(indptr, indices)
         room = usual if room is None else room
     room = 8 * len(indices) + 2 * n if room is None else room
 
@@ -107,14 +127,18 @@ def make_lu(
         Lp=index(n + 1),
         Li=index(room),
         Lx=np.zeros(room),
+        Le=index(n),
         Up=index(n + 1),
         Ui=index(room),
         Ux=np.zeros(room),
+        Ue=index(n),
         D=np.zeros(n),
         pair=index(n),
+        mark=index(n),
         work=np.zeros(2 * n),
-        state=work(2),
+        state=work(3),
     )
+    lu.state[BORDER] = n if border is None else border
     search = Search(
         pivot_of=work(n),
         mark=work(n),
@@ -131,7 +155,8 @@ def make_lu(
 
 def with_room(lu: Lu) -> tuple[Lu, Search]:
     """Return the arrays with twice the room for the factors, not factorised yet."""
-    return make_lu(lu.indptr, lu.indices, lu.order, 2 * lu.Li.size + len(lu.indptr))
+    room = 2 * lu.Li.size + len(lu.indptr)
+    return make_lu(lu.indptr, lu.indices, lu.order, room, int(lu.state[BORDER]))
 
 
 def factorise(
@@ -206,8 +231,8 @@ class Layout:
 
     `columns`, `rows`: Names of variables and equations.
     `state_slots`, `diagonal`: See `Matrix`.
-    `moving`, `slots`, `ends`: See `Limits`.
-    `order`, `room`: See `psmr.integrate.solve.block.order_and_room`.
+    `moving`, `slots`, `ends`, `slot_columns`: See `Limits`.
+    `order`, `room`, `border`: See `psmr.integrate.solve.block.order_and_room`.
     """
 
     columns: tuple[str, ...]
@@ -217,8 +242,10 @@ class Layout:
     moving: NDArray[np.int64]
     slots: NDArray[np.uint32]
     ends: NDArray[np.uint32]
+    slot_columns: NDArray[np.uint32]
     order: NDArray[np.uint32]
     room: int
+    border: int
 
 
 @dataclass
@@ -325,6 +352,7 @@ class Block:
         """Let the next Newton solve begin with a new matrix."""
         scalars = self.records.newton.scalars
         scalars[SCALE], scalars[CONTRACTION], scalars[VALID], scalars[HOMOTOPY] = np.nan, 1.0, 0.0, 0.0
+        scalars[NETWORK_SCALE] = np.nan
 
     def make_room(self) -> None:
         """Double the room for the factors; pivots are chosen at the next solve."""
@@ -371,7 +399,7 @@ def make_block(
     """
     kernels = restrict(system, parameters, rows, variables, out)
     layout = kernels.shared_by_all("layout", lambda: _layout(system, kernels))
-    lu, search = make_lu(kernels.indptr, kernels.indices, layout.order, layout.room)
+    lu, search = make_lu(kernels.indptr, kernels.indices, layout.order, layout.room, layout.border)
     records = BlockArrays(
         matrix=_matrix(kernels, layout, w),
         limits=_limits(kernels, layout),
@@ -394,7 +422,7 @@ def _layout(system: System, kernels: Kernels) -> Layout:
     bounded[kernels.bounded] = True
     slots = np.flatnonzero(bounded[indices])
     slots = slots[np.argsort(indices[slots], kind="stable")]
-    order, room = order_and_room(kernels.indptr, kernels.indices)
+    order, room, border = order_and_room(kernels.indptr, kernels.indices, _network(system, kernels))
     return Layout(
         columns=tuple(names_w[i] for i in kernels.variables),
         rows=tuple(names_r[i] for i in kernels.row_indices),
@@ -403,9 +431,20 @@ def _layout(system: System, kernels: Kernels) -> Layout:
         moving=_moving(kernels),
         slots=_index(slots),
         ends=_index(np.searchsorted(indices[slots], kernels.bounded, side="right")),
+        slot_columns=_index(np.argsort(order)[column_indices(kernels)[slots]]),
         order=order,
         room=room,
+        border=border,
     )
+
+
+def _network(system: System, kernels: Kernels) -> NDArray[np.bool_]:
+    """Return which columns are algebraic variables where several devices meet: they add to one equation."""
+    devices_at = np.zeros(system.n + system.m, np.intp)
+    for group, devices in zip(system.groups, kernels.selected, strict=True):
+        devices_at += np.bincount(group.row[devices].ravel(), minlength=devices_at.size)[: devices_at.size]
+    met = np.flatnonzero(devices_at > 1)
+    return np.isin(kernels.variables, met[met >= system.n])
 
 
 def _index(values: Any) -> NDArray[np.uint32]:
@@ -435,6 +474,8 @@ def _limits(kernels: Kernels, layout: Layout) -> Limits:
         moving=layout.moving,
         slots=layout.slots,
         ends=layout.ends,
+        columns=layout.slot_columns,
+        free=np.zeros(len(layout.slots)),
         held=np.zeros(count, np.int64),
         held_in_matrix=np.zeros(count, np.int64),
     )

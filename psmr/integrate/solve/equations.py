@@ -107,18 +107,27 @@ def hold_defect(block, w, a):  # type: ignore[no-untyped-def]
 
 
 @lean
-def hold_matrix(block):  # type: ignore[no-untyped-def]
-    """Make the matrix rows of the states that limits hold those of x - limit."""
+def hold_matrix(block, mark, new):  # type: ignore[no-untyped-def]
+    """Make the matrix rows of the states that limits hold those of x - limit.
+
+    Where J is not `new`, the rows that are held otherwise than before become what they are now, and the
+    columns of their entries are marked.
+    """
     matrix, limits = matrix_of(block), limits_of(block)
-    J = matrix.J
+    J, slots, free = matrix.J, limits.slots, limits.free
     first = 0
     for b in range(limits.bounded.size):
         end = limits.ends[b]
-        limits.held_in_matrix[b] = limits.held[b]
-        if limits.held[b] != 0:
+        if new:
             for s in range(first, end):
-                J[limits.slots[s]] = 0.0
-            J[matrix.diagonal[limits.bounded[b]]] = 1.0
+                free[s] = J[slots[s]]
+        if limits.held[b] != limits.held_in_matrix[b] or (new and limits.held[b] != 0):
+            limits.held_in_matrix[b] = limits.held[b]
+            for s in range(first, end):
+                J[slots[s]] = 0.0 if limits.held[b] != 0 else free[s]
+                mark[limits.columns[s]] = 1
+            if limits.held[b] != 0:
+                J[matrix.diagonal[limits.bounded[b]]] = 1.0
         first = end
     for k in range(limits.moving.shape[0]):
         side = limits.held[limits.moving[k, BOUNDED]]

@@ -1,23 +1,17 @@
 """Sparse LU for one pattern and many values.
 
-The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors. After
-that, `refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, without a search and without
-allocation, and `pivots_suit` says when the old ones do not serve the new values. Columns are ordered once by
-minimum degree on A + A^T, which keeps the large diagonal of a network where it is. Two columns whose factors
-have one pattern, as those of both parts of a bus voltage mostly have, are a pair
-(`psmr.integrate.solve.lu`) and taken together: an index that is read serves four products. Indices are
-unsigned: signed ones cost a wrap-around test per access.
-
-The first factorisation of a sparse matrix: pivots and pattern of the factors (Gilbert and Peierls, 1988).
-
-Left-looking by columns: a depth-first search through the factors so far finds the pattern of the next column
+The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors:
+left-looking by columns, a depth-first search through the factors so far finds the pattern of the next column
 in time proportional to the arithmetic, then the largest candidate or the diagonal becomes the pivot, each
 relative to the sum of its row. Nothing is allocated, so that pivots can be chosen within a compiled Newton
-iteration.
+iteration. After that, `refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, and
+`pivots_suit` says when the old pivots do not serve the new values. Columns are ordered once by minimum degree
+on A + A^T, which keeps the large diagonal of a network where it is. Indices are unsigned: signed ones cost a
+wrap-around test per access.
 
-Two columns whose factors have one pattern are a pair. A bus has two voltages, whose columns and rows have
-entries in the same places, and elimination keeps them so: of the multiplications of a network with 9,241
-buses 94 of 100 are between two pairs. A refactorisation takes two thirds of the time so, and a solve seven
+Two columns whose factors have one pattern, as those of both voltages of a bus mostly have, are a pair and
+taken together: an index that is read serves four products. Of the multiplications of a network with 9,241
+buses 94 of 100 are between two pairs; a refactorisation takes two thirds of the time so, and a solve seven
 tenths (measured: 1,354 and 9,241 buses).
 """
 
@@ -31,11 +25,8 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_FINITE, SINGULAR
 
-# Places in `Lu.state`.
-READY, FAILED_AT = range(2)
-
-# What `Lu.pair` says of a column.
-ALONE, FIRST, SECOND = range(3)
+READY, FAILED_AT, BORDER = range(3)  # places in `Lu.state`
+ALONE, FIRST, SECOND = range(3)  # what `Lu.pair` says of a column
 
 # Unsigned, as the indices that they are added to.
 NONE, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
@@ -43,10 +34,10 @@ NONE, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 @lean
 def find_pairs(lu):  # type: ignore[no-untyped-def]
-    """Write which columns are pairs, of factors whose rows are sorted within columns."""
-    n, k, pair = np.uint64(lu.D.size), NONE, lu.pair
+    """Write which columns are pairs, of factors with sorted rows; none crosses the border."""
+    n, k, pair, border = np.uint64(lu.D.size), NONE, lu.pair, np.uint64(lu.state[BORDER])
     while k < n:
-        if k + ONE < n and _alike(lu, k):
+        if k + ONE < n and k + ONE != border and _alike(lu, k):
             pair[k], pair[k + ONE] = FIRST, SECOND
             k += TWO
         else:
@@ -71,6 +62,18 @@ def _alike(lu, k):  # type: ignore[no-untyped-def]
     for s in range(first, second):
         alike &= Ui[s] == Ui[s + beside]
     return alike
+
+
+@lean
+def _find_ends(lu):  # type: ignore[no-untyped-def]
+    """Write where the rows ahead of the border end in each column of the factors, whose rows are sorted."""
+    border, n = lu.state[BORDER], lu.D.size
+    for p, i, ends in ((lu.Lp, lu.Li, lu.Le), (lu.Up, lu.Ui, lu.Ue)):
+        for k in range(n):
+            end = p[k]
+            while end < p[k + 1] and i[end] < border:
+                end += 1
+            ends[k] = end
 
 
 @lean
@@ -210,6 +213,7 @@ def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
     _sort_columns(n, search, Lp, Li, Lx)
     _sort_columns(n, search, Up, Ui, Ux)
     find_pairs(lu)
+    _find_ends(lu)
     for i in range(n):
         lu.position[i] = position[i]
     for p in range(lu.rows.size):
@@ -226,10 +230,13 @@ class Lu(NamedTuple):
     `order`, `position`: Column that is eliminated k-th, and the pivot position of each row.
     `Lp`, `Li`, `Lx`, `Up`, `Ui`, `Ux`: Strict triangles by column, in pivot positions; the arrays have room
       for more.
+    `Le`, `Ue`: Where in each column of them the rows ahead of the border end.
     `D`: Inverse pivots.
     `pair`: Of each column whether it is alone (0), the first of a pair (1) or the second (2).
+    `mark`: Columns with new values, in the order of elimination, see `refactor_marked`.
     `work`: (2n,) zeros, zero again after every call: two columns, entry by entry beside each other.
-    `state`: [whether pivots have been chosen, column at which that failed].
+    `state`: [whether pivots have been chosen, column at which that failed, how many columns are ahead of the
+      border: of devices, which are eliminated first; behind it is the network].
     """
 
     indptr: np.ndarray
@@ -240,11 +247,14 @@ class Lu(NamedTuple):
     Lp: np.ndarray
     Li: np.ndarray
     Lx: np.ndarray
+    Le: np.ndarray
     Up: np.ndarray
     Ui: np.ndarray
     Ux: np.ndarray
+    Ue: np.ndarray
     D: np.ndarray
     pair: np.ndarray
+    mark: np.ndarray
     work: np.ndarray
     state: np.ndarray
 
@@ -274,17 +284,61 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
     """Factorise new values of the pattern with the same pivots; return whether these surely suit.
 
     Where not, a multiplier is too large, or a pivot is zero or not finite: `pivots_suit` looks closer.
+    """
+    return _eliminate(lu, values, NONE, np.uint64(lu.D.size), lu.Lp, lu.Up, ONE)
+
+
+@lean
+def refactor_ahead(lu, values):  # type: ignore[no-untyped-def]
+    """Factorise new values of the rows and columns ahead of the border; return as `refactor` does.
+
+    The factors are then those of a matrix with these rows and columns, whose Schur complement behind the
+    border is the old one.
+    """
+    border, n = np.uint64(lu.state[BORDER]), np.uint64(lu.D.size)
+    sound = _eliminate(lu, values, NONE, border, lu.Lp, lu.Up, ONE)
+    _eliminate(lu, values, border, n, lu.Le, lu.Ue, NONE)
+    return sound
+
+
+@lean
+def refactor_marked(lu, values):  # type: ignore[no-untyped-def]
+    """Do as `refactor_ahead` where the marked columns alone have new values; mark those that they change."""
+    mark, pair, Up, Ui, Ue = lu.mark, lu.pair, lu.Up, lu.Ui, lu.Ue
+    border, n, sound, k = np.uint64(lu.state[BORDER]), np.uint64(lu.D.size), True, NONE
+    while k < n:
+        changed, behind = mark[k], k + ONE
+        for p in range(Up[k], Ue[k]):
+            changed |= mark[Ui[p]]
+        if pair[k] == FIRST:
+            changed |= mark[behind]
+            mark[behind] = changed
+            behind += ONE
+        mark[k] = changed
+        if changed != 0:
+            if k < border:
+                sound &= _eliminate(lu, values, k, behind, lu.Lp, lu.Up, ONE)
+            else:
+                _eliminate(lu, values, k, behind, lu.Le, lu.Ue, NONE)
+        k = behind
+    return sound
+
+
+@lean
+def _eliminate(lu, values, k, last, L_end, U_end, shift):  # type: ignore[no-untyped-def]
+    """Factorise columns k to last - 1, each up to the ends given; with a `shift` of 0 it writes none of L.
+
     Column k is in the even entries of `work`, its companion in the odd ones. u and v are entries of U of both
     in row j, and u_2 and v_2 those in the row of the companion of j.
     """
     indptr, rows, order, pair, x = lu.indptr, lu.rows, lu.order, lu.pair, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
-    k, n, sound = NONE, np.uint64(D.size), True
-    while k < n:
+    sound = True
+    while k < last:
         column, at = order[k], TWO * k
         for p in range(indptr[column], indptr[column + ONE]):
             x[TWO * rows[p]] = values[p]
-        p, end = np.uint64(Up[k]), np.uint64(Up[k + ONE])
+        p, end = np.uint64(Up[k]), np.uint64(U_end[k + shift])
         if pair[k] == ALONE:
             while p < end:
                 j = np.uint64(Ui[p])
@@ -292,37 +346,41 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
                 x[TWO * j] = 0.0
                 Ux[p] = u
                 p += ONE
-                first, second = np.uint64(Lp[j]), np.uint64(Lp[j + ONE])
+                first = np.uint64(Lp[j])
                 if pair[j] == FIRST:
+                    second = np.uint64(Lp[j + ONE])
                     u_2 = x[TWO * j + TWO] - Lx[first] * u
                     x[TWO * j + TWO] = 0.0
                     Ux[p] = u_2
                     p += ONE
                     back = second - first - ONE
-                    for s in range(second, np.uint64(Lp[j + TWO])):
+                    for s in range(second, np.uint64(L_end[j + ONE + shift])):
                         i = TWO * Li[s]
                         x[i] = (x[i] - Lx[s - back] * u) - Lx[s] * u_2
                 else:
-                    for s in range(first, second):
+                    for s in range(first, np.uint64(L_end[j + shift])):
                         x[TWO * Li[s]] -= Lx[s] * u
+            if shift == NONE:
+                for p in range(indptr[column], indptr[column + ONE]):
+                    x[TWO * rows[p]] = 0.0
+                k += ONE
+                continue
             d = 1.0 / x[at]
             x[at] = 0.0
             D[k] = d
-            if d == 0.0 or not np.isfinite(d):
-                sound = False
+            sound &= d != 0.0 and np.isfinite(d)
             for s in range(Lp[k], Lp[k + ONE]):
                 i = TWO * Li[s]
                 m = x[i] * d
                 x[i] = 0.0
                 Lx[s] = m
-                if not abs(m) <= TUNED.largest_multiplier:
-                    sound = False
+                sound &= abs(m) <= TUNED.largest_multiplier
             k += ONE
             continue
         column = order[k + ONE]
         for p_2 in range(indptr[column], indptr[column + ONE]):
             x[TWO * rows[p_2] + ONE] = values[p_2]
-        beside = end - p
+        beside = np.uint64(Up[k + ONE]) - p
         while p < end:
             j = np.uint64(Ui[p])
             of_j = TWO * j
@@ -330,23 +388,31 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
             x[of_j] = x[of_j + ONE] = 0.0
             Ux[p], Ux[p + beside] = u, v
             p += ONE
-            first, second = np.uint64(Lp[j]), np.uint64(Lp[j + ONE])
+            first = np.uint64(Lp[j])
             if pair[j] == FIRST:
+                second = np.uint64(Lp[j + ONE])
                 m = Lx[first]
                 u_2, v_2 = x[of_j + TWO] - m * u, x[of_j + THREE] - m * v
                 x[of_j + TWO] = x[of_j + THREE] = 0.0
                 Ux[p], Ux[p + beside] = u_2, v_2
                 p += ONE
                 back = second - first - ONE
-                for s in range(second, np.uint64(Lp[j + TWO])):
+                for s in range(second, np.uint64(L_end[j + ONE + shift])):
                     i, m, m_2 = TWO * Li[s], Lx[s - back], Lx[s]
                     x[i] = (x[i] - m * u) - m_2 * u_2
                     x[i + ONE] = (x[i + ONE] - m * v) - m_2 * v_2
             else:
-                for s in range(first, second):
+                for s in range(first, np.uint64(L_end[j + shift])):
                     i, m = TWO * Li[s], Lx[s]
                     x[i] -= m * u
                     x[i + ONE] -= m * v
+        if shift == NONE:
+            for p in range(indptr[order[k]], indptr[order[k] + ONE]):
+                x[TWO * rows[p]] = 0.0
+            for p in range(indptr[column], indptr[column + ONE]):
+                x[TWO * rows[p] + ONE] = 0.0
+            k += TWO
+            continue
         d, u = 1.0 / x[at], x[at + ONE]
         m = x[at + TWO] * d
         d_2 = 1.0 / (x[at + THREE] - m * u)
@@ -355,12 +421,8 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
         Ux[Up[k + TWO] - ONE] = u
         first, second = np.uint64(Lp[k]), np.uint64(Lp[k + ONE])
         Lx[first] = m
-        if (
-            d == 0.0
-            or d_2 == 0.0
-            or not (np.isfinite(d) and np.isfinite(d_2) and abs(m) <= TUNED.largest_multiplier)
-        ):
-            sound = False
+        sound &= d != 0.0 and d_2 != 0.0 and np.isfinite(d) and np.isfinite(d_2)
+        sound &= abs(m) <= TUNED.largest_multiplier
         back = second - first - ONE
         for s in range(second, np.uint64(Lp[k + TWO])):
             i = TWO * Li[s]
@@ -368,8 +430,7 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
             m_2 = (x[i + ONE] - m * u) * d_2
             x[i] = x[i + ONE] = 0.0
             Lx[s - back], Lx[s] = m, m_2
-            if not (abs(m) <= TUNED.largest_multiplier and abs(m_2) <= TUNED.largest_multiplier):
-                sound = False
+            sound &= abs(m) <= TUNED.largest_multiplier and abs(m_2) <= TUNED.largest_multiplier
         k += TWO
     return sound
 

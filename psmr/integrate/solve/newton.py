@@ -30,7 +30,15 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.dae.compile.notice import announced
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate, hold_defect, hold_matrix, put_onto_limits
-from psmr.integrate.solve.lu import READY, first_factors, pivots_suit, refactor
+from psmr.integrate.solve.lu import (
+    BORDER,
+    READY,
+    first_factors,
+    pivots_suit,
+    refactor,
+    refactor_ahead,
+    refactor_marked,
+)
 from psmr.integrate.solve.lu import solve as solve_factors
 from psmr.integrate.solve.records import (
     CONTRACTION,
@@ -40,6 +48,8 @@ from psmr.integrate.solve.records import (
     HOMOTOPY,
     HONEST_SOLVES,
     ITERATIONS,
+    NETWORK_SCALE,
+    PARTIAL,
     REFRESHES,
     REPIVOTS,
     SCALE,
@@ -77,6 +87,10 @@ ALL, DAMPED, PLAIN = range(3)
 HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2
 POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DISHONEST}
 
+# What is renewed of a matrix: all of it; the rows and columns ahead of the border, those of the devices
+# (`psmr.integrate.solve.lu.refactor_ahead`); of these rows the ones that limits hold otherwise than before.
+EVERY, AHEAD, HELD = range(3)
+
 # What `SCALE` is where a kept matrix took too many iterations and is renewed at the next solve.
 OUTWORN = -1.0
 
@@ -93,25 +107,50 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 
 
 @lean
-def factorise_at(block, w, a):  # type: ignore[no-untyped-def]
-    """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
+def factorise_at(block, w, a, what):  # type: ignore[no-untyped-def]
+    """Renew the Newton matrix and its factors at w, with new pivots where the old ones do not suit it.
+
+    `what` is renewed: see `AHEAD` and `HELD`. The Schur complement behind the border of a matrix that is not
+    renewed as a whole stays.
+    """
     matrix, lu, search, state = matrix_of(block), lu_of(block), search_of(block), newton_state_of(block)
     J = matrix.J
-    jacobian(matrix.table, matrix.constant, w, J)
-    for slot in matrix.state_slots:
-        J[slot] *= -a
-    for slot in matrix.diagonal:
-        J[slot] += 1.0
-    hold_matrix(block)
+    if what == HELD:
+        for k in range(lu.mark.size):
+            lu.mark[k] = 0
+    else:
+        jacobian(matrix.table, matrix.constant, w, J)
+        for slot in matrix.state_slots:
+            J[slot] *= -a
+        for slot in matrix.diagonal:
+            J[slot] += 1.0
+    hold_matrix(block, lu.mark, what != HELD)
     state.scalars[SCALE] = np.nan
+    if what != EVERY:
+        state.counts[PARTIAL] += 1
+        if (refactor_marked(lu, J) if what == HELD else refactor_ahead(lu, J)) or pivots_suit(lu, search, J):
+            state.scalars[SCALE] = a
+            return DONE
     state.counts[FACTORISATIONS] += 1
     if lu.state[READY] == 0 or not (refactor(lu, J) or pivots_suit(lu, search, J)):
         state.counts[REPIVOTS] += 1
         status = first_factors(lu, search, J)
         if status != DONE:
             return status
-    state.scalars[SCALE] = a
+    state.scalars[SCALE] = state.scalars[NETWORK_SCALE] = a
     return DONE
+
+
+@lean
+def _to_renew(block, a, due, renewed):  # type: ignore[no-untyped-def]
+    """Return what to renew of a kept matrix; all if it is due again though `renewed` in this solve."""
+    lu, scalars = lu_of(block), newton_state_of(block).scalars
+    near = abs(a - scalars[NETWORK_SCALE]) <= TUNED.kept_network_change  # NaN: it is not
+    if not near or (due and renewed) or scalars[SCALE] == OUTWORN or lu.state[READY] == 0:
+        return EVERY
+    if not due:
+        return HELD
+    return AHEAD if lu.state[BORDER] < lu.D.size else EVERY
 
 
 @lean
@@ -152,13 +191,14 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     state, defect = newton_state_of(block), work_of(block).defect
     scalars, count = state.scalars, state.counts
     due = not abs(scalars[SCALE] - a) <= TUNED.rounding * abs(a)  # NaN: it is
-    planned, last, fresh = due and scalars[SCALE] != OUTWORN, 0.0, False
+    planned, last, fresh, hopeless = due and scalars[SCALE] != OUTWORN, 0.0, False, False
+    kept = policy == VERY_DISHONEST
     evaluate(block, w)
     changed = defect_at(block, w, a)
     before = largest_size(defect)
     for step in range(1, TUNED.most_iterations + 1):
         if due or changed or policy == HONEST:
-            status = factorise_at(block, w, a)
+            status = factorise_at(block, w, a, _to_renew(block, a, due, fresh) if kept else EVERY)
             if status != DONE:
                 return status
             scalars[UNSEEN] = 0.0
@@ -176,6 +216,10 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             return NOT_FINITE
         if last > 0.0:
             theta = norm / last
+            if kept and fresh and theta > TUNED.hopeless_contraction:
+                if hopeless:
+                    return NOT_CONVERGED
+                hopeless = True
             if theta < 1.0:
                 scalars[CONTRACTION] = theta / (1.0 - theta)
                 if scalars[CONTRACTION] * norm < tolerance:
@@ -235,7 +279,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     for _ in range(TUNED.most_iterations):
         scalars[VALID] = 0.0
         _shifted_defect(block, w, a)
-        status = factorise_at(block, w, a)
+        status = factorise_at(block, w, a, EVERY)
         if status != DONE:
             return status
         for i in range(variables.size):
@@ -309,7 +353,7 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
         status = damped_newton(block, w, a, tolerance)
     if status not in (DONE, NO_ROOM):
         find_worst(block, w)
-        state.scalars[SCALE] = np.nan
+        state.scalars[SCALE] = state.scalars[NETWORK_SCALE] = np.nan
     return status
 
 

@@ -118,12 +118,13 @@ WORST = 3  # last update, relative to max(1, |w|)
 HOMOTOPY = 4  # part of the residual `shift` that is taken off the equations: continuation
 FALL = 5  # part of the residual that the update of a kept matrix left when one was last looked at
 UNSEEN = 6  # so many solves need no such look
-SCALARS = 7
+NETWORK_SCALE = 7  # h * gamma when all of the matrix was last factorised; NaN when nothing of that holds
+SCALARS = 8
 
 # Places in `NewtonState.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
-WORST_AT = 8
-COUNTS = 9
+WORST_AT, PARTIAL = 8, 9
+COUNTS = 10
 
 # Columns of `Limits.moving`: the state, its place in `bounded`, the positions in w of its limits (-1 for a
 # constant one), and the places in J of the entries in their columns (the last one where there is none).
@@ -168,6 +169,8 @@ class Limits(NamedTuple):
     `moving`: (count, 6) the states with a limit that moves, and where it is; see the names above.
     `slots`, `ends`: Places in J of the entries of bounded states' rows, one row after the other, and where
       each ends.
+    `columns`, `free`: Of these entries the number of the column in the order of elimination, and the value
+      where no limit holds the row.
     `held`, `held_in_matrix`: For each bounded state -1, 0 or 1: which limit holds it, now and in the
       factorised matrix.
     """
@@ -178,6 +181,8 @@ class Limits(NamedTuple):
     moving: np.ndarray
     slots: np.ndarray
     ends: np.ndarray
+    columns: np.ndarray
+    free: np.ndarray
     held: np.ndarray
     held_in_matrix: np.ndarray
 
@@ -249,7 +254,7 @@ class BlockArrays(NamedTuple):
 def initial_newton_state() -> NewtonState:
     """Return the state of a new block: no matrix, an unknown rate."""
     scalars = np.zeros(SCALARS)
-    scalars[SCALE], scalars[CONTRACTION] = np.nan, 1.0
+    scalars[SCALE], scalars[CONTRACTION], scalars[NETWORK_SCALE] = np.nan, 1.0, np.nan
     return NewtonState(scalars, np.zeros(COUNTS, np.int64))
 
 
@@ -258,10 +263,20 @@ def initial_newton_state() -> NewtonState:
 # needs.
 _VIEWS = {
     Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 2),
-    Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 2, *(INTEGERS,) * 2),
+    Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 3, REALS, *(INTEGERS,) * 2),
     Ramps: (PLACES, View(types.float64, 5), *(INTEGERS,) * 2, REALS, INTEGERS),
     Work: (REALS,) * 7,
-    Lu: (*(PLACES,) * 7, REALS, *(PLACES,) * 2, *(REALS,) * 2, PLACES, REALS, INTEGERS),
+    Lu: (
+        *(PLACES,) * 7,
+        REALS,
+        *(PLACES,) * 3,
+        REALS,
+        PLACES,
+        REALS,
+        *(PLACES,) * 2,
+        REALS,
+        INTEGERS,
+    ),
     Search: (*(INTEGERS,) * 5, REALS, *(PLACES,) * 2, REALS),
     NewtonState: (REALS, INTEGERS),
 }

@@ -117,6 +117,8 @@ class Stats:
             steps += f", {c.rejected} rejected"
             if c.reversals:
                 steps += f", {100 * c.chatter:.0f} % of the steps turned back"
+        if c.partial:
+            steps += f", {c.partial} matrices renewed in part"
         lines = [f"{steps}, {c.refreshes} matrix refactorisations; integration took {c.seconds:.3f} s"]
         lines += _helped(c)
         if self.single_rate is not None:

@@ -1,19 +1,27 @@
 """Newton's method: few iterations where few are needed, and messages that name the culprit otherwise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from psmr import SingleRate
+import psmr
+from psmr import Component, SingleRate
 from psmr.errors import SimulationError, SingularError
 from tests import systems
+from tests.disturbances import CASES, severe_fault
 from tests.internals import (
+    ALL,
     DONE,
     ITERATIONS,
+    NOT_CONVERGED,
     NOTHING,
     PLAIN,
+    TUNED,
     VALID,
     VERY_DISHONEST,
     Change,
+    block_module,
     consistent,
     integrate,
     make_block,
@@ -173,3 +181,43 @@ def test_a_small_first_update_of_a_kept_matrix_is_not_enough():
     exact, error = 1.0, 1e-3
     x, _ = with_a_kept_matrix(-0.8, 0.2 * exact, exact + error, 0.15 * error)
     assert abs(x - exact) < 1e-12
+
+
+class Root(Component):
+    """Newton for sqrt(|y|) sign(y), smooth at zero, goes from y to nearly -y and back."""
+
+    states = ("x",)
+    algebraic = ("y",)
+
+    @staticmethod
+    def equations(m, v, p):
+        return (0 * v.x,), (v.y / m.sqrt(m.sqrt(v.y * v.y + 1e-8)),), ()
+
+
+def test_a_solve_that_does_not_contract_is_given_up_at_once():
+    system = systems.one(Root, {"x": 0.0, "y": 0.0})
+    w, rows = system.w0.copy(), np.arange(2)
+    block = make_block(system, "step", system.parameters, w, rows, rows)
+    block.load(system.parameters, *system.constant_limits(system.parameters), NOTHING, w)
+    w[1] = 1.0
+    assert block.solve(w, 0.1, VERY_DISHONEST, 1e-9, PLAIN) == NOT_CONVERGED
+    assert block.records.newton.counts[ITERATIONS] == 4  # two contractions of 1, each with a new matrix
+    w[1] = 1.0
+    block.forget()
+    assert block.solve(w, 0.1, VERY_DISHONEST, 1e-9, ALL) == DONE  # with damping
+    assert abs(w[1]) < 1e-9
+
+
+@pytest.mark.parametrize("products", [TUNED.products_a_column, 0])
+def test_limits_that_switch_and_small_changes_of_the_step_renew_a_part_of_the_matrix(products, monkeypatch):
+    """New England, bolted fault: the whole of the matrix was factorised 135 times (measured).
+
+    Without what a column costs beside its products, most of the work is the network's.
+    """
+    monkeypatch.setattr(block_module, "TUNED", replace(TUNED, products_a_column=products))
+    system = psmr.build(psmr.read_case(CASES / "new-england" / "new-england.toml"))
+    fault = severe_fault(system, 16)
+    counters = integrate(system, psmr.VariableStep(1e-4), fault.t_end, fault.changes).counters
+    assert counters.factorisations_by_role["step"] < (130 if products else 40)
+    assert counters.partial > (5 if products else 100)
+    assert counters.newton_iterations["step"] < 6 * counters.steps

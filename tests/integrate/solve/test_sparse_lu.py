@@ -16,6 +16,8 @@ from tests.internals import (
     ordering,
     pivots_suit,
     refactor,
+    refactor_ahead,
+    refactor_marked,
     solve,
 )
 
@@ -91,6 +93,67 @@ def test_pairs_of_columns_are_found_and_used(seed):
         b = rng.standard_normal(n)
         np.testing.assert_allclose(solution(lu, b), solution(anew, b), rtol=1e-9, atol=1e-12)
         assert not lu.work.any()
+
+
+def bordered(seed):
+    """Return a matrix with 40 columns ahead of a border, its factors and what chose their pivots."""
+    matrix = network_like(60, 40, np.random.default_rng(seed))
+    order, entries = ordering(matrix.indptr, matrix.indices)
+    order = np.concatenate([order[order < 40], order[order >= 40]])
+    lu, search = make_lu(matrix.indptr, matrix.indices, order, 4 * entries, 40)
+    assert first_factors(lu, search, matrix.data) == DONE
+    np.testing.assert_array_equal(np.sort(lu.position[:40]), np.arange(40))  # pivots within their part
+    return matrix, lu
+
+
+def with_old_complement(old, new):
+    """Return the matrix of the new rows and columns ahead of 40, with the Schur complement of the old one."""
+    old, new = old.toarray(), new.toarray()
+    joined = new.copy()
+    complement = old[40:, 40:] - old[40:, :40] @ np.linalg.solve(old[:40, :40], old[:40, 40:])
+    joined[40:, 40:] = complement + new[40:, :40] @ np.linalg.solve(new[:40, :40], new[:40, 40:])
+    return joined
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_ahead_of_the_border_is_renewed_alone(seed):
+    matrix, lu = bordered(seed)
+    old, rng = matrix.copy(), np.random.default_rng(seed)
+    matrix.data *= rng.uniform(0.8, 1.2, matrix.nnz)
+    assert refactor_ahead(lu, matrix.data)
+    b = rng.standard_normal(160)
+    expected = np.linalg.solve(with_old_complement(old, matrix), b)
+    np.testing.assert_allclose(solution(lu, b), expected, rtol=1e-9, atol=1e-12)
+    assert not lu.work.any()
+    assert refactor(lu, matrix.data)  # and the whole again
+    np.testing.assert_allclose(solution(lu, b), splu(matrix).solve(b), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("changed", [(), (7,), (0, 11, 39)])
+def test_marked_columns_are_renewed_alone(changed):
+    """Rows of states become those of a limit, x - limit: in the columns of the network too."""
+    matrix, lu = bordered(2)
+    old = matrix.copy()
+    for row in changed:
+        here = matrix.indices == row
+        columns = np.repeat(np.arange(160), np.diff(matrix.indptr))[here]
+        matrix.data[here] = columns == row
+        lu.mark[np.argsort(lu.order)[columns]] = 1
+    before = lu.Lx.copy(), lu.Ux.copy()
+    assert refactor_marked(lu, matrix.data)
+    b = np.random.default_rng(0).standard_normal(160)
+    expected = np.linalg.solve(with_old_complement(old, matrix), b)
+    np.testing.assert_allclose(solution(lu, b), expected, rtol=1e-9, atol=1e-12)
+    assert not lu.work.any()
+    if not changed:
+        np.testing.assert_array_equal(lu.Lx, before[0])
+        np.testing.assert_array_equal(lu.Ux, before[1])
+
+
+def test_a_pivot_ahead_of_the_border_that_does_not_suit_is_seen():
+    matrix, lu = bordered(1)
+    matrix.data[(matrix.indices == 5) & (np.repeat(np.arange(160), np.diff(matrix.indptr)) == 5)] = 0.0
+    assert not refactor_ahead(lu, matrix.data)
 
 
 def test_zero_diagonal_needs_other_pivots():

@@ -24,6 +24,7 @@ import partitioning
 import psmr
 from psmr import Multirate, SingleRate
 from tests.internals import (
+    EVERY,
     Counters,
     factorise_at,
     integrate,
@@ -86,7 +87,7 @@ def kernel_times(system: psmr.dae.system.system.System) -> list[tuple[str, float
     everything = np.arange(system.n + system.m)
     w = system.w0.copy()
     block = make_block(system, "step", system.parameters, w, everything, everything)
-    factorise_at(block.address, w, 5e-4)
+    factorise_at(block.address, w, 5e-4, EVERY)
     block.records.work.defect[:] = np.random.default_rng(0).standard_normal(block.size)
     rows = []
     # Jacobian last: it overwrites the Newton matrix that refactor needs.
