@@ -26,7 +26,17 @@ from psmr.integrate.control.error_size import SO_FAR, Disturbance, begin_disturb
 from psmr.integrate.control.switching import Switching
 from psmr.integrate.solve.algebraic_solve import impasse
 from psmr.integrate.solve.block import Block
+from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.newton import ALL, PLAIN
+from psmr.integrate.solve.records import (
+    VALID,
+    copy,
+    matrix_of,
+    newton_state_of,
+    position,
+    positions_of,
+    work_of,
+)
 from psmr.integrate.solve.records import WORST_AT as LARGEST_AT
 from psmr.integrate.solve.status import SPENT, Status
 from psmr.integrate.step.program_table import OPERATION, SAVE, TARGET, Encoded
@@ -188,6 +198,31 @@ def reject(control, h, error, solved):  # type: ignore[no-untyped-def]
     control.steps[NEXT] = after_rejected(control.order, h, error)
     if not solved:
         note_unsolved(control.solvable, h)
+
+
+@lean
+def note_rates(control, block, w):  # type: ignore[no-untyped-def]
+    """Keep the raw rates at the point in w, ahead of a jump of held inputs."""
+    newton_state_of(block).scalars[VALID] = 0.0
+    evaluate(block, w)
+    copy(matrix_of(block).F, control.raw)
+
+
+@lean
+def begin_after_jump(control, block, w):  # type: ignore[no-untyped-def]
+    """Begin anew with a first step where what a jump has made of the rates moves a state further than that.
+
+    Otherwise steps go on as they were planned.
+    """
+    newton_state_of(block).scalars[VALID] = 0.0
+    evaluate(block, w)
+    F, places, pace = matrix_of(block).F, positions_of(block), 0.0
+    for i in range(work_of(block).known.size):
+        pace = max(pace, abs(F[i] - control.raw[i]) / max(1.0, abs(w[position(places, i)])))
+    size = max(control.disturbance.size[SO_FAR], min(1.0, TUNED.mean_time_constant * pace))
+    move = TUNED.first_step_change * size * control.tolerance ** (1.0 / control.order)
+    if pace * control.steps[NEXT] > move:
+        control.steps[NEXT], control.steps[PREVIOUS] = move / pace, NONE_BEFORE
 
 
 def halts_of(code: NDArray[np.int64], switching: Switching) -> NDArray[np.int64]:

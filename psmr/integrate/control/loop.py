@@ -19,7 +19,9 @@ from psmr.integrate.control.controller import (
     REJECTED,
     TRIED,
     accept,
+    begin_after_jump,
     effort_for,
+    note_rates,
     reject,
     step_towards,
 )
@@ -436,9 +438,13 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
         if jump != NO_JUMP:
             if control is not None:
                 _forget_outliving(interpreter, control)
+                note_rates(control, interpreter.blocks[0], w)
             if cross_jump(interpreter, jump, w) != DONE:
                 return k + 1, UNSOLVED
             copy(w, record[ends[k + 1]])
+            if control is not None:
+                begin_after_jump(control, interpreter.blocks[0], w)
+                interpreter.state[EVALUATED_BLOCK] = 0
         if control is None:
             if outdated(interpreter, w):
                 return k + 1, STALE

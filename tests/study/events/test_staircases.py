@@ -88,6 +88,19 @@ def test_chosen_steps_take_one_or_two_from_jump_to_jump(renewable, name, toleran
     assert np.isin(REGULAR, ours.t).all()
 
 
+@pytest.mark.parametrize(("name", "size"), [("AVR1.v_ref", 0.05), ("GOV1.p_ref", 0.2)])
+def test_large_jumps_are_met_with_a_step_that_sees_them(renewable, name, size):
+    """Jumps at random, 20 a second: steps as they were planned left 2.2 tolerances of 1e-2 (New England)."""
+    t = 0.02 + 0.05 * np.arange(40)
+    value = renewable.u0[renewable.names_u.index(name)] + size * np.random.default_rng(3).standard_normal(40)
+    fine = integrate(renewable, psmr.VariableStep(1e-8), 2.5, as_events(name, t, value))
+    for tolerance in (1e-2, 1e-3, 1e-4):
+        run = integrate(renewable, psmr.VariableStep(tolerance), 2.5, as_course(name, t, value))
+        ours, theirs = (made.x[np.searchsorted(made.t, t, side="right") - 1] for made in (run, fine))
+        assert np.abs(ours - theirs).max() < tolerance
+        assert run.counters.rejected <= 10
+
+
 def test_a_jump_stands_twice_and_moves_what_reads_it_alone(renewable):
     value = stairs(renewable, "GOV1.p_ref", REGULAR)
     run = integrate(renewable, psmr.VariableStep(1e-4), 0.2, as_course("GOV1.p_ref", REGULAR, value))
