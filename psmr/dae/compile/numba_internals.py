@@ -8,6 +8,7 @@ unit once and lower parts into their callers (`psmr.dae.compile.decorators`), an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -44,13 +45,19 @@ try:
         ReconstructSSA,
         TranslateByteCode,
     )
-    from numba.np.arrayobj import make_array as make_array
-    from numba.np.arrayobj import populate_array as populate_array
 except ImportError as error:
     raise PsmrError(
         f"numba {numba.__version__} lacks what psmr takes from inside it ({error}); install a version that"
         " psmr is tested with: pip install 'numba>=0.62,<0.69'"
     ) from error
+
+
+def array_lowering() -> ModuleType:
+    """Return how numba lowers arrays: where something is compiled, since importing it takes a while."""
+    from numba.np import arrayobj
+
+    return arrayobj
+
 
 PASSES = (
     TranslateByteCode,
@@ -89,7 +96,7 @@ def missing() -> list[str]:
     """Return the names in `PRIVATE` that this version of numba lacks."""
     return [
         f"{getattr(owner, '__qualname__', owner.__name__)}.{name}"
-        for owner, names in PRIVATE.items()
+        for owner, names in (*PRIVATE.items(), (array_lowering(), ("make_array", "populate_array")))
         for name in names
         if not hasattr(owner, name)
     ]

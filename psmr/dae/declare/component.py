@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -134,7 +134,9 @@ class Parameter:
     default: float | None = None
 
     def __post_init__(self) -> None:
-        settle_fields(self, numbers=True)
+        # The library declares two thousand at each start, all of these types.
+        if (type(self.unit), type(self.doc)) != (str, str) or type(self.default) not in (float, NoneType):
+            settle_fields(self, numbers=True)
         if self.check is not None and not callable(self.check):
             raise InputError(f"Parameter: check = {shown(self.check)}: must be a function of the value")
 

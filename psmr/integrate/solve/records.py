@@ -25,13 +25,13 @@ from numba.extending import intrinsic
 
 from psmr.dae.compile.arguments import address_of
 from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.numba_internals import make_array, populate_array
+from psmr.dae.compile.numba_internals import array_lowering
 from psmr.integrate.solve.lu import Lu, Search
 
 
 def _opened(context: Any, builder: Any, array: Any, address: Any, shape: Sequence[Any]) -> Any:
     """Return the array of a type that begins at an address."""
-    made = make_array(array)(context, builder)
+    made = array_lowering().make_array(array)(context, builder)
     size = context.get_abi_sizeof(context.get_data_type(array.dtype))
     itemsize = context.get_constant(types.intp, size)
     strides: list[Any] = []
@@ -39,7 +39,7 @@ def _opened(context: Any, builder: Any, array: Any, address: Any, shape: Sequenc
     for length in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, length)
-    populate_array(
+    array_lowering().populate_array(
         made,
         data=builder.inttoptr(address, made.data.type),
         shape=shape,

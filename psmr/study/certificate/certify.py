@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import statistics
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -63,10 +62,10 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     began = np.array(sorted({first, *events}))
     after = ends - began[np.maximum(np.searchsorted(began, ends) - 1, 0)]
     swings = h[after <= SWINGING] if (after <= SWINGING).any() else h
-    steps = {"the median step": statistics.median(swings.tolist()), "the longest step": float(h.max())}
+    steps = {"the median step": float(np.median(swings)), "the longest step": float(h.max())}
     quiet = ends > 0.5 * (last + float(t[-1]))
     if quiet.any():
-        steps["the median step of the quiet part"] = statistics.median(h[quiet].tolist())
+        steps["the median step of the quiet part"] = float(np.median(h[quiet]))
     return steps
 
 
