@@ -45,9 +45,9 @@ def limited_residual(block, w, rate, out, pace):  # type: ignore[no-untyped-def]
 
 
 @lean
-def limited_matrix(block, w, rate, factor, scratch):  # type: ignore[no-untyped-def]
-    """Write the derivative of the residual with this pace into the matrix, rates weighted by `factor`."""
-    limited_residual(block, w, rate, scratch, factor)
+def limited_matrix(block, w, rate, factor, pace, scratch):  # type: ignore[no-untyped-def]
+    """Write the derivative of the residual into the matrix, rates weighted by `factor`."""
+    limited_residual(block, w, rate, scratch, pace)
     matrix, limits = matrix_of(block), limits_of(block)
     J = matrix.J
     jacobian(matrix.table, matrix.constant, w, J)
@@ -62,9 +62,9 @@ def limited_matrix(block, w, rate, factor, scratch):  # type: ignore[no-untyped-
         if limits.held[b] != 0:
             for s in range(first, end):
                 J[limits.slots[s]] = 0.0
-            J[matrix.diagonal[limits.bounded[b]]] = factor
+            J[matrix.diagonal[limits.bounded[b]]] = pace
         first = end
     for k in range(limits.moving.shape[0]):
         side = limits.held[limits.moving[k, BOUNDED]]
         if side != 0:
-            J[limits.moving[k, UPPER_SLOT if side > 0 else LOWER_SLOT]] = -factor
+            J[limits.moving[k, UPPER_SLOT if side > 0 else LOWER_SLOT]] = -pace

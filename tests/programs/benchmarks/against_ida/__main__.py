@@ -30,7 +30,9 @@ def main() -> None:
     parser.add_argument("--files", type=Path, help="folder with the files of ACTIVSg2000")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rows", type=Path, default=ROWS)
-    parser.add_argument("--no-python", action="store_true", help="leave out IDA through Python and ANDES")
+    parser.add_argument(
+        "--variable", action="store_true", help="VariableStep and IDA in C alone; other rows of a case stay"
+    )
     arguments = parser.parse_args()
     try:
         load_driver(arguments.sundials)
@@ -45,9 +47,9 @@ def main() -> None:
             print(f"{name} is left out: {error}", flush=True)
             continue
         known = reference(name, system, what, arguments.sundials)
-        wrapped = not arguments.no_python
-        rows = list(measure(name, system, what, known, arguments.rounds, arguments.sundials, wrapped))
-        write(arguments.rows, [*rows, *(by_andes() if name == "npcc" and wrapped else ())])
+        every = not arguments.variable
+        rows = list(measure(name, system, what, known, arguments.rounds, arguments.sundials, every))
+        write(arguments.rows, [*rows, *(by_andes() if name == "npcc" and every else ())])
         print(f"{name}: {len(rows)} rows; fine runs agree to {known.agreement:.1e}", flush=True)
 
 

@@ -46,7 +46,7 @@ def matrix(block, w, length, t, factor, y, rate, size):  # type: ignore[no-untyp
     """Write the matrix of the block."""
     buffer = reals(w, length)
     place(buffer, t, reals(y, size))
-    limited_matrix(block, buffer, reals(rate, size), factor, work_of(block).full)
+    limited_matrix(block, buffer, reals(rate, size), factor, factor, work_of(block).full)
     return 0
 
 

@@ -98,7 +98,7 @@ def measure(
     known: Reference,
     rounds: int,
     prefix: Path | None,
-    wrapped: bool,
+    every: bool,
 ) -> Iterator[Row]:
     """Yield a row for each rival that has a solution; every second round goes from the last to the first."""
     yield Row(
@@ -112,7 +112,7 @@ def measure(
     )
     first: dict[Rival, Outcome] = {}
     errors: dict[Rival, tuple[float, float, float]] = {}
-    for rival in rivals(system, wrapped):
+    for rival in rivals(system, every):
         whole = rival.t_end is None
         try:
             done = outcome(rival, system, what, prefix, whole)
@@ -164,8 +164,9 @@ def _row(case: str, rival: Rival, done: Outcome, errors: tuple[float, float, flo
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:
-    """Write the rows of some cases in place of those that a file has of them."""
-    kept = [row for row in read(path) if row.case not in {new.case for new in rows}]
+    """Write rows in place of those that a file has of their cases and families."""
+    new = {(row.case, row.family) for row in rows}
+    kept = [row for row in read(path) if (row.case, row.family) not in new]
     order = list(PROBLEMS)
     every = sorted([*kept, *rows], key=lambda row: order.index(row.case))
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -52,8 +52,8 @@ class Rival:
     t_end: float | None = None
 
 
-def rivals(system: System, wrapped: bool) -> Iterator[Rival]:
-    """Yield what is measured; IDA through Python only where it is `wrapped`, since that takes long."""
+def rivals(system: System, every: bool) -> Iterator[Rival]:
+    """Yield what is measured: `every` family, or `VariableStep` and IDA in C alone, which takes less time."""
     large = system.n + system.m > LARGE
     yield Rival(SETUP, "1e-2", psmr.VariableStep(1e-2), AT_ONCE)
     for tolerance in TOLERANCES[OWN][: -1 if large else None]:
@@ -63,7 +63,9 @@ def rivals(system: System, wrapped: bool) -> Iterator[Rival]:
     for family, alone in ((ALL, False), (STATES, True)):
         for tolerance in TOLERANCES[family][: -1 if large else None]:
             yield Rival(family, f"{tolerance:g}", compiled_ida.Options(tolerance, alone))
-    for tolerance in TOLERANCES[WRAPPED] if wrapped else ():
+    if not every:
+        return
+    for tolerance in TOLERANCES[WRAPPED]:
         yield Rival(WRAPPED, f"{tolerance:g}", tolerance)
     steps = [h for h in STEPS if h >= 0.01 or not large]
     for method in METHODS:

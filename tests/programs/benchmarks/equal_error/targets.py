@@ -179,7 +179,7 @@ def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Se
         *_spread(_ratios(converter_rich(grid), FIXED), 3.0),
     )
     line("2 times on NPCC and WECC", *_spread(_ratios(middle, FIXED), 2.0))
-    line("IDA 3 times, all cases", *_spread(_ratios(grid, ("IDA",)), 3.0))
+    line("IDA, called from Python, 3 times, all cases", *_spread(_ratios(grid, ("IDA",)), 3.0))
     line(
         "a quiet minute costs less than the first second after the clearing: the minute directly after it",
         *_quiet(grid, "minute"),
