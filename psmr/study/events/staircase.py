@@ -41,8 +41,8 @@ def with_staircases(
     for group in _groups(changes, conditional):
         found += _staircase(group, held) if len(group) >= FEWEST else group
         for change in group:
-            held |= dict.fromkeys((name for name, _ in (*change.rates, *change.courses)))
-            held |= {name: value for name, value in change.inputs if name not in dict(change.rates)}
+            held |= change.inputs
+            held |= dict.fromkeys(name for name, _ in (*change.rates, *change.courses))
     return tuple(found)
 
 

@@ -406,3 +406,19 @@ def test_an_input_that_a_condition_may_set_keeps_its_jumps_as_changes(system, se
     else:
         assert (held[(run.t > 0.11) & (run.t < 0.4549)] == 1.15).all()
         assert held[-1] == 1.1
+
+
+def test_set_points_beside_a_series_do_not_end_it(system, tmp_path):
+    """The last change sets both: the list's last step, and what the series came to."""
+    t = np.round(0.1 + 0.01 * np.arange(20), 9)
+    one, two = (stairs(system, f"AVR{k}.v_ref", t) for k in (1, 2))
+    rows = list(zip(t.tolist(), one.tolist(), strict=True))
+    file = tmp_path / "v.csv"
+    file.write_text("t,v\n" + "".join(f"{at!r},{to!r}\n" for at, to in rows))
+    series = psmr.TimeSeries(file, "v", "AVR1.v_ref", hold=True)
+    steps = [psmr.SetPoint("AVR2", "v_ref", to, at) for at, to in zip(t.tolist(), two.tolist(), strict=True)]
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.4, [series, *steps], certify=False)
+    held = np.concatenate([span.held_at_rows(run.t[span.rows]) for span in run.timeline])
+    after = np.searchsorted(run.t, t + 1e-9) - 1
+    for name, value in (("AVR1.v_ref", one), ("AVR2.v_ref", two)):
+        assert held[after, system.names_u.index(name)].tolist() == value.tolist()
