@@ -277,9 +277,13 @@ def crossed(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
     return None
 
 
-@functools.cache
 def parameters_of(component: type[Component]) -> Mapping[str, Parameter]:
     """Return the parameters of a component in the order of their declaration, those of its bases first."""
+    return _declared(component)  # type: ignore[arg-type]  # a class is hashable
+
+
+@functools.cache
+def _declared(component: type[Component]) -> Mapping[str, Parameter]:
     found: dict[str, Parameter] = {}
     for base in reversed(component.__mro__):
         found.update({name: value for name, value in vars(base).items() if isinstance(value, Parameter)})

@@ -78,9 +78,13 @@ def device_rows(system: SystemTables) -> Mapping[str, tuple[int, int]]:
     return {name: (g, row) for g, group in enumerate(system.groups) for row, name in enumerate(group.names)}
 
 
-@functools.cache
 def parameter_columns(component: type[Component]) -> Mapping[str, int]:
     """Return the column of each parameter of a component by its name."""
+    return _columns(component)  # type: ignore[arg-type]  # a class is hashable
+
+
+@functools.cache
+def _columns(component: type[Component]) -> Mapping[str, int]:
     return {name: column for column, name in enumerate(parameters_of(component))}
 
 

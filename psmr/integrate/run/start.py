@@ -6,7 +6,6 @@ the next one with this scheme.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterable
@@ -69,8 +68,8 @@ class KeptStarts:
             start, state = self.waiting.pop()
         except IndexError:
             start = make()
-            state, self._asked = State.of(start) if self._asked else None, True
-            return start, state
+            noted, self._asked = State.of(start) if self._asked else None, True
+            return start, noted
         state.restore()
         return start, state
 
@@ -161,7 +160,8 @@ class State:
         elif isinstance(found, functools.partial):
             self._note_all((found.func, found.args, found.keywords))
         elif type(found).__module__.startswith("psmr.") and hasattr(found, "__dict__"):
-            if not (dataclasses.is_dataclass(found) and type(found).__dataclass_params__.frozen):  # type: ignore[attr-defined]
+            declared = getattr(found, "__dataclass_params__", None)
+            if declared is None or not declared.frozen:
                 self.attributes.append((vars(found), vars(found).copy()))
             self._note_all(vars(found).values())
         elif type(found).__module__ == "builtins" and hasattr(found, "__next__"):
