@@ -91,11 +91,13 @@ psmr.integrate.control.controller: error_control_module halts_of
 psmr.integrate.control.engine: ControlledSteps FixedSteps GridSteps times_off_grid
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
+psmr.integrate.differentiation: FORMULAE
 psmr.integrate.run.advance_span: autonomous span_module
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.recorder: available_memory_module
 psmr.integrate.run.start: KeptStarts start_module
 psmr.integrate.run.trajectory: Counters
+psmr.integrate.schemes.fixed_formula: FixedFormula
 psmr.integrate.schemes.multirate: HISTORY lagrange_weights PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme point_times rounded_down steady_program
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words stability_limit stability_polynomial

@@ -283,7 +283,11 @@ def _network(
     def compare(run: Run) -> NetworkDeformation | str:
         region = study.case.region() if dynamic else None
         whole = whole_network(region, True if region is None else region.stator_speed)
-        scheme = None if run.certificate is None else run.certificate.judged(run.scheme)
+        scheme = (
+            None
+            if run.certificate is None
+            else run.certificate.judged(run.scheme.after(run.stats.counters.by_order))
+        )
         try:
             return compared_with_full(system, load_system(replace(study.case, dynamic=whole)), scheme)
         except PsmrError as error:

@@ -298,3 +298,138 @@ class Constants:
 
 TUNED = Constants()
 """The ones that are used."""
+
+
+@compile_time
+@dataclass(frozen=True)
+class BdfConstants:
+    """Constants of the backward differentiation formulae in a run, as `Constants`.
+
+    Measured on WSCC-9, New England, NPCC and 1,354 buses with a local and a bolted fault, at equal error.
+    """
+
+    newton_share: float = _constant(
+        0.1,
+        "part of the tolerance of a step: what is left to Newton. A twentieth costs 5 % more; with a fifth "
+        "WSCC-9 costs 8 % more and NPCC 4 % less (measured)",
+    )
+    loosest_tolerance: float = _constant(
+        1e-2,
+        "relative to max(1, |value|): chosen: Newton is never less accurate. 1e-4 costs 25 % more on 1,354 "
+        "buses at loose tolerances (measured)",
+    )
+    least_matrix_ratio: float = _constant(
+        0.7,
+        "times the coefficient of the matrix: a kept one is renewed below it; 0.6 and 0.8 cost alike "
+        "(measured)",
+    )
+    largest_matrix_ratio: float = _constant(
+        1.4,
+        "times the coefficient of the matrix: a kept one is renewed above it; 1.25 costs 4 % more (measured)",
+    )
+    matrix_contraction: float = _constant(
+        0.1,
+        "contraction: a kept matrix that contracts less is renewed at the next step: 10 % less on WSCC-9, "
+        "whose rotors swing far, and nothing lost elsewhere (measured)",
+    )
+    slow_contraction: float = _constant(
+        0.3,
+        "contraction: above it a matrix is renewed at once: IDA's limit is 0.9, with a new step thereafter",
+    )
+    most_iterations: int = _constant(7, "iterations: chosen: a step that takes more is better made shorter")
+    unchecked_steps: int = _constant(
+        8,
+        "steps: so many go without a second iteration where the contraction last measured promises enough; "
+        "10 save 4 % on 1,354 buses and cost 3 % on WSCC-9 (measured)",
+    )
+    sure_part: float = _constant(
+        0.01,
+        "part of Newton's tolerance: chosen: a first update that is smaller is the last one, and says "
+        "nothing of the contraction",
+    )
+    unchecked_margin: float = _constant(
+        2.0, "times the contraction that was measured: chosen: by so much it is taken to be worse"
+    )
+    least_contraction: float = _constant(1e-3, "contraction: chosen: none is taken to be better")
+    settled_steps: int = _constant(
+        3,
+        "steps: so many the pair takes after a kink before the formulae begin: where kinks follow each other "
+        "it alone is cheaper. 2 cost 7 to 12 % more on NPCC and 1,354 buses, 5 as much on New England "
+        "(measured)",
+    )
+    first_step_share: float = _constant(
+        0.3, "tolerances: chosen: the error that the first step of the formulae is to have"
+    )
+    longest_first_step: float = _constant(
+        0.5, "part of the last step of the pair: the points behind it lie within that step"
+    )
+    shortest_first_step: float = _constant(
+        0.1,
+        "part of the last step of the pair: what decayed in it has a third derivative there that its end has "
+        "not. Without it New England costs 11 % more (measured)",
+    )
+    pair_step: float = _constant(
+        3.0,
+        "times the step of the formulae: the first one of the pair after a kink; with 6 New England and NPCC "
+        "cost 21 % more (measured)",
+    )
+    safety: float = _constant(0.85, "part of the step that would just do: Shampine and Reichelt: 1/1.2")
+    safety_below: float = _constant(0.77, "part of the step of the order below: Shampine and Reichelt: 1/1.3")
+    safety_above: float = _constant(0.72, "part of the step of the order above: Shampine and Reichelt: 1/1.4")
+    least_increase: float = _constant(
+        1.2,
+        "times the step: it stays where it could be lengthened by less; 1.1 and 1.4 cost alike (measured)",
+    )
+    early_increase: float = _constant(
+        2.0,
+        "times the step: one that could be lengthened so far is, before it was taken as often as its order",
+    )
+    largest_increase: float = _constant(3.0, "times the step: chosen: at most; 2 and 5 cost alike (measured)")
+    early_decrease: float = _constant(
+        0.8, "times the step: one that must be shortened so far is, before the next one is refused: chosen"
+    )
+    rising_increase: float = _constant(
+        1.5, "times the step: order and step no longer rise from their start where it grows by less: chosen"
+    )
+    kept_decrease: float = _constant(
+        0.95, "times the step: it is kept where another order would shorten it by less: chosen"
+    )
+    largest_decrease: float = _constant(0.5, "times the step: chosen: after one that was accepted")
+    least_part: float = _constant(0.2, "times the step: chosen: at least, after one that was refused")
+    unsolved_part: float = _constant(0.25, "times the step: IDA's: after one that Newton did not solve")
+    least_error: float = _constant(
+        1e-6, "tolerances: chosen: below it a step says no more than that it may be much longer"
+    )
+    drift_part: float = _constant(
+        0.2,
+        "times `drift_limit`: where Newton is asked for more: there are more steps, and what it leaves has "
+        "one sign. Of 60 s after a fault on New England at 1e-4 all angles were off by 1.2 tolerances with "
+        "the whole of it (measured)",
+    )
+    stagnant_choices: int = _constant(
+        3, "choices: chosen: so often more has a step not grown than grown before it is asked why"
+    )
+    held_error: float = _constant(
+        0.8,
+        "tolerances: a step that cannot grow at an order above 2 goes on at order 2 where the error of that "
+        "is below it: differences of what grows from step to step are as large at any order. WSCC-9 with a "
+        "network of dynamic elements took four times as many steps without (measured)",
+    )
+    held_range: float = _constant(
+        4.0, "times the step, or by this: chosen: so far from there orders above 2 are taken again"
+    )
+    most_refusals: int = _constant(
+        2, "times: a step that is refused more often is at something that is not smooth: the pair takes it"
+    )
+    kinked_share: float = _constant(
+        0.9,
+        "part: chosen: algebraic variables decide on a step where the states alone have less of its error",
+    )
+    tolerance: float = _constant(
+        0.2,
+        "times the tolerance of the run: that of a step of the formulae. With it the error of a run is that "
+        "of ESDIRK32 at the same tolerance, within a factor of 3 (measured)",
+    )
+
+
+BDF = BdfConstants()

@@ -319,6 +319,7 @@ class PointRunner:
         if run is None or not small or scheme.error_control is None:
             return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
         end = run.outcome.t_end
+        scheme = scheme.after(run.stats.counters.by_order)
         steps = judged_steps(run.taken, [change.t for change in run.changes if change.t < end])
         return certify(system, scheme, warn=False, steps=steps, t_end=end)
 

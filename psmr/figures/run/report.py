@@ -330,7 +330,8 @@ def _modes(run: FinishedRun, system: System | None, own: bool) -> dict[str, Any]
         subject += f", at {judged.which}, {judged.h:.4g} s"
     # That of another system than the run's own is not the certificate's.
     known = run.certificate.report if own else None
-    report = deformation(linear, run.certificate.judged(run.scheme)) if known is None else known
+    scheme = run.scheme.after(run.stats.counters.by_order)
+    report = deformation(linear, run.certificate.judged(scheme)) if known is None else known
     figures = parts(report, states, run.criteria.damping)
     return figures | {"subject": subject, "shapes": _shapes(linear, report.columns)}
 

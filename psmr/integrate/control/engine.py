@@ -31,6 +31,7 @@ from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.courses import Place
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, SPENT, STALE, UNSOLVED, VANISHED
 from psmr.integrate.step.input_jumps import NO_JUMP, GridJumps, JumpTable, no_jumps
+from psmr.integrate.step.interpreter import Interpreter
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform
 from psmr.integrate.tableaux import ImplicitPair
@@ -428,7 +429,7 @@ class ControlledSteps(_ProgramSteps):
         if self.jumps is not None and self._jumps_at is not None:
             self.stepper.take_jumps(self.jumps.compiled(self._jumps_at))
         interpreter = self.stepper.ready(w)
-        done, status = advance(interpreter, self.control, 0.0, times, ends, 0, most, w, rows)
+        done, status = self._take(interpreter, times, ends, most, w, rows)
         times, ends = times[: done + 1], ends[: done + 1]
         if status == UNSOLVED:
             self._resolve(rows[ends[done] - 1], w)
@@ -441,6 +442,18 @@ class ControlledSteps(_ProgramSteps):
         self._last = t, rows[: t.size]
         steps = Piece.of_points(times[1:], rows[1 : t.size])
         return steps._replace(t=t[1:], ends=ends[1:] - 1), int(status)
+
+    def _take(
+        self,
+        interpreter: Interpreter,
+        times: Reals,
+        ends: NDArray[np.int64],
+        most: int,
+        w: Reals,
+        rows: Reals,
+    ) -> tuple[int, int]:
+        """Take up to `most` steps; return (how many were taken, status). See `advance` of the loop."""
+        return advance(interpreter, self.control, 0.0, times, ends, 0, most, w, rows)  # type: ignore[no-any-return]
 
     def _before(self, t: float) -> Reals:
         """Return the (n + m,) values of the last accepted point up to t in s, ahead of what changed there."""

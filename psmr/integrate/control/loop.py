@@ -301,7 +301,7 @@ def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
+def next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
     """Return the first time in s after t at which a step ends: a stop, or the end of the span.
 
     What follows a course follows the lines that hold before it.
@@ -349,7 +349,7 @@ def _attempt(interpreter, control, switching, find_switching, h, w):  # type: ig
 
 
 @lean
-def _controlled_step(interpreter, control, switching, w):  # type: ignore[no-untyped-def]
+def controlled_step(interpreter, control, switching, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than the next stop; return a status."""
     points, steps, counts = interpreter.points, control.steps, control.counts
     disturbance, block = control.disturbance, interpreter.blocks[0]
@@ -358,7 +358,7 @@ def _controlled_step(interpreter, control, switching, w):  # type: ignore[no-unt
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return SPENT
         t = w[w.size - 1]
-        stop = _next_stop(interpreter, control, t)
+        stop = next_stop(interpreter, control, t)
         h, last = step_towards(t, min(steps[NEXT], control.longest), stop)
         steps[TRIED] = h
         if not t + h > t:
@@ -397,7 +397,7 @@ def _controlled_step(interpreter, control, switching, w):  # type: ignore[no-unt
 
 
 @lean
-def _jump_at_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
+def jump_at_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
     """Return at which instant held inputs jump at the end of a step, if they do."""
     ends, stop = interpreter.jumps.ends, control.passed[0]
     if ends.size == 0 or control.stops[stop] != t:
@@ -406,7 +406,7 @@ def _jump_at_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _forget_outliving(interpreter, control):  # type: ignore[no-untyped-def]
+def forget_outliving(interpreter, control):  # type: ignore[no-untyped-def]
     """Let the stages of the next step not go on from points of this one."""
     for k in range(control.outliving.shape[0]):
         point = interpreter.points[control.outliving[k, 1]]
@@ -421,7 +421,7 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
             w[w.size - 1] = times[k]
             status = _fixed_step(interpreter, k, h, w)
         else:
-            status = _controlled_step(interpreter, control, switching, w)
+            status = controlled_step(interpreter, control, switching, w)
         if status != DONE:
             return k, status
         if control is None:
@@ -432,12 +432,12 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
             copy(w, record[end])
         else:
             times[k + 1] = w[w.size - 1]
-            jump = _jump_at_stop(interpreter, control, times[k + 1])
+            jump = jump_at_stop(interpreter, control, times[k + 1])
             ends[k + 1] = ends[k] + 1 if jump == NO_JUMP else ends[k] + 2
             copy(w, record[ends[k] + 1])
         if jump != NO_JUMP:
             if control is not None:
-                _forget_outliving(interpreter, control)
+                forget_outliving(interpreter, control)
                 note_rates(control, interpreter.blocks[0], w)
             if cross_jump(interpreter, jump, w) != DONE:
                 return k + 1, UNSOLVED

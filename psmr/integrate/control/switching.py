@@ -325,7 +325,7 @@ def _first_that_matter(interpreter, switching, point, count, of_limits, toleranc
 
 
 @lean
-def _first_at(interpreter, switching, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+def first_at(interpreter, switching, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return where the step should end for the kinks before a point, 1 where they do not matter.
 
     A kink next to the start is passed as it is, unless the step before was to end there and was too short.
@@ -402,12 +402,12 @@ def first_switch(interpreter, switching, point, tolerance, h, w):  # type: ignor
     evaluate_margins(interpreter, switching, 0, interpreter.points[AT_START])
     evaluate_margins(interpreter, switching, point, w)
     if point != switching.end:
-        return _first_at(interpreter, switching, point, tolerance, h, w)
+        return first_at(interpreter, switching, point, tolerance, h, w)
     evaluate_margins(interpreter, switching, middle, interpreter.points[switching.stages[middle]])
     if not _may_turn(switching, middle):
         return part
     for j in range(points):
         evaluate_margins(interpreter, switching, j, interpreter.points[switching.stages[j]])
     for j in range(1, points):
-        part = min(part, _first_at(interpreter, switching, j, tolerance, h, w))
+        part = min(part, first_at(interpreter, switching, j, tolerance, h, w))
     return min(part, _first_release(interpreter, switching, tolerance, h, w))

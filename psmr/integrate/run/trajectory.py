@@ -54,6 +54,8 @@ class Counters:
       multirate scheme with ``interface="schur"``; after events it is formed anew anyway.
     `seconds`: Wall time of the run; compiling is not in it.
     `rejected`: Steps that an adaptive method tried and took back.
+    `by_order`: Accepted steps of the backward differentiation formulae by order, ahead of them those of the
+      pair that begins; () for other methods.
     `reversals`: Accepted steps of an adaptive method or along the arc that turned back on the step before
       (negative inner product of the two changes of states and time). A resolved solution makes none; a large
       share is *chatter* about a slow manifold.
@@ -73,6 +75,7 @@ class Counters:
     seconds: float
     partial: int = 0
     rejected: int = 0
+    by_order: tuple[int, ...] = ()
     reversals: int = 0
     honest: int = 0
     damped: int = 0

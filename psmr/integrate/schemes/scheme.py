@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import PrintedFields, PsmrError, SchemeError
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from psmr.integrate.solve.courses import Place
     from psmr.integrate.step.input_jumps import JumpTable
     from psmr.integrate.step.program import Program
-    from psmr.integrate.tableaux import Tableau
 
 
 class Scheme(PrintedFields):
@@ -170,12 +169,13 @@ class Scheme(PrintedFields):
         return None
 
     @property
-    def tableau(self) -> Tableau | None:
-        """The method, where every variable takes one step of a one-step method.
-
-        What it makes of a mode follows from that mode alone: `Tableau.stability_function`.
-        """
+    def tableau(self) -> ModeMap | None:
+        """The method, where every variable takes one step and a mode's multiplier follows from it alone."""
         return None
+
+    def after(self, by_order: Sequence[int]) -> Scheme:
+        """Return the scheme as it was in a run with so many steps by order (`Counters.by_order`)."""
+        return self
 
     @property
     def inner_points(self) -> InnerPoints | None:
@@ -196,6 +196,21 @@ class Scheme(PrintedFields):
     def operator(self) -> StepOperator | None:
         """What the pencil knows of a step that is no program; None where it is one."""
         return None
+
+
+class ModeMap(Protocol):
+    """A method by what a step of it makes of a mode: a tableau, or a formula of differentiation.
+
+    `name`: Its name; `a_stable`: whether no step makes a mode grow that does not grow itself.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def a_stable(self) -> bool: ...  # noqa: D102
+
+    def stability_function(self, z: ArrayLike) -> NDArray[np.complex128]:
+        """Return by what a step of h multiplies modes s, for z = h s."""
 
 
 @dataclass(frozen=True)

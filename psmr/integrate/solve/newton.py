@@ -142,7 +142,7 @@ def factorise_at(block, w, a, what):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _to_renew(block, a, due, renewed):  # type: ignore[no-untyped-def]
+def to_renew(block, a, due, renewed):  # type: ignore[no-untyped-def]
     """Return what to renew of a kept matrix; all if it is due again though `renewed` in this solve."""
     lu, scalars = lu_of(block), newton_state_of(block).scalars
     near = abs(a - scalars[NETWORK_SCALE]) <= TUNED.kept_network_change  # NaN: it is not
@@ -198,7 +198,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     before = largest_size(defect)
     for step in range(1, TUNED.most_iterations + 1):
         if due or changed or policy == HONEST:
-            status = factorise_at(block, w, a, _to_renew(block, a, due, fresh) if kept else EVERY)
+            status = factorise_at(block, w, a, to_renew(block, a, due, fresh) if kept else EVERY)
             if status != DONE:
                 return status
             scalars[UNSEEN] = 0.0

@@ -261,6 +261,7 @@ def certificate_after(run: FinishedRun) -> Certificate | None:
     try:
         last = system_in(run.system, span, *at_end, float(run.t[-1]))
         scheme = _restricted(run.scheme, last) if span.out else run.scheme
+        scheme = scheme.after(run.stats.counters.by_order)
     except (InputError, PartitionError) as error:
         return Certificate(str(run.scheme), "", note=str(error), subject=what)
     if not last.n + last.m:  # no part of the network has supply

@@ -240,7 +240,9 @@ def _with_one_step(run: FinishedRun, span: Span) -> Scheme:
         return run.scheme
     if run.scheme.error_control is None:
         raise SchemeError(f"{run.scheme}: chooses its own steps and has no step operator")
-    return run.scheme.error_control.at_step(
+    control = run.scheme.after(run.stats.counters.by_order).error_control
+    assert control is not None
+    return control.at_step(
         judged_steps(times_within(run.taken, *run.t[span.rows][[0, -1]].tolist()))["the median step"]
     )
 

@@ -120,6 +120,9 @@ class Stats:
         if c.partial:
             steps += f", {c.partial} matrices renewed in part"
         lines = [f"{steps}, {c.refreshes} matrix refactorisations; integration took {c.seconds:.3f} s"]
+        if c.by_order:
+            taken = ", ".join(f"{number} of order {q}" for q, number in enumerate(c.by_order) if q and number)
+            lines.append(f"{c.by_order[0]} steps by the pair that begins after events and kinks, {taken}")
         lines += _helped(c)
         if self.single_rate is not None:
             parts = [

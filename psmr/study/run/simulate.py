@@ -105,7 +105,9 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         taken = kept.taken
         names_x, names_y = recording.names_x, recording.names_y
     if setup.certify and setup.scheme.step_choice is not None:
-        certificate = _certificate_of_steps(setup, taken, [span.t for span in spans if span.changes])
+        scheme = setup.scheme.after(trajectory.counters.by_order)
+        events = [span.t for span in spans if span.changes]
+        certificate = _certificate_of_steps(setup, scheme, taken, events)
     return Run(
         t=t,
         x=x,
@@ -206,13 +208,15 @@ def _devices_of(change: Change) -> frozenset[str]:
     return frozenset([*values, *(name.rpartition(".")[0] for name in named), *change.out, *change.back])
 
 
-def _certificate_of_steps(setup: Setup, taken: NDArray[np.float64], events: Iterable[float]) -> Certificate:
-    """Return the certificate at the steps that were taken; (K,) times in s."""
+def _certificate_of_steps(
+    setup: Setup, scheme: Scheme, taken: NDArray[np.float64], events: Iterable[float]
+) -> Certificate:
+    """Return the certificate of a scheme at the steps that were taken; (K,) times in s."""
     end = float(taken[-1])
     steps = judged_steps(taken, [event for event in events if event < end])
     return certified(
         system_at_start(setup.system),
-        setup.scheme,
+        scheme,
         any_size=setup.certify == "always",
         steps=steps,
         t_end=end,
