@@ -81,11 +81,19 @@ class KeptStarts:
 
 def kept_starts(system: System, scheme: Scheme, every: bool, service: Service) -> KeptStarts:
     """Return the starts of a system at its own starting point; `every` and `service` as in `integrate`."""
-    try:
-        hash(scheme)
-    except TypeError:  # a scheme of a user's own that says nothing of when it is the same
+    if not _stays(scheme):
         return KeptStarts()
     return kept(system, "starts", (scheme, every, type(service)), KeptStarts, SCHEMES, at_once=True)
+
+
+def _stays(scheme: Scheme) -> bool:
+    """Return whether a scheme is what it was while it is equal: a user's own may be altered between runs."""
+    declared = vars(type(scheme)).get("__dataclass_params__")
+    try:
+        hash(scheme)
+    except TypeError:
+        return False
+    return declared is not None and bool(declared.frozen)
 
 
 CONSTANT = (

@@ -110,10 +110,13 @@ PLANS = 8
 
 def plan_events(system: System, events: Sequence[Event], t_end: float) -> EventPlan:
     """Return what events are to do until t_end in s; raises EventError, with the event, if one cannot be."""
-    if all(map(_of_psmr, events)):
+    if not all(map(_of_psmr, events)):
+        return _planned(system, events, t_end)
+    try:
         key = hashlib.sha256(pickle.dumps((events, t_end))).digest()
-        return kept(system, "event plans", key, lambda: _planned(system, events, t_end), PLANS)
-    return _planned(system, events, t_end)
+    except (pickle.PicklingError, AttributeError, TypeError):  # a field of a user's own type
+        return _planned(system, events, t_end)
+    return kept(system, "event plans", key, lambda: _planned(system, events, t_end), PLANS)
 
 
 def _of_psmr(event: Event) -> bool:

@@ -174,6 +174,48 @@ def test_an_event_of_ones_own_is_asked_each_time(system, monkeypatch):
     assert abs(other["G1.omega"].iloc[-1] - runs[0]["G1.omega"].iloc[-1]) > 1e-6
 
 
+class OwnPath:
+    """A path that cannot be pickled."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __fspath__(self):
+        return str(self.file)
+
+    def __reduce__(self):
+        raise TypeError("not pickled")
+
+
+def test_an_event_with_a_field_that_cannot_be_pickled_is_planned_each_time(system, tmp_path):
+    file = tmp_path / "p.csv"
+    file.write_text("t,p\n0.0,1.25\n0.2,1.3\n")
+    series = psmr.TimeSeries(OwnPath(file), "p", "load5.p")
+    ours = psmr.simulate(system, None, 0.3, [series], certify=False)
+    other = psmr.simulate(system, None, 0.3, [psmr.TimeSeries(file, "p", "load5.p")], certify=False)
+    np.testing.assert_array_equal(points(ours), points(other))
+
+
+class OwnScheme(psmr.SingleRate):
+    """A scheme that is altered in place, and equal to itself before."""
+
+    __setattr__ = object.__setattr__
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
+
+
+def test_a_scheme_that_was_altered_is_another_scheme(system):
+    scheme = OwnScheme("TM", 0.01)
+    runs = [psmr.simulate(system, scheme, 0.3, [FAULT], certify=False) for _ in range(3)]
+    scheme.method = "BEM"
+    ours = psmr.simulate(system, scheme, 0.3, [FAULT], certify=False)
+    other = psmr.simulate(system, psmr.SingleRate("BEM", 0.01), 0.3, [FAULT], certify=False)
+    np.testing.assert_array_equal(points(ours), points(other))
+    assert np.abs(ours.x[-1] - runs[0].x[-1]).max() > 1e-6
+
+
 def test_a_file_that_was_altered_is_another_event(system, tmp_path):
     file, found = tmp_path / "p.csv", []
     for p in (1.3, 1.3, 1.3, 1.1):
