@@ -101,8 +101,10 @@ class ZipLoad(StaticLoad):
         magnitude = m.sqrt(m.max(v.v_re**2 + v.v_im**2, DARK**2))
         current = of_current(m, magnitude, p.v_min_current) / p.v_0
         power = of_power(m, magnitude, p.v_min)
-        g = active * (p.p_z / p.v_0**2 + p.p_i * current + p.p_p * power)
-        b = -reactive * (p.q_z / p.v_0**2 + p.q_i * current + p.q_p * power)
+        # Behind a branch, since of thousands of loads many are impedances alone.
+        constant = m.ge(0, p.p_i + p.p_p + p.q_i + p.q_p)
+        g = active * (p.p_z / p.v_0**2 + m.where(constant, 0, p.p_i * current + p.p_p * power))
+        b = -reactive * (p.q_z / p.v_0**2 + m.where(constant, 0, p.q_i * current + p.q_p * power))
         return (), (), (-(g * v.v_re - b * v.v_im), -(g * v.v_im + b * v.v_re))
 
 
