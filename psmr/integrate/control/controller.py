@@ -1,7 +1,8 @@
 """The controller of steps that follow an error: what it remembers, and from one step to the next; compiled.
 
-A proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991). Errors are in units of
-the tolerance; `order` is the power of the step with which the estimate falls.
+Errors are in units of the tolerance; `order` is the power of the step with which the estimate falls. A step
+is kept, and with it the Newton matrix, as long as its error lies within a band of two decades: a change of
+the step costs a factorisation, and what a smaller error costs is less than what it spares in the run.
 
 A step that Newton does not solve as its policy says is made shorter first. Only then is a solve given all
 that there is: where all angles drift that takes twenty times as many factorisations as a shorter step.
@@ -93,15 +94,17 @@ NONE_BEFORE = 0.0
 def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped-def]
     """Return the next step in s after one that was accepted.
 
-    `before` is the error of the accepted step before it, `NONE_BEFORE` after an event: then the error alone
-    decides. `refused` says that the step was tried longer before, so that the next one is no longer either.
+    `before` is the error of the accepted step before it, `NONE_BEFORE` after an event: then the step follows
+    from the error, without a band. `refused` says that the step was tried longer before, so that the next one
+    is no longer either.
     """
+    change = 1.0
     if before == NONE_BEFORE:
         change = TUNED.safety * max(error, TUNED.first_step_ratio**-order) ** (-1.0 / order)
-    else:
-        error, before = max(error, TUNED.least_error), max(before, TUNED.least_error)
-        change = TUNED.safety * error ** (-TUNED.proportional / order) * before ** (TUNED.integral / order)
-        change = min(TUNED.largest_step_ratio, max(1.0 / TUNED.largest_step_ratio, change))
+    elif error < TUNED.least_error:
+        change = min(TUNED.largest_increase, (TUNED.error_of_longer / error) ** (1.0 / order))
+    elif error > TUNED.largest_error:
+        change = (TUNED.error_of_shorter / error) ** (1.0 / order)
     return h * (min(1.0, change) if refused else change)
 
 
@@ -125,14 +128,12 @@ def step_towards(t, h, end):  # type: ignore[no-untyped-def]
 
 
 @lean
-def without_small_increase(wanted, h, last, planned):  # type: ignore[no-untyped-def]
-    """Return the next step after one of h in s: h again where the controller wants little more.
+def as_planned(wanted, h, last, planned):  # type: ignore[no-untyped-def]
+    """Return the next step after one of h in s, the `last` one to a stop or not.
 
-    The last step of a span was cut short and says nothing of the next: that stays as it was `planned`.
+    That was cut short, so that its error says nothing against the step that was `planned`.
     """
-    if wanted < h or wanted > TUNED.kept_matrix_ratio * h:
-        return wanted
-    return planned if last else h
+    return max(wanted, planned) if last and wanted >= h else wanted
 
 
 @lean
@@ -187,7 +188,7 @@ def accept(control, h, error, last, refused, before):  # type: ignore[no-untyped
     if before > 0.0:  # the step that was broken off, or what the error asks for
         steps[NEXT] = before if error < 1.0 else wanted
     else:
-        steps[NEXT] = min(without_small_increase(wanted, h, last, steps[NEXT]), longest)
+        steps[NEXT] = min(as_planned(wanted, h, last, steps[NEXT]), longest)
     steps[PREVIOUS] = error_for_next_step(error, steps[PREVIOUS])
 
 

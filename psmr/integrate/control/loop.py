@@ -322,7 +322,8 @@ def _first_end(interpreter, control, switching, point, h, w):  # type: ignore[no
     """
     reach = switching.parts[point]
     tolerance = control.tolerance * control.disturbance.size[SO_FAR]
-    part = first_limit(interpreter, control, switching, point, tolerance, reach * h, w)
+    least = TUNED.limit_tolerance * tolerance
+    part = first_limit(interpreter, control, switching, point, least, reach * h, w)
     part = reach * part if part < 1.0 - TUNED.negligible else 1.0
     return min(part, first_switch(interpreter, switching, point, tolerance, h, w))
 

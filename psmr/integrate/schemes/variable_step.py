@@ -56,8 +56,8 @@ class VariableStep(Scheme):
     3 and ESDIRK43 of order 4 (ESDIRK3(2)5L[2]SA and ESDIRK4(3)6L[2]SA of Kennedy and Carpenter,
     NASA/TM-2016-219173, 2016). The estimate is filtered through the Newton matrix, so that it holds for stiff
     states and gives that of the algebraic variables; that of ESDIRK32 has differences of higher order of the
-    rates as well, which see the layers of stiff states after kinks. The steps follow a
-    proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected
+    rates as well, which see the layers of stiff states after kinks. A step is kept, and its Newton matrix
+    with it, as long as its error lies between 0.003 and 0.5 of what it is allowed; a step that is rejected
     is taken again. Every event is met exactly, and the step begins anew behind it. The error of the run is
     proportional to the tolerance.
 
@@ -68,15 +68,16 @@ class VariableStep(Scheme):
     Parameters
     ----------
     tolerance
-        Largest estimated error of any state or algebraic variable in a step, relative to max(1, \|value\|)
-        and to the size of the disturbance. That is the largest deviation so far of any variable from where it
-        was before the last event, relative to max(1, \|value\|), at least 0.001 and at most 1: what moves the
-        system little is followed as accurately, relative to what it does, as a fault, which has the size 1.
+        Error of any state or algebraic variable, relative to max(1, \|value\|) and to the size of the
+        disturbance; a step is allowed twice that, of which most have a hundredth. The size is the largest
+        deviation so far of any variable from where it was before the last event, relative to
+        max(1, \|value\|), at least 0.001 and at most 1: what moves the system little is followed as
+        accurately, relative to what it does, as a fault, which has the size 1.
         Angles, and real and imaginary parts, deviate from their own mean over the last 0.2 s, so that a
         common frequency that is off does not make the disturbance large.
-        TR-BDF2, whose error would go with the 2/3 power of that, takes its steps to a tolerance of
-        5 tolerance^(3/2) instead; ESDIRK43, whose estimate is a third of its error, to 0.33 tolerance; the
-        formulae, whose steps are many, to 0.2 tolerance.
+        TR-BDF2, whose error would go with the 2/3 power of that, is allowed 14 tolerance^(3/2) instead;
+        ESDIRK43, whose estimate is a third of its error, 0.65 tolerance; the formulae, whose steps are many,
+        0.2 tolerance.
     method
         ``"ESDIRK32"``, ``"ESDIRK43"``, ``"TR-BDF2"``, ``"BDF"``; ``"auto"``: ESDIRK32 from a tolerance of
         1e-4 on, ESDIRK43 below, as each costs less there at equal error. BDF costs less still where there are
@@ -204,7 +205,8 @@ class VariableStep(Scheme):
         from psmr.integrate.control.engine import ControlledSteps
 
         return ControlledSteps(
-            system, self.program(1.0), self.pair, self.pair.tolerance_of_step(self.tolerance),
+            system, self.program(1.0), self.pair,
+            self.pair.tolerance_of_step(TUNED.run_tolerance * self.tolerance),
             self.longest_step, self.most_steps, parameters, w,
         )  # fmt: skip
 

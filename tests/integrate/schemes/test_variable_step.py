@@ -161,7 +161,7 @@ def test_it_has_an_operator_for_each_step_and_none_of_its_own(faulted):
 
 def test_the_certificate_is_that_of_the_steps_taken(faulted):
     system, events, _ = faulted
-    run = psmr.simulate(system, t_end=3.0, events=events)
+    run = psmr.simulate(system, t_end=10.0, events=events)
     assert run.scheme == psmr.VariableStep()
     h = np.diff(run.t)[np.diff(run.t) > 0]
     moving = h[run.t[1:][np.diff(run.t) > 0] > 0.5]

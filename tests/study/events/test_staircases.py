@@ -83,8 +83,8 @@ def test_chosen_steps_take_one_or_two_from_jump_to_jump(renewable, name, toleran
         for make in (as_course, as_events)
     )
     assert ours.counters.steps < 150 < theirs.counters.steps
-    # Measured: 1.3e-8 at most.
-    assert np.abs(ours.x[-1] - fine.x[-1]).max() < 1e-7
+    # The least of these disturbances has the size 0.005 (measured: 0.4 tolerances of it at most).
+    assert np.abs(ours.x[-1] - fine.x[-1]).max() < max(1e-7, 0.005 * tolerance)
     assert np.isin(REGULAR, ours.t).all()
 
 
