@@ -442,7 +442,7 @@ class BdfConstants:
     tolerance: float = _constant(
         0.2,
         "times the tolerance of the run: that of a step of the formulae. With it the error of a run is that "
-        "of ESDIRK32 at the same tolerance, within a factor of 3 (measured)",
+        "of ESDIRK32 at the same tolerance, within a factor of 5 (measured)",
     )
 
 
