@@ -65,7 +65,7 @@ def warmup() -> str:
 def _schemes(split: Partition) -> list[Scheme]:
     """Return schemes that use every integrator between them."""
     schemes: list[Scheme] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
-    schemes.append(VariableStep())
+    schemes += [VariableStep(), VariableStep(method="BDF")]
     for kind, choices in (
         ("slow-manifold", {"split": split, "h": 0.1}),
         ("smes", {"h": 0.1, "delta": 0.01, "micro": 2}),
