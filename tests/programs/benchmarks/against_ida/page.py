@@ -40,8 +40,9 @@ LINES = {
     MULTIRATE: (MULTIRATE,),
     ANDES: (ANDES,),
 }
+SETUP_LINE = "set-up of psmr"
 MARKS = dict(zip(LINES, "osD^vPX", strict=True))
-# Errors above are of no use to anybody, and costs beyond this times IDA's least make panels flat.
+# Errors that are shown.
 WORST, LEAST = 0.1, 1e-7
 
 
@@ -155,7 +156,7 @@ def _figure(rows: Sequence[Row], cases: Sequence[str]) -> Any:
                 ax.loglog(errors, costs, ls="-", lw=1.2, ms=4.5, **style)
             for row in rows:
                 if row.case == case and row.family == SETUP:
-                    ax.axhline(row.ms, color=FAINT, lw=0.9, ls=":", label="set-up of psmr")
+                    ax.axhline(row.ms, color=FAINT, lw=0.9, ls=":", label=SETUP_LINE)
             ax.set_title(PROBLEMS[case].title, loc="left")
             ax.set_xlim(10**-6.7, 10**-0.9)
             ax.set_xlabel("rms error of all variables")
@@ -163,7 +164,8 @@ def _figure(rows: Sequence[Row], cases: Sequence[str]) -> Any:
         found = {line.get_label(): line for ax in axes for line in ax.get_lines()}
         last = axes[len(cases)]
         last.axis("off")
-        last.legend(handles=list(found.values()), loc="center left", labelcolor=INK, fontsize=9)
+        handles = [found[name] for name in (*LINES, SETUP_LINE) if name in found]
+        last.legend(handles=handles, loc="center left", labelcolor=INK, fontsize=9)
         for ax in axes[len(cases) + 1 :]:
             ax.remove()
     return figure
