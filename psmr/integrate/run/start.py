@@ -59,7 +59,7 @@ class KeptStarts:
     """
 
     def __init__(self) -> None:
-        self._asked = False
+        self._asked, self._fits = False, True
         self.waiting: list[tuple[RunStart, State]] = []
 
     def take(self, make: Callable[[], RunStart]) -> tuple[RunStart, State | None]:
@@ -68,7 +68,9 @@ class KeptStarts:
             start, state = self.waiting.pop()
         except IndexError:
             start = make()
-            noted, self._asked = State.of(start) if self._asked else None, True
+            noted = State.of(start) if self._asked and self._fits else None
+            self._fits = self._fits and (noted is not None or not self._asked)
+            self._asked = True
             return start, noted
         state.restore()
         return start, state
