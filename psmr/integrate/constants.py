@@ -284,11 +284,11 @@ class Constants:
         0.3, "tolerances: chosen: kinks that make so much of a step together are left to the error control"
     )
     switching_rounding: float = _constant(
-        1e-6,
-        "tolerances: shares of kinks below it are rounding: margins that rest at a kink change their "
-        "signs in nearly every step of WECC's cases, with shares below 1e-10 tolerances. On those and "
-        "NPCC's kinks make of a step at most six times the largest entry (measured), so that nothing "
-        "that matters is left out",
+        0.05,
+        "tolerances: kinks whose shares are below it are not solved for. On WECC's cases and NPCC's kinks "
+        "make of a step at most six times the largest entry (measured), which is then below what matters, "
+        "0.3; margins that rest at a kink change their signs in nearly every step, with shares below 1e-10. "
+        "With 0.1 ACTIVSg2000 costs 2 to 5 % less than with 1e-6 (measured)",
     )
 
     # --- the network's response of interface="schur" ------------------------------------------------------

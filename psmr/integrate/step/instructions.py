@@ -36,6 +36,7 @@ from psmr.integrate.step.interpreter import (
     FAILED,
     GROWTHS,
     HERE,
+    ROOM,
     ROUND,
     SOLVING,
     STEP,
@@ -56,6 +57,7 @@ from psmr.integrate.step.program_table import (
     LOOP,
     MATRIX,
     MOST,
+    MOST_LISTED,
     NUMBERS,
     PASS,
     POINTS,
@@ -69,55 +71,48 @@ from psmr.integrate.step.program_table import (
 
 
 @lean
-def _divided(points, row, first, k, h):  # type: ignore[no-untyped-def]
-    """Return 1 / prod (s_k - s_j) over the points j that are there, s = (time - t) / h."""
-    last, product = points.shape[1] - 1, 1.0
-    own = points[row[LIST + k], last]
-    for j in range(first, row[COUNT]):
-        other = points[row[LIST + j], last]
-        if j != k and other == other:
-            product *= (own - other) / h
-    return 1.0 / product
+def _write_shares(points, row, first, t, h, s, room):  # type: ignore[no-untyped-def]
+    """Write for each point prod (s - s_j) and 1 / prod (s_k - s_j) over the others that are there.
 
-
-@lean
-def _weight(points, row, first, k, t, h, s, share):  # type: ignore[no-untyped-def]
-    """Return the weight of point k at s: that of the polynomial, and `share` of the divided difference."""
-    last, value = points.shape[1] - 1, 1.0
-    for j in range(first, row[COUNT]):
-        other = points[row[LIST + j], last]
-        if j != k and other == other:
-            value *= s - (other - t) / h
-    return (value + share) * _divided(points, row, first, k, h)
-
-
-@lean
-def _share(points, row, numbers, first, t, h):  # type: ignore[no-untyped-def]
-    """Return how much of the divided difference makes the weights right in the cubes."""
-    last, s, there = points.shape[1] - 1, numbers[row[NUMBERS]], 0
-    missing, gained, size = numbers[row[NUMBERS] + 1] * s**3, 0.0, 0.0
+    s = (time - t) / h; the second one is NaN for a point that is not there.
+    """
+    last = points.shape[1] - 1
     for k in range(first, row[COUNT]):
-        own = points[row[LIST + k], last]
+        room[k] = (points[row[LIST + k], last] - t) / h
+    for k in range(first, row[COUNT]):
+        own, value, product = room[k], 1.0, 1.0
+        for j in range(first, row[COUNT]):
+            other = room[j]
+            if j != k and other == other:
+                value *= s - other
+                product *= own - other
+        room[MOST_LISTED + k], room[2 * MOST_LISTED + k] = value, 1.0 / product
+
+
+@lean
+def _write_weights(points, row, numbers, first, t, h, room):  # type: ignore[no-untyped-def]
+    """Write the weights of the points from `first` on; return the sum of their sizes.
+
+    They are those of the polynomial, and as much of the divided difference as makes them right in the cubes.
+    """
+    s, there, count = numbers[row[NUMBERS]], 0, row[COUNT]
+    missing, gained, size = numbers[row[NUMBERS] + 1] * s**3, 0.0, 0.0
+    _write_shares(points, row, first, t, h, s, room)
+    for k in range(first, count):
+        own = room[k]
         if own == own:
             there += 1
-            cube = numbers[row[NUMBERS] + 2 + k] * ((own - t) / h) ** 3
-            missing -= _weight(points, row, first, k, t, h, s, 0.0) * cube
-            part = _divided(points, row, first, k, h) * cube
-            gained, size = gained + part, size + abs(part)
-    if there < 4 or not abs(gained) > TUNED.rounding * size:
-        return 0.0
-    return missing / gained
-
-
-@lean
-def _reach(points, row, numbers, first, t, h, share):  # type: ignore[no-untyped-def]
-    """Return the sum of the sizes of the weights."""
-    last, total = points.shape[1] - 1, 0.0
-    for k in range(first, row[COUNT]):
-        own = points[row[LIST + k], last]
-        if own == own:
-            total += abs(_weight(points, row, first, k, t, h, numbers[row[NUMBERS]], share))
-    return total
+            cube = numbers[row[NUMBERS] + 2 + k] * own**3 * room[2 * MOST_LISTED + k]
+            missing -= room[MOST_LISTED + k] * cube
+            gained, size = gained + cube, size + abs(cube)
+    share, reach = 0.0, 0.0
+    if there >= 4 and abs(gained) > TUNED.rounding * size:
+        share = missing / gained
+    for k in range(first, count):
+        room[MOST_LISTED + k] = (room[MOST_LISTED + k] + share) * room[2 * MOST_LISTED + k]
+        if room[k] == room[k]:
+            reach += abs(room[MOST_LISTED + k])
+    return reach
 
 
 @lean
@@ -134,17 +129,14 @@ def extrapolate(interpreter, row, numbers, t, h, w):  # type: ignore[no-untyped-
     """
     block = interpreter.blocks[row[BLOCK]]
     points, places, size = interpreter.points, positions_of(block), work_of(block).update.size
-    last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
-    first, s = 0, numbers[row[NUMBERS]]
-    share = _share(points, row, numbers, first, t, h)
-    while _reach(points, row, numbers, first, t, h, share) > TUNED.largest_weights:
+    waiting, weight_of_it, anew = -1, 0.0, True
+    first, room = 0, interpreter.measured[ROOM:]
+    while _write_weights(points, row, numbers, first, t, h, room) > TUNED.largest_weights:
         first += 1
-        share = _share(points, row, numbers, first, t, h)
     for k in range(first, row[COUNT]):
-        own = points[row[LIST + k], last]
-        if own != own:
+        if room[k] != room[k]:
             continue
-        weight = _weight(points, row, first, k, t, h, s, share)
+        weight = room[MOST_LISTED + k]
         if waiting < 0:  # two at a time: reading and writing is all there is to do
             waiting, weight_of_it = row[LIST + k], weight
             continue

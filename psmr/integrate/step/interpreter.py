@@ -207,8 +207,8 @@ AUTONOMOUS, EVALUATED_BLOCK, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, HAS_H
 # Behind those: the step of the grid that is taken, and how many points within it stand twice so far.
 STEP, DOUBLED = 11, 12
 STATES = 13
-# Places in `Interpreter.measured`.
-DIFFERENCE, LEAST, TOLERANCE_FACTOR = range(3)
+# Places in `Interpreter.measured`; from the last one on there is room for what an extrapolation needs.
+DIFFERENCE, LEAST, TOLERANCE_FACTOR, ROOM = range(4)
 # Columns of `Interpreter.loops`: times round, and corrections in a row that made the difference larger.
 ROUND, GROWTHS = range(2)
 

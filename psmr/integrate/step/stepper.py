@@ -29,14 +29,16 @@ from psmr.integrate.step.interpreter import (
     HAS_HISTORY,
     LEAST,
     PARTS,
+    ROOM,
     STATES,
+    TOLERANCE_FACTOR,
     Interpreter,
     StageHistory,
     forget,
     no_stage_history,
 )
 from psmr.integrate.step.program import Program
-from psmr.integrate.step.program_table import Encoded, blocks_of, encode
+from psmr.integrate.step.program_table import MOST_LISTED, Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
 from psmr.integrate.step.sides import sides_in_service, sides_of
 
@@ -100,7 +102,8 @@ class Stepper:
             rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
             self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
         self.system = system
-        self._state, self._measured = np.zeros(STATES, np.int64), np.array([0.0, 0.0, 1.0])
+        self._state, self._measured = np.zeros(STATES, np.int64), np.zeros(ROOM + 3 * MOST_LISTED)
+        self._measured[TOLERANCE_FACTOR] = 1.0
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
         rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
         sides = system, self.blocks, self.places, self.sides, every
