@@ -19,7 +19,7 @@ from psmr.integrate.control.engine import times_off_grid
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.advance_span import autonomous, begin_span, instants_of, integrate_span, put_inputs
 from psmr.integrate.run.recorder import Recorder
-from psmr.integrate.run.staircases import jump_table, with_jumps_as_changes, with_snapped_jumps
+from psmr.integrate.run.staircases import at_jump, jump_table, with_jumps_as_changes, with_snapped_jumps
 from psmr.integrate.run.start import KeptStarts, RunStart, kept_starts
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, PastReading, Scheme, point_times, reading_past
@@ -234,6 +234,7 @@ class _Integration:
         """
         acting, made = self.acting, list[Change]()
         at = self.recorder.instant(float(self.w[-1]), self.same)
+        self.w[-1] = max(self.w[-1], at)  # to the last bit: inputs may jump there
         if self.history is not None:
             self.history.arrive(at)
         while True:
@@ -300,6 +301,7 @@ class _Integration:
         From `last` in s on another span follows in any case.
         """
         t, span = float(self.w[-1]), self.span
+        end = at_jump(span, end, last, self.same)
         rows = span.course_rows(t, end, self.same)
         if stops is not None:
             rows = np.union1d(rows, stops[(stops > t) & (stops < end)])

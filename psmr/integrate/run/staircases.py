@@ -75,6 +75,18 @@ def _sets(change: Change, name: str) -> bool:
     return any(name == own for own, _ in (*change.inputs, *change.rates, *change.courses))
 
 
+def at_jump(span: Span, end: float, last: float, same: float) -> float:
+    """Return when steps end that were to end at `end` in s: at a jump of a held input closer than `same`.
+
+    At `last` in s, and beyond, all jumps are where they are to be.
+    """
+    for course in span.staircases.values() if end < last else ():
+        near = course.t[np.abs(course.t - end) <= same]
+        if near.size:
+            return float(near[0])
+    return end
+
+
 def jump_table(
     system: System, engine: Engine, algebraic: Block, span: Span, t: float, last: float, fast: bool
 ) -> JumpTable | None:

@@ -422,3 +422,39 @@ def test_set_points_beside_a_series_do_not_end_it(system, tmp_path):
     after = np.searchsorted(run.t, t + 1e-9) - 1
     for name, value in (("AVR1.v_ref", one), ("AVR2.v_ref", two)):
         assert held[after, system.names_u.index(name)].tolist() == value.tolist()
+
+
+AT_JUMPS = {
+    # The time of the action is that of a jump but for rounding: 0.22 + 0.2 is above 0.42.
+    "rounding": (psmr.SingleRate("TM", 0.005), np.round(0.1 + 0.01 * np.arange(60), 9), 0.2, 0.02, 0.2),
+    # The times of a grid of 7 ms, counted from the jumps, are those of the jumps but for rounding.
+    "off the grid": (
+        psmr.SingleRate("SDIRK2", 0.007),
+        0.1 + np.cumsum([0.1 / 3, 0.0123, 0.0123, 0.003, 0.0123, 0.003, 0.003, 0.0123, 0.005, 0.003, 0.005]),
+        0.17623333333333335,
+        0.0153,
+        0.013,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", AT_JUMPS)
+def test_actions_at_the_instant_of_a_jump_find_the_inputs_behind_it(system, kind, monkeypatch):
+    scheme, t, start, delay, back = AT_JUMPS[kind]
+    value = stairs(system, "AVR2.v_ref", t, 0.03)
+    steps = [
+        psmr.SetPoint("AVR2", "v_ref", to, at) for at, to in zip(t.tolist(), value.tolist(), strict=True)
+    ]
+    fault = psmr.Fault(5, start, start + 0.05)
+    shedding = psmr.When(f"bus5.v < 0.9 for {delay} s", psmr.LoadTrip(6, 0.0, 0.3, reconnect=back))
+
+    def run():
+        return psmr.simulate(system, scheme, 0.8, [fault, shedding, *steps], certify=False)
+
+    ours = run()
+    with_events(monkeypatch)
+    theirs = run()
+    assert not ((np.diff(ours.t) > 0) & (np.diff(ours.t) < 1e-11)).any()
+    ends = [np.append(np.diff(each.t) > 1e-11, True) for each in (ours, theirs)]
+    np.testing.assert_allclose(ours.t[ends[0]], theirs.t[ends[1]], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(ours.x[ends[0]], theirs.x[ends[1]], atol=1e-7)
