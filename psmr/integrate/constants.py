@@ -429,6 +429,16 @@ class BdfConstants:
         "is below it: differences of what grows from step to step are as large at any order. WSCC-9 with a "
         "network of dynamic elements took four times as many steps without (measured)",
     )
+    held_tolerance: float = _constant(
+        2e-4,
+        "tolerance of a step: below it errors of order 2 count by the root of how much, where no order above "
+        "it is taken",
+    )
+    held_choices: int = _constant(
+        10,
+        "choices: chosen: so often more has a step of order 2 not grown than grown before the orders above "
+        "are tried again",
+    )
     held_range: float = _constant(
         4.0, "times the step, or by this: chosen: so far from there orders above 2 are taken again"
     )

@@ -19,6 +19,9 @@ it until the step is another one.
 The order of the next step is the one that allows the longest (Shampine and Reichelt, SIAM J. Sci. Comput. 18,
 1997; Brenan, Campbell and Petzold, section 5.2.4): differences over one point more and one less estimate the
 errors of the orders above and below.
+
+At order 2 steps are many where the tolerance is small, and so is the sum of their errors: it would go with
+the 2/3 power of the tolerance. Where order 2 is taken for long, its errors count by so much more.
 """
 
 from __future__ import annotations
@@ -70,6 +73,7 @@ class Bdf(NamedTuple):
     `orders`: Least and highest order.
     `whole`, `real`: Numbers that outlive a step; see the names above.
     `tolerance`, `newton`: Largest estimated error of a step, and Newton's, in a disturbance of size 1.
+    `held_weight`: By how much errors of order 2 count more where no order above it is taken.
     `kinks`: See `psmr.integrate.control.switching.Switching`: of a step with no stage within.
     `stage`, `node`: Place of a stage within the pair's step, and at which part of it that is.
     """
@@ -85,6 +89,7 @@ class Bdf(NamedTuple):
     real: np.ndarray
     tolerance: float
     newton: float
+    held_weight: float
     kinks: Switching
     stage: int
     node: float
@@ -109,6 +114,7 @@ def bdf_for(system: System, tolerance: float, switching: Switching, kinks: Switc
         real=np.zeros(HELD_FROM + 1),
         tolerance=float(tolerance),
         newton=min(BDF.newton_share * tolerance, BDF.loosest_tolerance),
+        held_weight=max(1.0, (BDF.held_tolerance / tolerance) ** (1.0 / A_STABLE)),
         kinks=kinks,
         stage=int(switching.stages[near]),
         node=float(switching.parts[near]),
@@ -205,19 +211,25 @@ def difference(w, other, unit):  # type: ignore[no-untyped-def]
 
 
 @lean
+def weight(bdf, q):  # type: ignore[no-untyped-def]
+    """Return by how much the error of order q counts."""
+    return bdf.held_weight if q == A_STABLE and bdf.real[HELD_FROM] > 0.0 else 1.0
+
+
+@lean
 def left_by(bdf, q, t, h):  # type: ignore[no-untyped-def]
     """Return which part of w - P the formula leaves, for points at the distances that they have."""
     total = 0.0
     for j in range(q + 1):
         total += h / (t - bdf.times[back(bdf, j)])
     furthest = t - bdf.times[back(bdf, q)]
-    return max(abs(total - bdf.leading[q]), bdf.constants[q] * (q + 1) * h / furthest)
+    return weight(bdf, q) * max(abs(total - bdf.leading[q]), bdf.constants[q] * (q + 1) * h / furthest)
 
 
 @lean
 def next_error(bdf, q, t, h, found):  # type: ignore[no-untyped-def]
     """Return the error of order q with points h apart, where w - P over the points there are is `found`."""
-    part = bdf.constants[q]
+    part = weight(bdf, q) * bdf.constants[q]
     for j in range(q + 1):
         part *= (j + 1) * h / (t - bdf.times[back(bdf, j)])
     return part * found
@@ -318,14 +330,20 @@ def choose_order(bdf, size, found, t, h, w, unit):  # type: ignore[no-untyped-de
         ratio = BDF.safety_above * error ** (-1.0 / (q + 2.0))
         if ratio > best:
             best, order = ratio, q + 1
-    stays = best < BDF.least_increase and order > A_STABLE >= bdf.orders[0]
+    held = bdf.real[HELD_FROM] > 0.0
+    stays = best < BDF.least_increase and (held or order > A_STABLE >= bdf.orders[0])
     whole[STAGNANT] = max(0, whole[STAGNANT] + (1 if stays else -1))
+    if held:  # where its errors hold the step by now, an order above may be better
+        if whole[STAGNANT] >= BDF.held_choices:
+            bdf.real[HELD_FROM], whole[STAGNANT] = 0.0, 0
+        return best, order, True
     if stays and whole[STAGNANT] >= BDF.stagnant_choices:
         weigh(bdf, A_STABLE + 1, t, h, 0.0, OTHER)
         combine_points(bdf, A_STABLE + 1, OTHER, out)
         error = next_error(bdf, A_STABLE, t, h, difference(w, out, unit))
         if error < BDF.held_error:
             bdf.real[HELD_FROM], whole[STAGNANT] = h, 0
+            error *= bdf.held_weight
             return BDF.safety * max(error, BDF.least_error) ** (-1.0 / (A_STABLE + 1.0)), A_STABLE, True
     return best, order, True
 
@@ -336,7 +354,8 @@ def highest_order(bdf, h):  # type: ignore[no-untyped-def]
     held = bdf.real[HELD_FROM]
     if held > 0.0 and held < BDF.held_range * h and h < BDF.held_range * held:
         return min(A_STABLE, bdf.orders[1])
-    bdf.real[HELD_FROM] = 0.0
+    if held > 0.0:
+        bdf.real[HELD_FROM], bdf.whole[STAGNANT] = 0.0, 0
     return bdf.orders[1]
 
 
