@@ -316,7 +316,7 @@ def choose_order(bdf, size, found, t, h, w, unit):  # type: ignore[no-untyped-de
     due = whole[ALIKE] > q or whole[RISING] != 0 or (best > BDF.early_increase and whole[ALIKE] > 1)
     if not due:
         return best, order, False
-    if q > bdf.orders[0]:
+    if q > bdf.orders[0] and best < BDF.largest_increase:
         weigh(bdf, q, t, h, 0.0, OTHER)
         combine_points(bdf, q, OTHER, out)
         error = max(next_error(bdf, q - 1, t, h, difference(w, out, unit)), BDF.least_error)

@@ -208,6 +208,15 @@ def test_orders_taken_are_counted_and_judged(wscc9):
     assert f"of order {order}" in str(run.stats)
 
 
+def test_a_step_that_h_max_holds_keeps_its_order(wscc9):
+    """At rest any order would do; with order 1 the certificate had twice the damping of a swing."""
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    fault = psmr.Fault(bus=5, start=4.0, clear=4.1)
+    run = psmr.simulate(system, psmr.VariableStep(1e-4, "BDF", h_max=0.01), 6.0, [fault])
+    assert run.stats.counters.by_order[1] == 0
+    assert run.judgement.colour == "green"
+
+
 def test_what_is_out_of_service_stays_as_it_is(wscc9):
     system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
     run = psmr.simulate(
