@@ -451,8 +451,8 @@ class BdfConstants:
     )
     tolerance: float = _constant(
         0.2,
-        "times the tolerance of the run: that of a step of the formulae. With it the error of a run is that "
-        "of ESDIRK32 at the same tolerance, within a factor of 5 (measured)",
+        "times the tolerance of the run: that of a step of the formulae. With it the error of a run is "
+        "0.06 to 1.7 tolerances (rms; measured: WSCC-9, New England, Kundur, microgrid; 1e-2 to 1e-6)",
     )
 
 
