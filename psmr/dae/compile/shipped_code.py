@@ -58,9 +58,12 @@ def portable_target() -> Target | None:
 
 @functools.cache
 def shipped_target() -> Target | None:
-    """Return the kind of processors whose shipped code can be run here, None where there is none."""
+    """Return the kind of processors whose shipped code can be run here, None where there is none.
+
+    None, too, where numba's variables ask for code for another processor.
+    """
     target = portable_target() if PLACE.is_dir() else None
-    if target is None:
+    if target is None or any(os.environ.get(name, kind) != kind for name, kind in target.environment.items()):
         return None
     features = llvm.get_host_cpu_features()
     return target if all(features.get(need, False) for need in target.needs) else None

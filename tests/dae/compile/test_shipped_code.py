@@ -80,8 +80,9 @@ def test_the_rights_of_the_packages_own_folder_are_those_of_the_package(shipped,
         WITHOUT_AVX2,
         "import numba; numba.__version__ = '0.0'",
         "shipped_code.TARGETS.clear()",
+        "import os; os.environ['NUMBA_CPU_NAME'] = 'generic'",
     ],
-    ids=["older processor", "other numba", "unknown machine"],
+    ids=["older processor", "other numba", "unknown machine", "another one asked for"],
 )
 def test_what_does_not_fit_is_compiled(more, shipped, tmp_path):
     value, _, lines = outcome(start(tmp_path / "cache", before=with_shipped(shipped, more)))
