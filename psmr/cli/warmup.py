@@ -29,6 +29,8 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.file.read_study import read_study
 from psmr.study.file.recipe import scheme_class
+from psmr.study.output import FEWEST_COMPILED, csv_lines
+from psmr.study.run.simulate import simulate
 
 
 def warmup() -> str:
@@ -82,11 +84,16 @@ def _schemes(split: Partition) -> list[Scheme]:
 
 
 def _first_run() -> None:
-    """Do what a first run does beside the integration: look at its points, write its table, draw its page."""
+    """Do what a first run does beside the integration: look at its points, write its table, draw its page.
+
+    Values between points and a table of many numbers, which compile code of their own, are asked for as well.
+    """
     study = read_study(case_path("wscc9/fault.toml"))
     with tempfile.TemporaryDirectory() as folder:
-        _, run, _ = run_study(study, folder)
+        system, run, _ = run_study(study, folder)
         run.write_table(Path(folder) / "signals.csv")
+    simulate(system, VariableStep(), 0.1).at(0.05)
+    csv_lines(np.ones((FEWEST_COMPILED, 1)))
 
 
 def _small() -> LinearDae:

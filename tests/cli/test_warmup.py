@@ -29,3 +29,6 @@ def test_the_library_is_compiled_and_the_place_is_named(monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "NeverSeen" in said
     assert "psmr: compiling" not in said
+    kept = {file.name.partition("-")[0] for file in root().rglob("*-*")}
+    # What runs ask for beside the integration: values between points, tables of many numbers.
+    assert {"psmr.integrate.solve.equations.project", "psmr.study.output._write"} <= kept

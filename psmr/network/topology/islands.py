@@ -238,8 +238,9 @@ def undetermined(
     rows = [system.n + system.names_g.index(f"{bus}.i_{part}") for bus in island for part in ("re", "im")]
     columns = [system.index(f"{bus}.v_{part}") for bus in island for part in ("re", "im")]
     places = np.sort(rows), np.sort(columns)
-    block = make_block(system, "event", parameters, system.w0, *places, out)
-    sizes = np.linalg.svd(matrix_at(block, system.w0).toarray(), compute_uv=False)
+    w = system.w0.copy()  # code for what is read only would be compiled beside the other
+    block = make_block(system, "event", parameters, w, *places, out)
+    sizes = np.linalg.svd(matrix_at(block, w).toarray(), compute_uv=False)
     return bool(sizes[-1] <= SINGULAR * max(sizes[0], 1.0))
 
 

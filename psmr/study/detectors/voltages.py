@@ -296,7 +296,7 @@ class Limits:
             if not open_.size:
                 continue
             over = np.flatnonzero(moving[open_] >= 0)
-            column, limits = np.full(open_.size, -1), points.at(moving[open_[over]])
+            column, limits = np.full(open_.size, -1), np.ascontiguousarray(points.at(moving[open_[over]]))
             column[over] = np.arange(over.size)
             rows = np.empty(open_.size, np.int64)
             first_met(np.take(x, open_, axis=1), constant[open_], column, limits, k == 1, rows)
