@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, NoneType
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,7 +135,8 @@ class Parameter:
 
     def __post_init__(self) -> None:
         # The library declares two thousand at each start, all of these types.
-        if (type(self.unit), type(self.doc)) != (str, str) or type(self.default) not in (float, NoneType):
+        right = self.default is None or (type(self.default) is float and math.isfinite(self.default))
+        if not right or (type(self.unit), type(self.doc)) != (str, str):
             settle_fields(self, numbers=True)
         if self.check is not None and not callable(self.check):
             raise InputError(f"Parameter: check = {shown(self.check)}: must be a function of the value")
