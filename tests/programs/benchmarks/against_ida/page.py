@@ -62,13 +62,19 @@ def _measured(row: Row, add: float) -> Measured:
 def cost(
     rows: Sequence[Row], case: str, families: Sequence[str], error: float, by: str, events: bool = False
 ) -> tuple[float, str]:
-    """Return the least cost in s of some families at an error, with the mark of a bound; see `cost_at`."""
-    found = [
-        _measured(row, 1e-3 * row.events_ms if events else 0.0)
-        for row in rows
-        if row.case == case and row.family in families
-    ]
-    return cost_at(found, "", error, by)
+    """Return the least cost in s of some families at an error, with the mark of a bound; see `cost_at`.
+
+    Costs are those of each family alone: a line between runs of two of them is of neither.
+    """
+    found = []
+    for family in families:
+        runs = [
+            _measured(row, 1e-3 * row.events_ms if events else 0.0)
+            for row in rows
+            if row.case == case and row.family == family
+        ]
+        found.append(cost_at(runs, "", error, by))
+    return min(found, key=lambda bound: (bound[1] == ">", not np.isfinite(bound[0]), bound[0]))
 
 
 def front(rows: Sequence[Row], case: str, families: Sequence[str]) -> list[tuple[float, float]]:
