@@ -40,6 +40,7 @@ LINES = {
     MULTIRATE: (MULTIRATE,),
     ANDES: (ANDES,),
 }
+HEADS = {OWN: "ESDIRK", BDF: "BDF"}
 SETUP_LINE = "set-up of psmr"
 MARKS = dict(zip(LINES, "osD^vPX", strict=True))
 # Errors that are shown.
@@ -100,13 +101,11 @@ def _ratio(rows: Sequence[Row], case: str, own: Sequence[str], error: float, by:
 
 def _ratios(rows: Sequence[Row], cases: Sequence[str]) -> str:
     """Return the table of ratios at equal error."""
-    known = [family for family in (OWN, BDF) if any(row.family == family for row in rows)]
+    known = [family for family in HEADS if any(row.family == family for row in rows)]
     heads = ["case", "variables", "fine runs agree to"]
-    heads += [f"`{family}`: all variables" for family in known]
-    heads += (
-        ["cheaper of both: all variables", "watched", "without set-up"] if len(known) > 1 else ["watched"]
-    )
-    heads += ["without set-up"] if len(known) == 1 else []
+    heads += [HEADS[family] for family in known]
+    heads += ["cheaper of both"] if len(known) > 1 else []
+    heads += ["watched", "without set-up"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for case in cases:
         facts = next(row for row in rows if row.case == case and row.family == REFERENCE)
