@@ -31,7 +31,6 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.kernels import SwitchTables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import BDF
 from psmr.integrate.control.error_size import SO_FAR, largest_error
@@ -95,11 +94,8 @@ class Bdf(NamedTuple):
     node: float
 
 
-def bdf_for(system: System, tolerance: float, switching: Switching, kinks: Switching) -> Bdf:
-    """Return what is remembered before a run.
-
-    `tolerance` is that of a step, `switching` that of the pair, `kinks` that of the formulae.
-    """
+def bdf_for(system: System, tolerance: float, switching: Switching) -> Bdf:
+    """Return what is remembered before a run; `tolerance` is that of a step, `switching` that of the pair."""
     size = system.n + system.m
     near = 1 + int(np.abs(switching.parts[1 : switching.end] - 0.5).argmin())
     return Bdf(
@@ -115,34 +111,33 @@ def bdf_for(system: System, tolerance: float, switching: Switching, kinks: Switc
         tolerance=float(tolerance),
         newton=min(BDF.newton_share * tolerance, BDF.loosest_tolerance),
         held_weight=max(1.0, (BDF.held_tolerance / tolerance) ** (1.0 / A_STABLE)),
-        kinks=kinks,
+        kinks=kinks_of(switching),
         stage=int(switching.stages[near]),
         node=float(switching.parts[near]),
     )
 
 
-def kinks_of(switching: Switching, tables: SwitchTables, size: int, rows: int) -> Switching:
-    """Return what a step needs to see kinks that has a start and an end alone; see `switching_for`.
+def kinks_of(switching: Switching) -> Switching:
+    """Return what a step needs to see kinks that has a start and an end alone, from that of the pair.
 
     What kinks make of such a step is what the end is off by: a itself times the shares of the rates.
     """
+    own = {
+        name: np.zeros_like(getattr(switching, name)) for name in ("place", "at", "listed", "room", "rows")
+    }
     return switching._replace(
         stages=np.array([AT_START, AT_START]),
         parts=np.array([0.0, 1.0]),
         middle=1,
         end=1,
         middle_stage=0,
-        values=np.zeros((2, tables.count)),
+        values=np.zeros((2, switching.place.size)),
         seen=np.zeros(2, np.uint8),
-        place=np.zeros(tables.count, np.int64),
-        at=np.zeros(tables.count),
-        listed=np.zeros(1, np.int64),
-        room=np.zeros(size + tables.count),
-        rows=np.zeros(rows + 1),
         follows=np.zeros(1, np.uint8),
         gamma=1.0,
         missed=1.0,
         behind=0.0,
+        **own,
     )
 
 

@@ -26,20 +26,10 @@ class BdfSteps(ControlledSteps):
     """
 
     def __init__(
-        self,
-        system: System,
-        program: Program,
-        pair: ImplicitPair,
-        tolerance: float,
-        longest: float,
-        most: int,
-        parameters: Sequence[Reals],
-        w: Reals,
+        self, system: System, program: Program, pair: ImplicitPair, tolerance: float, *others: Any
     ) -> None:
-        of_pair = pair.tolerance_of_step(tolerance)
-        super().__init__(system, program, pair, of_pair, longest, most, parameters, w)
-        kinks = kinks_of(self.control.switching, self._tables, w.size, self.blocks[0].kernels.rows)
-        self.bdf: Bdf = bdf_for(system, BDF.tolerance * tolerance, self.control.switching, kinks)
+        super().__init__(system, program, pair, pair.tolerance_of_step(tolerance), *others)
+        self.bdf: Bdf = bdf_for(system, BDF.tolerance * tolerance, self.control.switching)
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`: the pair takes the first steps of a span."""
@@ -63,8 +53,7 @@ class BdfSteps(ControlledSteps):
     ) -> None:
         """See `Engine`."""
         super().take_out_of_service(system, parameters, w, out)
-        kinks = kinks_of(self.control.switching, self._tables, w.size, self.blocks[0].kernels.rows)
-        self.bdf = self.bdf._replace(kinks=kinks)
+        self.bdf = self.bdf._replace(kinks=kinks_of(self.control.switching))
 
     def counted(self) -> dict[str, Any]:
         """See `Engine`."""
