@@ -53,6 +53,16 @@ def kept(
     return made
 
 
+def is_frozen(record: object) -> bool:
+    """Return whether a record stays what it is, and so may be a key: another may be altered and be equal."""
+    declared = vars(type(record)).get("__dataclass_params__")
+    try:
+        hash(record)
+    except TypeError:
+        return False
+    return declared is not None and bool(declared.frozen)
+
+
 def _of_kind(system: System, kind: str) -> OrderedDict[Hashable, Any]:
     store: dict[str, OrderedDict[Hashable, Any]] = vars(system).setdefault("_kept", {})
     return store.setdefault(kind, OrderedDict())

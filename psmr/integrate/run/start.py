@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from partitioning import Partition
 from psmr.base.arrays import Reals
 from psmr.dae.compile.kernels import Kernels, SwitchTables
-from psmr.dae.system.kept import kept
+from psmr.dae.system.kept import is_frozen, kept
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Engine, Scheme
 from psmr.integrate.solve.block import Block, Layout
@@ -83,19 +83,9 @@ class KeptStarts:
 
 def kept_starts(system: System, scheme: Scheme, every: bool, service: Service) -> KeptStarts:
     """Return the starts of a system at its own starting point; `every` and `service` as in `integrate`."""
-    if not _stays(scheme):
+    if not is_frozen(scheme):  # one of a user's own, which may be altered between runs
         return KeptStarts()
     return kept(system, "starts", (scheme, every, type(service)), KeptStarts, SCHEMES, at_once=True)
-
-
-def _stays(scheme: Scheme) -> bool:
-    """Return whether a scheme is what it was while it is equal: a user's own may be altered between runs."""
-    declared = vars(type(scheme)).get("__dataclass_params__")
-    try:
-        hash(scheme)
-    except TypeError:
-        return False
-    return declared is not None and bool(declared.frozen)
 
 
 CONSTANT = (

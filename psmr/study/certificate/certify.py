@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.base.threads import on_one_thread
-from psmr.dae.system.kept import kept
+from psmr.dae.system.kept import is_frozen, kept
 from psmr.dae.system.system import System
 from psmr.integrate.run.advance_span import autonomous
 from psmr.integrate.schemes.multirate import SCHUR
@@ -156,7 +156,7 @@ def certify(
         )
     steps = steps or {}
     judged = functools.partial(_judged, system, scheme, linear, any_size, steps, judge)
-    if linear is None and judge is None and _hashable(scheme):
+    if linear is None and judge is None and is_frozen(scheme):
         key = scheme, any_size, tuple(steps.items())
         found, missing = kept(system, "certificates", key, judged, CERTIFICATES)
         if found.report is not None:  # with tables of its own, which who reads them may alter
@@ -182,15 +182,6 @@ def certify(
 
 CERTIFICATES = 4
 """Certificates that are kept with a system."""
-
-
-def _hashable(scheme: Scheme) -> bool:
-    """Return whether a scheme says when it is the same, which one of a user's own need not."""
-    try:
-        hash(scheme)
-    except TypeError:
-        return False
-    return True
 
 
 def _with_time_held(certificate: Certificate, system: System) -> Certificate:

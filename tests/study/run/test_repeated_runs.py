@@ -216,6 +216,16 @@ def test_a_scheme_that_was_altered_is_another_scheme(system):
     assert np.abs(ours.x[-1] - runs[0].x[-1]).max() > 1e-6
 
 
+def test_the_certificate_of_an_altered_scheme_is_another_one(system):
+    scheme = OwnScheme("TM", 0.01)
+    before = [psmr.certify(system, scheme).deformation for _ in range(3)]
+    scheme.method = "BEM"
+    after = psmr.certify(system, scheme).deformation
+    assert len(set(before)) == 1
+    assert after == psmr.certify(system, psmr.SingleRate("BEM", 0.01)).deformation
+    assert after > 2.0 * before[0]
+
+
 def test_a_file_that_was_altered_is_another_event(system, tmp_path):
     file, found = tmp_path / "p.csv", []
     for p in (1.3, 1.3, 1.3, 1.1):
