@@ -1,4 +1,4 @@
-"""The cases that ship with psmr: the folder ``cases`` of a checkout, which a wheel has inside the package."""
+"""The cases that ship with psmr: the folder ``cases`` of a checkout, which a wheel has within the package."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from psmr.base.errors import InputError, nearest, shown
 if TYPE_CHECKING:
     from psmr.network.case.case import Case
 
-FOLDER = Path(__file__).parents[1] / "cases"
-"""In a checkout a symbolic link to the folder at its top."""
+_INSTALLED, _CHECKOUT = (Path(__file__).parents[place] / "cases" for place in (1, 2))
+
+FOLDER = _INSTALLED if (_INSTALLED / "wscc9").is_dir() else _CHECKOUT
+"""In a checkout the folder at its top, in an installed package the one within."""
 
 KINDS = ("case", "study", "sweep")
 
@@ -42,10 +44,7 @@ def case_path(name: str) -> Path:
         if file in files:
             return files[file]
     if not known:
-        raise InputError(
-            f"there are no cases in {FOLDER}; in a checkout it is a symbolic link to the folder cases"
-            " (git config core.symlinks true, and check out again), in a wheel a folder"
-        )
+        raise InputError(f"there are no cases in {FOLDER}: install psmr again, or check out its folder cases")
     studies = [file.removesuffix(".toml") for file in files if Path(file).stem == name]
     if studies:
         hint = f"; did you mean {' or '.join(map(shown, sorted(studies)))}?"

@@ -58,12 +58,18 @@ def test_a_name_that_none_has(name, words):
         psmr.case(name)
 
 
-def test_a_checkout_without_symbolic_links_is_said(tmp_path, monkeypatch):
-    """git on Windows writes a file in place of a link unless it is asked for links."""
+def test_an_installation_without_cases_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("psmr.files.shipped.FOLDER", tmp_path / "cases")
-    (tmp_path / "cases").write_text("../cases")
-    with pytest.raises(InputError, match=r"there are no cases in .*core.symlinks true"):
+    with pytest.raises(InputError, match=r"there are no cases in .*: install psmr again"):
         psmr.case("wscc9")
+
+
+def test_a_checkout_needs_no_symbolic_links():
+    """Git for Windows checks them out as text files unless it is asked for links."""
+    places = (
+        place for name in ("psmr", "partitioning", "cases", "docs") for place in (ROOT / name).rglob("*")
+    )
+    assert not [place for place in places if place.is_symlink()]
 
 
 @pytest.fixture(scope="module")
