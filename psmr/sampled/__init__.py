@@ -1,0 +1,1 @@
+"""Code that runs at samples: a manufacturer's compiled controller."""
