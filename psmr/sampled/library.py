@@ -272,7 +272,7 @@ def _opened(path: Path) -> ctypes.CDLL:
     """Return the library in a file."""
     try:
         with path.open("rb") as file:
-            head = file.read(4096)
+            head, size = file.read(4096), os.fstat(file.fileno()).st_size
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     foreign = _foreign(head)
@@ -281,6 +281,8 @@ def _opened(path: Path) -> ctypes.CDLL:
             f"{path}: is {foreign}, and this is {_SYSTEMS.get(sys.platform, sys.platform)} on "
             f"{_machine()}: ask its maker for the library for this machine"
         )
+    if size < (whole := _size_of(head)):  # to open it would end this program
+        raise InputError(f"{path}: is cut short: it has {size} of at least {whole} bytes; copy it again")
     try:
         return ctypes.CDLL(os.fspath(path.absolute()))
     except OSError as error:
@@ -310,6 +312,14 @@ def _foreign(head: bytes) -> str:
     if system == sys.platform and (not machine or machine == _machine()):
         return ""
     return f"a library for {_SYSTEMS[system]}" + (f" on {machine}" if machine else "")
+
+
+def _size_of(head: bytes) -> int:
+    """Return the least size in bytes of a file of ELF (64 bits) that begins so: its table of sections is last."""
+    if head[:5] != _ELF + b"\2" or len(head) < 64:
+        return 0
+    (start,), (entry, count) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
+    return int(start + entry * count)
 
 
 def _words(text: bytes | None) -> str:
