@@ -158,6 +158,7 @@ psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_operator: outermost step_map
+psmr.sampled.library: RMS CodeLibrary labels
 psmr.study.certificate.certify: certify_module foreseen times_within
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.dead_parts: dead_part

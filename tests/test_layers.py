@@ -23,11 +23,12 @@ BELOW = {
     "dae": LOW,
     "integrate": LOW | {"dae", "partitioning"},
     "pencil": LOW | {"dae", "integrate", "partitioning"},
+    "sampled": LOW | {"dae", "integrate"},
     "devices": LOW | {"dae"},
-    "network": LOW | {"partitioning", "dae", "integrate", "devices"},
-    "files": LOW | {"dae", "devices", "network"},
+    "network": LOW | {"partitioning", "dae", "integrate", "sampled", "devices"},
+    "files": LOW | {"dae", "sampled", "devices", "network"},
 }
-BELOW["study"] = LOW | {"partitioning", "dae", "integrate", "pencil", "devices", "network", "files"}
+BELOW["study"] = BELOW["files"] | {"partitioning", "integrate", "pencil", "files"}
 BELOW["sweep"] = BELOW["study"] | {"study"}
 BELOW["figures"] = BELOW["sweep"] | {"sweep"}
 BELOW["viewer"] = BELOW["figures"] | {"figures"}

@@ -10,7 +10,7 @@ RUNS = {
     "exec", "eval", "__import__", "importlib.import_module", "importlib.util.spec_from_file_location",
     "runpy.run_path", "runpy.run_module", "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load",
     "marshal.loads", "pd.read_pickle", "np.load", "yaml.load", "subprocess.run", "subprocess.Popen",
-    "os.system", "os.popen",
+    "os.system", "os.popen", "ctypes.CDLL",
 }  # fmt: skip
 
 WORDS = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in (*RUNS, "allow_pickle")))
@@ -21,6 +21,7 @@ ALLOWED = {
     "psmr/cli/__init__.py": "an empty text",
     "psmr/dae/compile/code_cache.py": "entries of the cache, which are this user's",
     "psmr/devices/catalogue.py": "psmr's own modules, listed by their folder",
+    "psmr/sampled/library.py": "a controller that the user allowed, as a library",
     "psmr/study/file/recipe.py": "psmr's own modules",
     "psmr/study/file/study.py": "psmr's own modules, listed by their folder",
     "psmr/study/run/saved.py": "psmr's own modules, and those that the reader named",

@@ -21,6 +21,8 @@ import ctypes
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 TEXT = 10
 """The kind of a text that ends with a zero: of parameters only."""
 
@@ -100,3 +102,19 @@ def structure_of(members: Iterable[tuple[str, int, int]]) -> ctypes.Structure:
     """Return the structure, all zero, of members (name, kind, width) as C lays them out."""
     fields = [(name, KINDS[kind] if width == 1 else KINDS[kind] * width) for name, kind, width in members]
     return type("Members", (ctypes.Structure,), {"_fields_": fields})()
+
+
+def places(structure: ctypes.Structure, ports: Iterable[Any]) -> np.ndarray:
+    """Return (2 K,) the kind and the address of each value of ports in their structure, in a row."""
+    base, found = ctypes.addressof(structure), []
+    for port in ports:
+        first, size = base + getattr(type(structure), port.name).offset, ctypes.sizeof(KINDS[port.kind])
+        found += [(port.kind, first + k * size) for k in range(port.width)]
+    return np.array(found, np.int64).ravel()
+
+
+def values(structure: ctypes.Structure, ports: Iterable[Any]) -> list[float]:
+    """Return each value of ports in their structure; a char is the number of its byte."""
+    parts = [(getattr(structure, port.name), port.width) for port in ports]
+    every = [value for part, width in parts for value in ([part] if width == 1 else part)]
+    return [float(value[0] if isinstance(value, bytes) else value) for value in every]

@@ -63,7 +63,7 @@ class View:
 REALS, PLACES, INTEGERS = View(types.float64), View(types.uint32), View(types.int64)
 
 
-def _row(view: View) -> Any:
+def array_at(view: View) -> Any:
     """Return the compiled function that makes an address and a length an array."""
     array = types.Array(view.kind, 1, "C")
 
@@ -77,7 +77,7 @@ def _row(view: View) -> Any:
     return row
 
 
-reals, places, integers = map(_row, (REALS, PLACES, INTEGERS))
+reals, places, integers = map(array_at, (REALS, PLACES, INTEGERS))
 
 
 def opener(record: Any, views: Sequence[View], first: int) -> Any:
