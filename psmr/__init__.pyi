@@ -5,6 +5,8 @@ from .base.errors import PsmrError as PsmrError
 from .dae.declare.component import Component as Component
 from .dae.declare.component import Parameter as Parameter
 from .dae.declare.device import Device as Device
+from .dae.declare.samples import ExternalCode as ExternalCode
+from .dae.declare.samples import Samples as Samples
 from .dae.system.assemble import assemble as assemble
 from .dae.system.assemble import with_delays as with_delays
 from .dae.system.eigenvalues import modes as modes

@@ -42,6 +42,7 @@ values = [20.0, 25.0]
 # What is no argument of a user's: results, which psmr makes, errors, and declarations without arguments.
 LEFT_OUT = {
     "Component",
+    "ExternalCode",
     "ImpedanceScan",
     "Island",
     "Outcomes",
@@ -157,6 +158,7 @@ def right_calls(it):
         "ModeChoice": {"least_damped": 2},
         "Multirate": {"split": split, "h_slow": 0.05, "ratio": 5},
         "Parameter": {"unit": "pu", "doc": "something"},
+        "Samples": {"period": "T"},
         "ParameterAxis": {"device": "AVR1", "name": "k_a", "values": [1.0, 2.0]},
         "ParameterStep": {"device": "AVR1", "name": "k_a", "value": 1.0, **start},
         "Record": {"signals": ["*.omega"]},

@@ -10,8 +10,10 @@ from types import SimpleNamespace
 
 from psmr.base.errors import CaseError, InputError, nearest, warn
 from psmr.base.modules import line_of, load_modules
+from psmr.dae.compile.sample_kernels import traced_sampling
 from psmr.dae.compile.trace import trace
 from psmr.dae.declare.component import Component, local_variables, parameters_of
+from psmr.dae.declare.sampling import check_sampled, samplings
 from psmr.devices.catalogue import components, own_components
 from psmr.devices.placement import placement
 
@@ -55,8 +57,13 @@ def load_user_components(
 def _check(kind: type[Component]) -> None:
     """Raise CaseError for equations that cannot be evaluated, or are more or fewer than is declared."""
     path = Path(getattr(sys.modules[kind.__module__], "__file__", None) or kind.__module__)
+    function = "equations"
     try:
+        check_sampled(kind)
         trace(kind)
+        for sampling in samplings(kind):
+            function = "reads" if sampling.external else "sample"
+            traced_sampling(kind, sampling)
     except InputError as error:
         raise CaseError(f"{path}: {error}") from error
     except Exception as error:
@@ -64,4 +71,4 @@ def _check(kind: type[Component]) -> None:
         if isinstance(error, AttributeError) and isinstance(error.obj, SimpleNamespace):
             known = (*local_variables(kind), *parameters_of(kind))
             words = f"there is no variable or parameter {error.name!r}{nearest(str(error.name), known)}"
-        raise CaseError(f"{path}:{line_of(error, path)}: {kind.__name__}.equations: {words}") from error
+        raise CaseError(f"{path}:{line_of(error, path)}: {kind.__name__}.{function}: {words}") from error

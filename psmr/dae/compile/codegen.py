@@ -26,7 +26,7 @@ from psmr.dae.compile.notice import announce
 from psmr.dae.compile.shipped_code import processor, read_shipped, shipped_target
 from psmr.dae.compile.trace import TracedEquations, trace
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.device import Origin, packed, unpacked
+from psmr.dae.declare.derived import Origin, packed, unpacked
 
 SECONDS_A_COMPONENT = 0.04
 """Median time to compile a component of the library, on a Xeon of 2023."""
@@ -82,7 +82,7 @@ class _Kernels:
         switches = self.traced.switches
         digest = hashlib.sha256(self.traced.digest([*derivatives, *switches.margins, *switches.shares]))
         shape = places, len(self.varying), len(switches.margins), switches.rows
-        digest.update(repr((shape, _emitter())).encode())
+        digest.update(repr((shape, emitter())).encode())
         return digest.hexdigest()[:24]
 
     def name(self, processor: tuple[str, str, str]) -> str:
@@ -147,7 +147,7 @@ _processor = functools.cache(processor)
 
 
 @functools.cache
-def _emitter() -> str:
+def emitter() -> str:
     """Return the hash of the sources that turn expressions into machine code."""
     names = ("codegen", "emit", "expression", "derivative", "machine_code")
     return statements_digest([Path(__file__).with_name(f"{name}.py") for name in names])

@@ -20,6 +20,7 @@ import numpy as np
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, shown
 from psmr.base.numbers import plain
+from psmr.dae.declare.samples import Samples
 
 
 def _at_once(p: Any) -> Any:
@@ -201,6 +202,21 @@ class Component:
         s. At a delay of 0 the input is read as it is (see `psmr.dae.declare.device.Device.delays`).
     together
         Own variables that a partition keeps on one side.
+    samples
+        When it samples, of a digital controller: `psmr.Samples`. Between samples what it computed is held.
+    sampled_states
+        What it remembers from one sample to the next.
+    sampled_outputs
+        What its samples give to others, which read it as any variable.
+    sample
+        ``sample(m, v, p)`` returns new sampled states and new outputs, two tuples, with `m`, `v` and `p` as
+        in `equations`: ``v`` has what is there just before the sample, ``v.t`` its time in s.
+    reads
+        In place of `sample` where external code computes (`Device.code`): ``reads(m, v, p)`` returns what it
+        is handed.
+    written, releases
+        Of a form with a computing delay or a line between samples (`psmr.dae.declare.sampled_forms`): what a
+        sample writes, and what is written from what a delay later.
     units
         Unit of a variable where it is not ``"pu"``.
     """
@@ -221,6 +237,13 @@ class Component:
     actions: ClassVar[tuple[Action, ...]] = ()
     delays: ClassVar[Mapping[str, str]] = {}
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    samples: ClassVar[Samples | None] = None
+    sampled_states: ClassVar[tuple[str, ...]] = ()
+    sampled_outputs: ClassVar[tuple[str, ...]] = ()
+    sample: ClassVar[Any] = None
+    reads: ClassVar[Any] = None
+    written: ClassVar[tuple[str, ...]] = ()
+    releases: ClassVar[Mapping[str, str]] = {}
     units: ClassVar[Mapping[str, str]] = {}
 
     @staticmethod
@@ -236,7 +259,7 @@ class Component:
         p
             Parameters by name.
         """
-        raise NotImplementedError
+        return (), (), ()
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
@@ -312,9 +335,15 @@ def rows_of(component: type[Component]) -> tuple[str, ...]:
     return component.rows or component.algebraic
 
 
+def own_variables(component: type[Component]) -> tuple[str, ...]:
+    """Return the variables that a device has itself: states, algebraic, sampled states and outputs."""
+    sampled = (*component.sampled_states, *component.sampled_outputs)
+    return (*component.states, *component.algebraic, *sampled)
+
+
 def local_variables(component: type[Component]) -> tuple[str, ...]:
     """Return every variable a device reads, in the order of its index row: own, inputs, time."""
-    return (*component.states, *component.algebraic, *component.inputs, "t")
+    return (*own_variables(component), *component.inputs, "t")
 
 
 def local_rows(component: type[Component]) -> tuple[str, ...]:

@@ -9,14 +9,12 @@ its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup
 variable, is then a plain limiter on it. An integrator x' = k u whose gain or flag is zero keeps the value 0.
 
 Each such class is made once: nothing divides by zero, nothing is approximated by a small time constant, and
-the kernels hold no case distinctions. It stands in no module; a pickle holds in its place the function that
-made it and its arguments (`derived`).
+the kernels hold no case distinctions (`psmr.dae.declare.derived`).
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -25,33 +23,10 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, nearest, shown
 from psmr.base.numbers import plain
 from psmr.dae.declare.component import Check, Component, Parameter, Terms, nonnegative, parameters_of, rows_of
-
-Maker = Callable[..., type[Component]]
-
-MAKERS: dict[str, Maker] = {}
-"""What makes a class of component from another one, by name (see `derived`)."""
-
-
-def derived(maker: Callable[..., tuple[str, Mapping[str, Any]]]) -> Maker:
-    """Make a maker of classes of a function that returns the end of a class's name and its attributes.
-
-    ``maker(component, *choices)`` then returns a subclass of `component`, one for the same arguments, which a
-    pickle has made again.
-    """
-
-    @functools.cache
-    @functools.wraps(maker)
-    def made(component: type[Component], *choices: Any) -> type[Component]:
-        end, attributes = maker(component, *choices)
-        about = {
-            "__doc__": component.__doc__,
-            "__module__": component.__module__,
-            "made_by": (made, component, *choices),
-        }
-        return type(f"{component.__name__}_{end}", (component,), {**about, **attributes})
-
-    MAKERS[maker.__name__] = made  # type: ignore[assignment]  # a class is hashable
-    return MAKERS[maker.__name__]
+from psmr.dae.declare.derived import derived, packed, unpacked
+from psmr.dae.declare.sampled_forms import resting_form, sampled_form
+from psmr.dae.declare.samples import ExternalCode
+from psmr.dae.declare.sampling import check_code, check_times
 
 
 def structure_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
@@ -88,8 +63,14 @@ def structured(component: type[Component], choice: tuple[int, ...]) -> tuple[str
 
 
 def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
-    """Return `component` with the structure of `values`, in algebraic form where time constants are zero."""
-    component = structure_for(component, values)
+    """Return `component` with the structure of `values`, in algebraic form where time constants are zero.
+
+    Where it samples, it has what a computing delay and a hold of order one need.
+    """
+    return sampled_form(_continuous_form(structure_for(component, values), values), values)
+
+
+def _continuous_form(component: type[Component], values: Mapping[str, float]) -> type[Component]:
     vanished = tuple(s for s, constants in component.lags.items() if all(values[c] == 0 for c in constants))
     idle = tuple((s, gain) for s in component.integrals for gain in _zeros(component, s, values))
     if not (vanished or idle):
@@ -167,31 +148,6 @@ def algebraic_form(
 
 
 @dataclass(frozen=True)
-class Origin:
-    """How a class was made: ``maker(component, *choices)``."""
-
-    maker: Maker
-    component: type[Component] | Origin
-    choices: tuple[Any, ...]
-
-
-def packed(component: type[Component]) -> type[Component] | Origin:
-    """Return what a pickle holds of a component: the class itself, or its origin where it was made."""
-    made = vars(component).get("made_by")
-    if made is None:
-        return component
-    maker, base, *choices = made
-    return Origin(maker, packed(base), tuple(choices))
-
-
-def unpacked(origin: type[Component] | Origin) -> type[Component]:
-    """Return the class that `packed` was given, the same one within a process."""
-    if isinstance(origin, Origin):
-        return origin.maker(unpacked(origin.component), *origin.choices)
-    return origin
-
-
-@dataclass(frozen=True)
 class Device:
     """A component with a name, parameter values and connections.
 
@@ -214,12 +170,15 @@ class Device:
     delays
         Connected input -> how long ago, in s, the signal had the value that is read: the delay of a
         measurement or a channel. Those that the component declares are parameters and not given here.
+    code
+        What computes the samples of a component that declares `reads`.
 
     Raises
     ------
     InputError
         For a missing, unknown or impossible parameter value, for a connection the component does not have,
-        and for a delay that is not a finite time of at least 0, or of an input that reads nothing.
+        for a delay that is not a finite time of at least 0, or of an input that reads nothing, and for
+        samples that are declared wrongly, at impossible times or without the code that they need.
     """
 
     name: str
@@ -229,6 +188,7 @@ class Device:
     acts_on: str = ""
     data: Mapping[str, float | str] = field(default_factory=dict)
     delays: Mapping[str, float] = field(default_factory=dict)
+    code: ExternalCode | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self)
@@ -258,6 +218,8 @@ class Device:
         if wrong := self.component.conflict(values):
             raise InputError(f"{self.name}: {wrong}")
         object.__setattr__(self, "component", form_for(self.component, values))
+        check_times(self.name, self.component, values)
+        check_code(self.name, self.component, self.code)
         ports = (*self.component.inputs, *self.component.outputs)
         for port in self.connections:
             if port not in ports:
@@ -303,6 +265,13 @@ class Device:
         """The inputs whose values stand among the held ones: those that read nothing, or with a delay."""
         ports = self.component.inputs
         return tuple(port for port in ports if port not in self.connections or self.delay(port) > 0.0)
+
+    @property
+    def at_rest(self) -> Device:
+        """The device with what its samples write as algebraic variables (`resting_form`); itself without."""
+        if self.component.samples is None:
+            return self
+        return replace(self, component=resting_form(self.component), code=None)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"component": packed(self.component)}

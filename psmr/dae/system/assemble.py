@@ -28,10 +28,12 @@ from psmr.dae.declare.component import (
     bounds_of,
     crossed_limits,
     local_rows,
+    own_variables,
     parameters_of,
     rows_of,
 )
 from psmr.dae.declare.device import Device
+from psmr.dae.declare.sampling import sampled_variables
 from psmr.dae.system.linear import Delay, LinearDae
 from psmr.dae.system.places import Group
 from psmr.dae.system.system import System
@@ -169,7 +171,8 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
     names_x = tuple(f"{d.name}.{v}" for d in devices for v in d.component.states)
     names_y = tuple(f"{d.name}.{v}" for d in devices for v in d.component.algebraic)
     names_g = tuple(f"{d.name}.{r}" for d in devices for r in rows_of(d.component))
-    names_u = tuple(f"{d.name}.{v}" for d in devices for v in d.held)
+    names_s = tuple(f"{d.name}.{v}" for d in devices for v in sampled_variables(d.component))
+    names_u = (*names_s, *(f"{d.name}.{v}" for d in devices for v in d.held))
     variables = {v: i for i, v in enumerate((*names_x, *names_y, *names_u))}
     rows = {r: i for i, r in enumerate((*names_x, *names_g))}
 
@@ -212,7 +215,16 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
     )
     system = replace(system, w0=system.with_constant_signals(system.w0))
     wanted = left_out(devices, start or {})
+    if wanted and system.s:
+        return assemble(devices, start_at_rest(devices, start or {}), name)
     return with_set_points(system, start or {}, wanted) if wanted else system
+
+
+def start_at_rest(devices: Sequence[Device], start: Mapping[str, float]) -> dict[str, float]:
+    """Return a start with what it leaves out so that no sample changes anything: all values by name."""
+    found = assemble([device.at_rest for device in devices], start)
+    names = (*found.names_x, *found.names_y, *found.names_u)
+    return dict(zip(names, map(float, found.w0[:-1]), strict=True))
 
 
 def _check_unique(names: list[str]) -> None:
@@ -225,7 +237,7 @@ def _check_unique(names: list[str]) -> None:
 
 def _positions(device: Device, variables: Mapping[str, int], time: int) -> list[int]:
     component = device.component
-    own = [variables[f"{device.name}.{v}"] for v in (*component.states, *component.algebraic)]
+    own = [variables[f"{device.name}.{v}"] for v in own_variables(component)]
     read = [_resolve(device, v, variables) for v in component.inputs]
     return [*own, *read, time]
 
@@ -355,7 +367,7 @@ def with_delays(system: System, delays: Mapping[str, float]) -> System:
     names = (*system.names_x, *system.names_y, *system.names_u)
     start = dict(zip(names, map(float, system.w0[:-1]), strict=True))
     kept = {f"{d.name}.{port}" for d in devices.values() for port in d.held}
-    start = {n: value for n, value in start.items() if n not in system.names_u or n in kept}
+    start = {n: value for n, value in start.items() if n not in system.names_u[system.s :] or n in kept}
     found = assemble(tuple(devices.values()), start, name=system.name)
     return replace(found, w0=found.buffer(t=float(system.w0[-1])))
 

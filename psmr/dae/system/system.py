@@ -32,6 +32,7 @@ from psmr.dae.system.places import (
     parameter_columns,
     variable_places,
 )
+from psmr.dae.system.samplers import Sampler, sampled_count, samplers_of
 
 if TYPE_CHECKING:
     from psmr.dae.system.state_space import StateSpace
@@ -76,7 +77,7 @@ class System:
     ----------
     names_x, names_y, names_u, names_g
         Names of the n states, m algebraic variables, k held inputs and m algebraic equations,
-        ``"device.variable"``.
+        ``"device.variable"``. The first s held inputs are what samples write.
     w0
         (n + m + k + 1,) starting values: states, algebraic variables, held inputs, time.
     groups, parameters
@@ -144,6 +145,20 @@ class System:
     def k(self) -> int:
         """Number of held inputs."""
         return len(self.names_u)
+
+    @property
+    def s(self) -> int:
+        """Number of sampled variables, the first of the held inputs: samples write them."""
+        return sampled_count(self)
+
+    @property
+    def samplers(self) -> tuple[Sampler, ...]:
+        """What samples, when, and what a run needs for it; see `psmr.dae.system.samplers.Sampler`."""
+        return self._samplers
+
+    @functools.cached_property
+    def _samplers(self) -> tuple[Sampler, ...]:
+        return samplers_of(self)
 
     @property
     def x0(self) -> Reals:

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonzero, positive, rows_of, whole
-from psmr.dae.declare.device import derived
+from psmr.dae.declare.derived import derived
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
 from psmr.devices.loads.zip import StaticLoad, demand
 from psmr.devices.machines.textbook import F_N

@@ -34,7 +34,7 @@ from psmr.dae.declare.component import (
     rows_of,
     whole,
 )
-from psmr.dae.declare.device import derived
+from psmr.dae.declare.derived import derived
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import OPEN
 

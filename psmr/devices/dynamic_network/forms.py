@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, flag, parameters_of, rows_of
-from psmr.dae.declare.device import derived
+from psmr.dae.declare.derived import derived
 from psmr.devices.blocks import machine_frame, machine_to_network
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
 from psmr.devices.machines.textbook import F_N, ClassicalMachine, InfiniteBus

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative
-from psmr.dae.declare.device import derived
+from psmr.dae.declare.derived import derived
 from psmr.devices.blocks import machine_to_network
 from psmr.devices.diagram import BlockDiagram
 

@@ -95,6 +95,10 @@ def instants_of(
                 )
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+            if name in system.names_u[: system.s] and _owner(name) not in change.back:
+                raise EventError(
+                    f"{change}: {name} is what {_owner(name)} writes at its samples; change what that reads"
+                )
         for name, _ in change.states:
             if name not in system.names_x and not (name in system.names_y and _owner(name) in change.back):
                 raise EventError(f"{change}: {name} is no state{nearest(name, system.names_x)}")
@@ -145,6 +149,8 @@ def objection(system: System, device: str, parameter: str, value: float) -> str 
     declared = parameters_of(component)
     values = system.parameters_at(device)
     changed = values | {parameter: float(value)}
+    if component.samples is not None and parameter in component.samples.names:
+        return "says when it samples, which stays during a run; give the case this value"
     if parameter in component.delays.values() and value != values[parameter]:
         return "is a delay, which stays during a run; give the case this value"
     if form_for(component, changed) is not component:

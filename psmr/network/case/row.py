@@ -119,7 +119,8 @@ class DeviceRow(Row):
                 )
         object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
         values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
-        if wrong := component.conflict(values) or crossed_limits(form_for(component, values), values):
+        wrong = component.conflict(values) or crossed_limits(form_for(component, values), values)
+        if wrong := wrong or (component.samples and component.samples.objection(values)):
             raise CaseError(f"{self.place}: {wrong}")
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, PsmrWarning, error_at, first_few, nearest, warn
-from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.component import Component, local_variables, parameters_of
 from psmr.dae.declare.device import Device, structure_for
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
@@ -120,8 +120,7 @@ def _with_dynamics(system: System, region: Region, frequency: float) -> System:
     devices = [conversion.device(d) for d in system.devices]
     devices += conversion.zero.devices
     _warn_of_loads(conversion)
-    known = {f"{d.name}.{n}" for d in devices for n in (*d.component.states, *d.component.algebraic)}
-    known |= {f"{d.name}.{n}" for d in devices for n in d.component.inputs if n not in d.connections}
+    known = {f"{d.name}.{n}" for d in devices for n in local_variables(d.component) if n not in d.connections}
     start = {**conversion.values, **conversion.start, **conversion.zero.start}
     found = assemble(devices, {n: x for n, x in start.items() if n in known}, name=system.name)
     before = set(system.names_x)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from psmr.dae.declare.component import own_variables
 from psmr.dae.declare.device import Device, structure_for
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.places import cached_by_devices
@@ -154,7 +155,7 @@ def _with_breaker_poles(system: System, name: str) -> dict[str, Device]:
 def _assembled(system: System, devices: Sequence[Device]) -> System:
     """Return the system of other devices at the start of this one; what is new is zero there."""
     names = (*system.names_x, *system.names_y, *system.names_u)
-    own = {f"{d.name}.{n}" for d in devices for n in (*d.component.states, *d.component.algebraic, *d.held)}
+    own = {f"{d.name}.{n}" for d in devices for n in (*own_variables(d.component), *d.held)}
     start = dict(zip(names, map(float, system.w0[:-1]), strict=True))
     start = dict.fromkeys(own, 0.0) | {n: value for n, value in start.items() if n in own}
     found = assemble(devices, start, name=system.name)

@@ -13,6 +13,7 @@ import numpy as np
 from psmr.base.errors import PowerFlowError, PsmrError, PsmrWarning
 from psmr.dae.declare.component import rows_of
 from psmr.dae.declare.device import Device
+from psmr.dae.declare.sampling import sampled_variables
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import components
@@ -73,6 +74,7 @@ def _device_rows(
     kinds = (
         *((name, "state", name) for name in component.states),
         *((name, "algebraic", r) for name, r in zip(component.algebraic, rows_of(component), strict=True)),
+        *((name, "sampled", name) for name in sampled_variables(component)),
         *((name, "input" if name in component.optional else "set-point", "") for name in held),
     )
     rows = []

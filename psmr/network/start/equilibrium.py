@@ -2,9 +2,10 @@
 
 Given is the power flow's voltage and current at the terminals; unknown are the states, algebraic variables
 and set-points of all devices of a plant jointly (a stabiliser with an output changes its exciter's
-set-point). Newton with the Jacobian by complex step. Limiters are open during the solution and looked at
-afterwards (`psmr.network.start.limits`): a limit that would be active is an error with a name, not a
-singular matrix. Plants of one structure are solved together, as arrays.
+set-point), and what samples write, which no sample changes at rest. Newton with the Jacobian by complex step.
+Limiters are open during the solution and looked at afterwards (`psmr.network.start.limits`): a limit that
+would be active is an error with a name, not a singular matrix. Plants of one structure are solved together,
+as arrays.
 
 Parameters that are set by the start of a plant: a zero in the data stands for "the value at the start".
 """
@@ -125,6 +126,7 @@ def attempt_plants(
     """
     groups: dict[tuple[Any, ...], list[StartingPlant]] = {}
     for plant in plants:
+        plant = replace(plant, devices=tuple(device.at_rest for device in plant.devices))
         groups.setdefault(plant.structure(), []).append(plant)
     start: dict[str, float] = {}
     failures: dict[str, InitialisationError] = {}

@@ -13,6 +13,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
+from psmr.dae.system.samplers import sample_changes
 from psmr.dae.system.system import System
 from psmr.devices.placement import placement
 from psmr.network.case.case import Case
@@ -249,6 +250,20 @@ def _rounding_of_algebraic(system: System) -> Reals:
     return np.asarray(MARGIN * abs(jacobian[:, n:] @ moved).max(axis=1))
 
 
+def check_samples(system: System) -> None:
+    """Raise InitialisationError naming the variable that its first sample would change most, if one does."""
+    places, changes = sample_changes(system, system.w0)
+    error = np.where(np.isfinite(changes), np.abs(changes), np.inf)
+    allowed = np.maximum(RESIDUAL, ROUNDING * np.abs(system.w0[places]))
+    if (error > allowed).any():
+        worst = int(np.argmax(error / allowed))
+        name = system.names_u[places[worst] - system.n - system.m]
+        raise InitialisationError(
+            f"{system.name}: {name} does not start at rest: its first sample changes it by "
+            f"{changes[worst]:.3g}; what it computes must be constant at an equilibrium"
+        )
+
+
 def check_residual(system: System, at_rest: bool = True) -> None:
     """Raise InitialisationError naming the worst equation where that is above what is allowed.
 
@@ -266,6 +281,8 @@ def check_residual(system: System, at_rest: bool = True) -> None:
                 f"{system.name}: {names[place]} moves at the start, by {residual[place]:.3g} per second: this"
                 " relay is above its threshold in the power flow"
             )
+    if at_rest:
+        check_samples(system)
     worst = int(np.argmax(error / allowed))
     if error[worst] > allowed[worst]:
         raise InitialisationError(

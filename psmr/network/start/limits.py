@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import InitialisationError, warn
-from psmr.dae.declare.component import NEAR, NumericMath, bounds_of, parameters_of
+from psmr.dae.declare.component import NEAR, NumericMath, bounds_of, local_variables, parameters_of
 from psmr.dae.declare.device import Device
+from psmr.dae.declare.sampling import samplings
 from psmr.dae.system.system import System
 from psmr.devices.placement import placement
 
@@ -77,8 +78,8 @@ class _Named(float):
 def margins(system: System, devices: Sequence[Device]) -> list[Margin]:
     """Return every finite limit of the devices with what it limits at the start.
 
-    Non-windup limits are compared with their states; every ``m.clip`` in the equations with what it is asked
-    to pass; and states with what they can be at rest (`Placement.rest_limits`).
+    Non-windup limits are compared with their states; every ``m.clip`` in the equations and samples with what
+    it is asked to pass; and states with what they can be at rest (`Placement.rest_limits`).
     """
     return [margin for device in devices for margin in _margins(system, device)]
 
@@ -117,7 +118,7 @@ def _several(lines: Sequence[str], one: str, more: str) -> str:
 
 def _margins(system: System, device: Device) -> Iterator[Margin]:
     component = device.component
-    names = (*component.states, *component.algebraic, *component.inputs)
+    names = local_variables(component)[:-1]
     places = {n: system.index(device.connections.get(n, f"{device.name}.{n}")) for n in names}
     v = {name: _Named.make(name, system.w0[place]) for name, place in places.items()}
     p = {name: _Named.make(name, value) for name, value in device.parameters.items()}
@@ -131,7 +132,8 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
             passed.append(("", float(x), lower, upper))
             return x
 
-    component.equations(Recorder, SimpleNamespace(**v, t=0.0), SimpleNamespace(**p))
+    for evaluate in (component.equations, *(s.values for s in samplings(component))):
+        evaluate(Recorder, SimpleNamespace(**v, t=0.0), SimpleNamespace(**p))
     for state, value, lower, upper in passed:
         for limit, side in ((lower, "lower"), (upper, "upper")):
             if np.isfinite(limit):

@@ -193,7 +193,12 @@ def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component])
 
 
 def _offered(component: type[Component]) -> tuple[str, ...]:
-    return (*component.states, *component.algebraic)
+    return (*component.states, *component.algebraic, *component.sampled_outputs)
+
+
+def _given(component: type[Component]) -> tuple[str, ...]:
+    """Return the references that a plant control gives."""
+    return (*component.algebraic, *component.sampled_outputs)
 
 
 def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
@@ -230,7 +235,7 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
                 " choose a"
                 " machine (or exciter) that has this input"
             )
-        if row.role == "plant_control" and (lost := [n for n in component.algebraic if n not in read]):
+        if row.role == "plant_control" and (lost := [n for n in _given(component) if n not in read]):
             source = next(device for device in generator.devices if device.role in SOURCES)
             own = kinds[source.name].inputs
             takes = ", ".join(port for port in own if port not in terminal_wires(""))

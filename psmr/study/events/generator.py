@@ -75,7 +75,7 @@ def without_power(system: System, plant: Plant, turning: float) -> dict[str, flo
         for device in system.devices
         if device.name in plant.devices
     ]
-    variables = frozenset((*system.names_x, *system.names_y))
+    variables = frozenset((*system.names_x, *system.names_y, *system.names_u[: system.s]))
     read = [target for device in members for target in device.connections.values()]
     outside = [name for name in read if name.rpartition(".")[0] not in plant.devices]
     given = {name: float(system.w0[system.index(name)]) for name in outside if name in variables}

@@ -84,7 +84,7 @@ class SetPoint(_Step):
             When the device has no such held input.
         """
         full = f"{self.device}.{self.name}"
-        if full in system.names_u:
+        if full in _set_points(system):
             reached = ((full, self.value),)
             if self.end is None:
                 return (Change(self.start, inputs=reached, label=f"{full} = {self.value:g}"),)
@@ -99,7 +99,7 @@ class SetPoint(_Step):
         if self.device not in devices:
             hint = nearest(self.device, devices)
             raise EventError(f"{self}: there is no device {shown(self.device)}{hint}")
-        held = [u.rpartition(".")[2] for u in system.names_u if u.rpartition(".")[0] == self.device]
+        held = [u.rpartition(".")[2] for u in _set_points(system) if u.rpartition(".")[0] == self.device]
         provider = devices[self.device].connections.get(self.name)
         if provider:
             raise EventError(
@@ -153,7 +153,7 @@ class ParameterStep(_Step):
         from psmr.integrate.run.advance_span import objection
 
         full = f"{self.device}.{self.name}"
-        if full in system.names_u:
+        if full in _set_points(system):
             raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")
         try:
             wrong = objection(system, self.device, self.name, self.value)
@@ -165,6 +165,11 @@ class ParameterStep(_Step):
             raise EventError(f"{self}: {full} = {self.value:g}: {wrong}")
         step = ((self.device, self.name, float(self.value)),)
         return (Change(self.start, parameters=step, label=f"{full} = {self.value:g}"),)
+
+
+def _set_points(system: System) -> tuple[str, ...]:
+    """Return the held inputs that an event may set: those that no sample writes."""
+    return system.names_u[system.s :]
 
 
 Point = tuple[float, float]
@@ -248,7 +253,7 @@ class TimeSeries:
             When the signal is neither P or Q of a load nor a set-point.
         """
         device, _, name = self.signal.rpartition(".")
-        if self.signal not in system.names_u:
+        if self.signal not in _set_points(system):
             self._check_load(system, device, name)
         label = f"{self.signal} follows {Path(self.file).name}"
         if self.hold or len(self.points) == 1:
@@ -268,7 +273,7 @@ class TimeSeries:
         jumps = self._jumps()
         t = np.array([t for t, _ in jumps])
         far = np.ones(len(jumps) + 1, bool)
-        if self.signal in system.names_u:
+        if self.signal in _set_points(system):
             far[1:-1] = np.diff(t) >= CLOSE
         for first, end in pairwise(np.flatnonzero(far).tolist()):
             made = self._set(system, *jumps[first])
@@ -281,7 +286,7 @@ class TimeSeries:
 
     def _set(self, system: System, t: float, value: float) -> Change:
         """Return the change to a value at t in s, which stays."""
-        if self.signal in system.names_u:
+        if self.signal in _set_points(system):
             return Change(t, inputs=((self.signal, value),))
         device, _, name = self.signal.rpartition(".")
         return Change(t, parameters=((device, name, value),))
@@ -296,7 +301,7 @@ class TimeSeries:
                 f"{device}.t_0 can follow a series"
             )
         loads = [f"{d.name}.{q}" for d in system.devices if is_load(d) and not is_motor(d) for q in "pq"]
-        known = (*loads, *system.names_u)
+        known = (*loads, *_set_points(system))
         listed = f"; signals: {', '.join(known)}" if len(known) <= 20 else ""
         raise EventError(
             f"{self}: {self.signal} is neither p or q of a load nor a set-point"

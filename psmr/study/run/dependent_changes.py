@@ -69,11 +69,13 @@ def _returning(system: System, change: Synchronisation, span: Span) -> Change:
     start = without_power(system, change.plant, turning)
     lines = {name: (start.pop(name), float(w[system.index(name)])) for name in change.set_points}
     courses = {name: Course.through((change.t, change.until), line) for name, line in lines.items()}
+    sampled = system.names_u[: system.s]
     return Change(
         change.t,
         label=f"{change.label}, at its set-points at t = {change.until:g} s",
         courses=tuple(courses.items()),
-        states=tuple(start.items()),
+        states=tuple((name, value) for name, value in start.items() if name not in sampled),
+        inputs=tuple((name, start[name]) for name in sampled if name in start),
         back=change.plant.devices,
         causes=change.causes,
     )

@@ -36,7 +36,7 @@ from psmr.base.files import RUNS, OutputTransaction, require_suffix, unreadable
 from psmr.base.modules import ALLOW, is_installed, load_modules, source_of
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
 from psmr.dae.declare.component import Component
-from psmr.dae.declare.device import MAKERS, Origin, packed, unpacked
+from psmr.dae.declare.derived import MAKERS, Origin, packed, unpacked
 from psmr.dae.system.system import first_invalid_table
 from psmr.devices import catalogue  # noqa: F401  # imports all that makes classes
 from psmr.files.text import require_file
