@@ -44,6 +44,7 @@ psmr.dae.system.assemble: linear_system
 psmr.dae.system.eigenvalues: eigen eigenvalues Modes modes_of
 psmr.dae.system.kept: kept
 psmr.dae.system.linear: LinearDae
+psmr.dae.system.samplers: sample_changes
 psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
 psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters

@@ -45,7 +45,7 @@ class Samples:
 
     def __post_init__(self) -> None:
         settle_fields(self)
-        if self.hold not in (0, 1):
+        if isinstance(self.hold, bool) or self.hold not in (0, 1):
             raise InputError(
                 f"Samples: hold = {self.hold}: must be 0 (outputs keep their value) or 1 (they go on along a "
                 "line)"
