@@ -83,6 +83,7 @@ psmr.files.psse.dyr_relays: RelayRecords
 psmr.files.psse.rawx: SECTIONS
 psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections
+psmr.files.shipped: shipped_files
 psmr.files.text: text_module
 psmr.files.toml.case: toml_pairs toml_text
 psmr.files.toml.document: read_document specification

@@ -235,7 +235,7 @@ def explain(
 ) -> None:
     """Describe, step by step, what the solver does in one macro step.
 
-    example: psmr explain cases/wscc9/fault.toml
+    example: psmr explain cases/wscc9/fault-published.toml
     """
     from dataclasses import asdict
 

@@ -88,7 +88,7 @@ def _first_run() -> None:
 
     Values between points and a table of many numbers, which compile code of their own, are asked for as well.
     """
-    study = read_study(case_path("wscc9/fault.toml"))
+    study = read_study(case_path("wscc9/fault-published"))
     with tempfile.TemporaryDirectory() as folder:
         system, run, _ = run_study(study, folder)
         run.write_table(Path(folder) / "signals.csv")

@@ -53,7 +53,7 @@ def test_commands_print_text_alone(tmp_path, wscc9, capsys):
     text = (wscc9 / "fault.toml").read_text().replace('case = "', f'case = "{wscc9}/')
     text = text.replace("t_end = 10.0", "t_end = 0.5  # turned \u202e round").split("[[event]]")[0]
     (folder / "study.toml").write_text(text, encoding="utf-8")
-    (folder / "wrong.toml").write_text(text.replace("delta =", "dalta ="), encoding="utf-8")
+    (folder / "wrong.toml").write_text(text.replace("t_end =", "t_and ="), encoding="utf-8")
     assert main(["run", str(folder / "study.toml"), "-o", str(folder / "out")]) == 0
     shown = capsys.readouterr()
     assert not any(has_control_characters(line) for line in (shown.out + shown.err).splitlines())

@@ -110,8 +110,10 @@ def test_what_is_wrong_is_said(options, words, capsys):
 def test_frequencies_that_a_step_cannot_show_are_said(capsys, wscc9):
     # The study's steps are 50 ms: nothing above 1/(2h) = 10 Hz.
     names = ("--input", "AVR2.v_ref", "--output", "G2.omega")
-    code, out, _ = call(capsys, "response", wscc9 / "fault.toml", *names, "--from", "20", "--to", "50")
+    code, out, _ = call(
+        capsys, "response", wscc9 / "fault-published.toml", *names, "--from", "20", "--to", "50"
+    )
     assert code == 0
     words = "Only the system is shown: with steps of 0.05 s a simulation has no gain above 10 Hz."
     assert words in out
-    assert words in call(capsys, "scan", wscc9 / "fault.toml", "--bus", "3", "--from", "20")[1]
+    assert words in call(capsys, "scan", wscc9 / "fault-published.toml", "--bus", "3", "--from", "20")[1]

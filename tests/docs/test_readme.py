@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from psmr.cli import main
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -24,8 +26,16 @@ def test_the_code_runs_as_it_stands(page, monkeypatch, capsys):
 
 def test_the_readme_begins_with_the_two_commands():
     first, second = re.search(r"```\n(.*?)\n```", (ROOT / "README.md").read_text(), flags=re.S)[1].split("\n")
-    assert first == "pip install . && psmr run cases/wscc9/fault.toml"
+    assert first == "pip install . && psmr run cases/wscc9/fault-ibr.toml"
     assert second == "pip install '.[test]' && pytest"
+
+
+def test_the_readme_shows_what_its_first_command_prints(tmp_path, capsys):
+    assert main(["run", str(ROOT / "cases/wscc9/fault-ibr.toml"), "-o", str(tmp_path), "--no-report"]) == 0
+    printed = capsys.readouterr().out
+    block = re.findall(r"```\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)[1]
+    for line in block.splitlines():
+        assert line.strip() == "..." or line in printed, line
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
@@ -40,7 +50,7 @@ def test_the_ci_script_runs_what_the_readme_says():
     assert os.access(script, os.X_OK)
     for line in (
         "pip install -q .\n",
-        "psmr run cases/wscc9/fault.toml",
+        "psmr run cases/wscc9/fault-ibr.toml",
         "pip install -q '.[test]'",
         "ruff check",
         "mypy",

@@ -159,13 +159,13 @@ def test_the_list_names_what_the_commands_take(capsys):
 
 def test_a_command_takes_a_name_where_there_is_no_such_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["explain", "wscc9/fault"]) == 0
+    assert main(["explain", "wscc9/fault-published"]) == 0
     shipped = capsys.readouterr().out
     assert "FEM" in shipped
     # A file of this name comes first.
     (tmp_path / "wscc9").mkdir()
-    (tmp_path / "wscc9" / "fault").write_text("")
-    assert main(["explain", "wscc9/fault"]) == 2
+    (tmp_path / "wscc9" / "fault-published").write_text("")
+    assert main(["explain", "wscc9/fault-published"]) == 2
 
 
 @pytest.mark.parametrize(

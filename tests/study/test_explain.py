@@ -134,11 +134,11 @@ def test_unknown_scheme_is_refused(system):
 
 
 def test_command(wscc9, capsys):
-    assert cli.main(["explain", str(wscc9 / "fault.toml")]) == 0
+    assert cli.main(["explain", str(wscc9 / "fault-published.toml")]) == 0
     out = capsys.readouterr().out
     assert "1. Partition" in out
     assert "Matrices factorised with modified Newton: 10 of order" in out
-    assert cli.main(["explain", str(wscc9 / "fault.toml"), "--json"]) == 0
+    assert cli.main(["explain", str(wscc9 / "fault-published.toml"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["factorisations"]
 
 

@@ -10,7 +10,7 @@ from tests.internals import Job, Workbench, job_module
 
 @pytest.fixture
 def bench():
-    return Workbench(psmr.case_path("wscc9/fault"))
+    return Workbench(psmr.case_path("wscc9/fault-published"))
 
 
 def test_a_case_becomes_a_study_of_the_default_scheme():

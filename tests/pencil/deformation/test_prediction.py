@@ -104,7 +104,7 @@ def test_the_published_setting_serves():
     assert amplification(linear, psmr.Multirate(split, 0.05, 10, "FEM", "TM")).gain < 1e-3
 
 
-@pytest.mark.parametrize("study", ["fault", "load-trip", "deformation"])
+@pytest.mark.parametrize("study", ["fault-published", "load-trip-published", "deformation"])
 def test_the_studies_with_an_explicit_prediction_serve(study):
     from psmr import read_study
     from tests.internals import prepare

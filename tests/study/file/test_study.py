@@ -96,7 +96,9 @@ def test_a_single_rate_scheme(write, system):
     assert study.recipe.scheme(system.linearise()) == SingleRate("TM", 0.01)
 
 
-@pytest.mark.parametrize("name", ["fault", "load-trip", "fault-ibr", "fault-renewable", "deformation"])
+@pytest.mark.parametrize(
+    "name", ["fault", "fault-published", "load-trip", "fault-ibr", "fault-renewable", "deformation"]
+)
 def test_the_studies_in_the_repository_are_right(wscc9, name):
     study = read_study(wscc9 / f"{name}.toml")
     assert study.case.path.parent == wscc9
