@@ -193,6 +193,7 @@ def new(
     name: Annotated[str, path, "of the module, or of the study: my_avr, fault", "NAME"],
     case: Annotated[str | None, "case of the study (default: a copy of wscc9.toml)", "CASE"] = None,
     *,
+    sampled: Annotated[bool, "a component that computes at samples, as a digital controller does"] = False,
     reading: Annotated[Given, NEW_CASE],
 ) -> None:
     """Write a commented start of a component of your own, or of a study.
@@ -202,8 +203,10 @@ def new(
     if what == "component":
         if case or "dynamics" in reading or "sequence" in reading:
             raise InputError("psmr new component NAME: has a case of its own; leave out the other")
-        texts, study = _component(name)
+        texts, study = _component(name, "sampled" if sampled else "component")
     else:
+        if sampled:
+            raise InputError("psmr new study NAME: --sampled goes with a component; leave it out")
         texts, study = _study(name, case, reading)
     for place in texts:
         if os.path.lexists(place):
@@ -214,8 +217,8 @@ def new(
     show(f"\nRun it: psmr run {in_line(str(study))}{code}")
 
 
-def _component(name: str) -> tuple[dict[Path, str], Path]:
-    """Return the files of a new component, and its study."""
+def _component(name: str, kind: str) -> tuple[dict[Path, str], Path]:
+    """Return the files of a new component, made of the template of a kind, and its study."""
     place = Path(name)
     module = place.name.removesuffix(".py")
     if not module.isidentifier() or keyword.iskeyword(module) or module in sys.stdlib_module_names:
@@ -223,11 +226,12 @@ def _component(name: str) -> tuple[dict[Path, str], Path]:
             f"NAME = {name!r}: must be a name for a Python module that Python has not itself, such as my_avr"
         )
     component = "".join(part[:1].upper() + part[1:] for part in module.split("_")) or "Own"
-    words = {"module": module, "component": component, "record": component.upper()}
+    more = "t_i = 2.0" if kind == "sampled" else "t = 0.05"
+    words = {"module": module, "component": component, "record": component.upper(), "more": more}
     folder = place.parent
     case, study = folder / f"{module}-case.toml", folder / f"{module}-study.toml"
     return {
-        folder / f"{module}.py": _filled("component.py.txt", words),
+        folder / f"{module}.py": _filled(f"{kind}.py.txt", words),
         case: _filled("component-case.toml", words),
         study: _filled("component-study.toml", words),
     }, study

@@ -75,6 +75,8 @@ def modes(
         f"{system.name}: {system.n} states, {system.m} algebraic variables; eigenvalues in 1/s and rad/s, one"
         " row for both of a conjugate pair"
     )
+    if system.s:
+        head += f"; what {', '.join(dict.fromkeys(s.device for s in system.samplers))} samples is held fixed"
     give_table(modes(system.linearise()), head, json, output)
 
 

@@ -214,9 +214,10 @@ class Component:
     reads
         In place of `sample` where external code computes (`Device.code`): ``reads(m, v, p)`` returns what it
         is handed.
-    written, releases
-        Of a form with a computing delay or a line between samples (`psmr.dae.declare.sampled_forms`): what a
-        sample writes, and what is written from what a delay later.
+    written, releases, kept
+        Of forms of a sampled component (`psmr.dae.declare.sampled_forms`). With a computing delay or a line
+        between samples: what a sample writes, and what is written from what a delay later. At rest: the
+        variables that samples write.
     units
         Unit of a variable where it is not ``"pu"``.
     """
@@ -244,6 +245,7 @@ class Component:
     reads: ClassVar[Any] = None
     written: ClassVar[tuple[str, ...]] = ()
     releases: ClassVar[Mapping[str, str]] = {}
+    kept: ClassVar[tuple[str, ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
 
     @staticmethod

@@ -112,6 +112,7 @@ def resting_form(component: type[Component]) -> tuple[str, Mapping[str, Any]]:
         "inputs": (*component.inputs, *given),
         "optional": {k: x for k, x in (held | dict(component.optional)).items() if k not in unknown},
         "equations": staticmethod(equations),
+        "kept": names,
         **dict.fromkeys(("sampled_states", "sampled_outputs", "written"), ()),
         **dict.fromkeys(("samples", "sample", "reads")),
         "releases": {},

@@ -118,6 +118,8 @@ class LinearDae:
         (n + m,) labels; variables with one label stay on one side of a partition.
     delays
         What is read with a delay, which the four blocks do not have; None where nothing is.
+    held
+        Names of what samples write: it is held fixed, so that the modes are those without what samples do.
     """
 
     fx: sparse.csc_matrix
@@ -129,6 +131,7 @@ class LinearDae:
     names_g: tuple[str, ...]
     groups: NDArray[np.intp]
     delays: Delays | None = None
+    held: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for matrix in (self.fx, self.fy, self.gx, self.gy):
@@ -138,7 +141,8 @@ class LinearDae:
         object.__setattr__(self, "groups", read_only(self.groups))
 
     def __repr__(self) -> str:
-        return f"LinearDae(n={self.n}, m={self.m})"
+        sampled = f", {len(self.held)} sampled variables held" if self.held else ""
+        return f"LinearDae(n={self.n}, m={self.m}{sampled})"
 
     @property
     def n(self) -> int:

@@ -385,7 +385,8 @@ class System:
         r"""Return the DAE linearised at (x, y), by default at the starting point, with its inputs and time.
 
         It is that of the parameters of this system, whatever a run did to them: `psmr.Run.linearise` has the
-        system as it stands at a time of a run.
+        system as it stands at a time of a run. What samples write is held fixed (`LinearDae.held`): the
+        certificate of a run has what sampling does to each mode.
 
         Raises
         ------
@@ -414,6 +415,7 @@ class System:
             names_g=self.names_g,
             groups=self.together,
             delays=self._delays_at(w),
+            held=self.names_u[: self.s],
         )
 
     def with_start(

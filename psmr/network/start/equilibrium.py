@@ -183,6 +183,10 @@ class _Group:
         self.rows = [
             (k, r) for k, d in enumerate(self.devices) for r in (*d.component.states, *rows_of(d.component))
         ]
+        own = {place: i for i, place in enumerate(self.places)}
+        self.kept = [
+            (row, own[place]) for row, place in enumerate(self.rows) if place[1] in self._kind(place).kept
+        ]
         self.voltage = np.array([plant.voltage for plant in plants])
         self.current = np.array([plant.current for plant in plants])
         self.turning = np.array([plant.turning for plant in plants])
@@ -206,6 +210,9 @@ class _Group:
                 " conditions of the power flow;"
                 f" {'remove' if len(self.places) < wanted else 'add'} a device that provides one of them"
             )
+
+    def _kind(self, place: tuple[int, str]) -> type[Component]:
+        return self.devices[place[0]].component
 
     def _inside(self, target: str) -> bool:
         return any(target.rpartition(".")[0] == device.name for device in self.devices)
@@ -232,7 +239,11 @@ class _Group:
         values = {place: shifted[:, i] for i, place in enumerate(self.places)}
         rows = self._evaluate(values)
         stacked = np.stack(rows, axis=1)
-        return stacked[:, :, -1].real, stacked[:, :, :-1].imag / STEP
+        residual, jacobian = stacked[:, :, -1].real, stacked[:, :, :-1].imag / STEP
+        for row, column in self.kept:
+            # What a sample leaves as it is may have any value at rest: it keeps that of the guess.
+            jacobian[:, row, column] += ~jacobian[:, row].any(axis=1)
+        return residual, jacobian
 
     def _evaluate(self, values: Mapping[tuple[int, str], Any]) -> list[Any]:
         shape = next(iter(values.values())).shape

@@ -1,0 +1,148 @@
+"""Digital controllers of a user's own in case, study and DYR files, from the template of the command line."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.cli import main
+from psmr.errors import CaseError, PsmrWarning
+from tests.files.raw import raw_text
+from tests.files.test_psse_dyr import GOOD
+from tests.internals import sample_changes
+
+SEXS = "1 'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0 /"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files of ``psmr new component digital --sampled``."""
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    assert main(["new", "component", "digital", "--sampled"]) == 0
+    yield tmp_path
+    sys.path[:] = path
+    sys.modules.pop("digital", None)
+
+
+def changed(path, *pairs):
+    text = path.read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def test_the_template_starts_at_rest_with_its_plant(folder):
+    """The integral carries v_f / k at rest, and the set-point is the voltage of the bus."""
+    case = psmr.read_case("digital-case.toml", allow_code=True)
+    system = psmr.build(case)
+    start = dict(zip(system.names_u, system.u0, strict=True))
+    assert start["AVR1.v_ref"] == pytest.approx(1.02, abs=1e-10)
+    assert start["AVR1.integral"] == pytest.approx(start["AVR1.v_f"] / 50.0, abs=1e-12)
+    assert np.abs(sample_changes(system, system.w0)[1]).max() < 1e-12
+    assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
+    report = psmr.check(case).variables
+    assert list(report[report.kind == "sampled"].variable) == ["integral", "v_f"]
+
+
+def test_modes_say_what_they_hold(folder, capsys):
+    """With its field voltage held the machine of the template has a mode of its field winding alone."""
+    linear = psmr.build(psmr.read_case("digital-case.toml", allow_code=True)).linearise()
+    assert linear.held == ("AVR1.integral", "AVR1.v_f")
+    assert repr(linear).endswith("2 sampled variables held)")
+    assert main(["modes", "digital-case.toml", "--allow-code"]) == 0
+    assert "what AVR1 samples is held fixed" in capsys.readouterr().out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("more", ["T_d = 0.002", "T_d = 0.005", "e_max = 1.0"])
+def test_with_a_delay_or_at_a_limit_it_starts_at_rest(folder, more):
+    """A limit that is exceeded moves to the start, as one of a continuous device does."""
+    changed(folder / "digital-case.toml", ("t_i = 2.0", f"t_i = 2.0\n{more}"))
+    case = psmr.read_case("digital-case.toml", allow_code=True)
+    if more.startswith("e_max"):
+        with pytest.warns(PsmrWarning, match="AVR1: input of a limiter = .* above e_max = 1"):
+            system = psmr.build(case)
+    else:
+        system = psmr.build(case)
+        assert [s.offset for s in system.samplers] == [0.0, float(more[-5:])]
+    assert np.abs(sample_changes(system, system.w0)[1]).max() < 1e-11
+
+
+def test_a_record_of_a_dyr_file(folder):
+    (folder / "case.raw").write_text(raw_text())
+    (folder / "case.dyr").write_text(GOOD.replace(SEXS, "1 'DIGITAL' 1 50 2 0.01 0.002 5 0 /"))
+    case = psmr.read_case("case.raw", "case.dyr", modules=["digital"])
+    device = next(device for device in case.generators[0].devices if device.role == "exciter")
+    assert device.parameters == {"k": 50.0, "t_i": 2.0, "T": 0.01, "T_d": 0.002, "e_max": 5.0, "e_min": 0.0}
+    assert [s.offset for s in psmr.build(case).samplers] == [0.0, 0.002]
+
+
+WRONG = {
+    "times": ("t_i = 2.0", "t_i = 2.0\nT_d = 0.006", r"T_d = 0\.006: the computing delay must be between"),
+    "period": ("t_i = 2.0", "t_i = 2.0\nT = 0.0", r"T = 0\.0: must be > 0 \(time between samples, s\)"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_times_in_a_case_get_a_sentence_with_file_and_line(folder, old, new, words):
+    changed(folder / "digital-case.toml", (old, new))
+    with pytest.raises(CaseError, match=rf"digital-case\.toml:\d+ \[generator\.exciter\] \(AVR1\): {words}"):
+        psmr.read_case("digital-case.toml", allow_code=True)
+
+
+WRITTEN = {
+    "parameter": (
+        "p.T / p.t_i",
+        "p.T / p.ti",
+        r"digital\.py:\d+: Digital\.sample: .*'ti'; did you mean 't_i'",
+    ),
+    "output": (
+        "return (integral,), (v_f,)",
+        "return (integral,), ()",
+        r"digital\.py: Digital\.sample returned",
+    ),
+    "samples": (
+        "    samples = Samples",
+        "    times = Samples",
+        r"digital\.py: Digital: sampled_states without",
+    ),
+    "name": ('period="T"', 'period="Ts"', r"digital\.py: Digital: samples: period = 'Ts' is none of its"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRITTEN.values(), ids=WRITTEN)
+def test_mistakes_in_the_class_get_a_sentence_with_the_file(folder, old, new, words):
+    changed(folder / "digital.py", (old, new))
+    with pytest.raises(CaseError, match=words):
+        psmr.read_case("digital-case.toml", allow_code=True)
+
+
+def test_a_sample_that_cannot_rest_is_named(folder):
+    """A counter changes at each sample: there is no equilibrium."""
+    changed(
+        folder / "digital.py",
+        ('sampled_states = ("integral",)', 'sampled_states = ("integral", "count")'),
+        ("return (integral,), (v_f,)", "return (integral, v.count + 1), (v_f,)"),
+    )
+    case = psmr.read_case("digital-case.toml", allow_code=True)
+    with pytest.raises(psmr.PsmrError, match=r"AVR1\.count: residual 1 at the start, no equilibrium found"):
+        psmr.build(case)
+
+
+def test_sampled_goes_with_a_component(folder, capsys):
+    assert main(["new", "study", "other", "--sampled"]) == 2
+    assert "--sampled goes with a component" in capsys.readouterr().err
+
+
+def test_what_a_sample_leaves_as_it_is_keeps_the_value_of_the_guess(folder):
+    """A flag that is set below 0.5 pu may be anything at rest; it begins at 0."""
+    changed(
+        folder / "digital.py",
+        ('sampled_states = ("integral",)', 'sampled_states = ("integral", "dip")'),
+        ("return (integral,), (v_f,)", "return (integral, m.where(m.ge(0.5, v.v_re), 1, v.dip)), (v_f,)"),
+    )
+    system = psmr.build(psmr.read_case("digital-case.toml", allow_code=True))
+    assert system.w0[system.index("AVR1.dip")] == 0.0
+    assert system.w0[system.index("AVR1.v_ref")] == pytest.approx(1.02, abs=1e-10)
