@@ -43,7 +43,7 @@ psmr.dae.declare.device: form_for structure_for
 psmr.dae.system.assemble: linear_system
 psmr.dae.system.eigenvalues: eigen eigenvalues Modes modes_of
 psmr.dae.system.kept: kept
-psmr.dae.system.linear: LinearDae
+psmr.dae.system.linear: LinearDae LinearSampler LinearSamples
 psmr.dae.system.samplers: sample_changes
 psmr.dae.system.system: System
 psmr.devices.blocks: dead_band
@@ -159,6 +159,8 @@ psmr.pencil.modes.verdict: DampingLimit damping_ratio GROWTH Growth Kind Verdict
 psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
+psmr.pencil.operator.sampled: SampledDae common_period exact_operator exact_time sampled_operator
+    scheme_period workable
 psmr.pencil.operator.step_operator: outermost step_map
 psmr.sampled.library: RMS CodeLibrary labels
 psmr.study.certificate.certify: certify_module foreseen times_within

@@ -57,7 +57,7 @@ def derivatives(
     p = [column.astype(complex) for column in system.parameters[group][devices].T]
     (v if parameter is None else p)[variable if parameter is None else parameter] += 1j * STEP  # type: ignore[index]
     values = evaluated(component, v, p, (len(devices),))
-    return np.column_stack([np.imag(value) / STEP for value in values])
+    return np.array([np.imag(value) / STEP for value in values]).reshape(-1, len(devices)).T
 
 
 def input_columns(system: System, w: Reals, positions: Sequence[int]) -> sparse.csc_array:

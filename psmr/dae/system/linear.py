@@ -7,6 +7,7 @@ Matrix Computations (1996), section 11.3, for the coefficients.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, NamedTuple
@@ -104,6 +105,62 @@ class Delays:
         return sparse.csc_array(self.b @ sparse.diags_array(weights) @ self.c)
 
 
+@dataclass(frozen=True, eq=False)
+class LinearSampler:
+    """What a device writes at its samples, linearised.
+
+    `device`: Its name.
+    `period`, `offset`: It is due at offset + k period, in s.
+    `at`: (q,) places among the sampled variables that it writes.
+    `map`: (q, n + s + m) what it writes, of states, sampled and algebraic variables just before.
+    """
+
+    device: str
+    period: float
+    offset: float
+    at: NDArray[np.intp]
+    map: sparse.csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSamples:
+    """The samples of a system, linearised; the four blocks of `LinearDae` have sampled variables held.
+
+    `b`: (n + m, s) derivatives of f and g by the sampled variables.
+    `names`: Names of these.
+    `samplers`: What is written when; of a device with a computing delay, what comes later follows directly.
+    `at_periods`: Returns the same with all periods, offsets and delays times a factor; None where unknown.
+    `turn`: Time in s in which `b` and the maps come round, of devices that read phases; 0 where they do not
+      read the time.
+    `along`: Returns the stretches up to some instants behind the start, (time in s, samplers due) each; None
+      where `b` and the maps are the same all the time.
+    `broken`: Why the samples cannot be linearised; "" where they are.
+    `whole`: Sampled variables that external code takes as whole numbers or switches on: they are held.
+    """
+
+    b: sparse.csc_array
+    names: tuple[str, ...]
+    samplers: tuple[LinearSampler, ...]
+    at_periods: Callable[[float], LinearSamples] | None = None
+    turn: float = 0.0
+    along: Callable[[Sequence[tuple[float, tuple[int, ...]]]], list[Stretch]] | None = None
+    broken: str = ""
+    whole: tuple[str, ...] = ()
+
+
+class Stretch(NamedTuple):
+    """A stretch of time from one instant to the next.
+
+    `begin`, `end`: (n + m, s) derivatives by the sampled variables at its ends; a line leads from one to the
+      other.
+    `maps`: What the samplers that are due at its end write.
+    """
+
+    begin: sparse.csc_array
+    end: sparse.csc_array
+    maps: tuple[sparse.csr_array, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearDae:
     """Four Jacobian blocks and the names of their rows and columns; its arrays are read-only.
@@ -118,8 +175,8 @@ class LinearDae:
         (n + m,) labels; variables with one label stay on one side of a partition.
     delays
         What is read with a delay, which the four blocks do not have; None where nothing is.
-    held
-        Names of what samples write: it is held fixed, so that the modes are those without what samples do.
+    samples
+        What samples write, which the four blocks have held; None where nothing is sampled.
     """
 
     fx: sparse.csc_matrix
@@ -131,7 +188,7 @@ class LinearDae:
     names_g: tuple[str, ...]
     groups: NDArray[np.intp]
     delays: Delays | None = None
-    held: tuple[str, ...] = ()
+    samples: LinearSamples | None = None
 
     def __post_init__(self) -> None:
         for matrix in (self.fx, self.fy, self.gx, self.gy):
@@ -143,6 +200,11 @@ class LinearDae:
     def __repr__(self) -> str:
         sampled = f", {len(self.held)} sampled variables held" if self.held else ""
         return f"LinearDae(n={self.n}, m={self.m}{sampled})"
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Names of what samples write: the four blocks have it held, and so have the modes of these."""
+        return () if self.samples is None else self.samples.names
 
     @property
     def n(self) -> int:

@@ -415,7 +415,7 @@ class System:
             names_g=self.names_g,
             groups=self.together,
             delays=self._delays_at(w),
-            held=self.names_u[: self.s],
+            samples=function_above("dae.system.linear_samples.samples_at")(self, w) if self.s else None,
         )
 
     def with_start(

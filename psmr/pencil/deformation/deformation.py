@@ -34,6 +34,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import SchemeError, SingularError, shown
+from psmr.base.modules import function_above
 from psmr.base.threads import on_one_thread
 from psmr.dae.system.eigenvalues import EPS, Modes, modes_of
 from psmr.dae.system.linear import LinearDae
@@ -335,6 +336,16 @@ def deformation(
     if pencil not in PENCILS:
         raise SchemeError(f"pencil = {shown(pencil)}: must be one of {', '.join(map(repr, PENCILS))}")
     size = linear.n + linear.m
+    if linear.samples is not None:
+        if pencil == "published" or modes is not None or size > LARGEST:
+            raise SchemeError(
+                f"with samples ({', '.join(linear.samples.names[:3])}) every mode of at most {LARGEST} "
+                f"variables is computed (here {size}), with the exact pencil; leave out modes and pencil"
+            )
+        sampling: Deformation = function_above("pencil.deformation.sampling.sampling_deformation")(
+            linear, scheme
+        )
+        return sampling
     if modes is not None or size > LARGEST:
         if pencil == "published":
             raise SchemeError(

@@ -95,6 +95,9 @@ def dominant_position(columns: Columns) -> int | None:
 
 Pencil = Literal["exact", "published"]
 
+# Change by sampling from which on a mode is listed in a terminal.
+LEAST_CHANGE = 1e-3
+
 # Characters in a line of the report in a terminal.
 WIDTH = 110
 
@@ -127,7 +130,9 @@ class Deformation:
         ``status``: ``"represented"``, ``"zero mode"`` (|s| is 0 within rounding, so that a relative figure
         has no meaning and is NaN), or ``"not represented: <why>, |z| = ..."`` (no s_hat). With chosen modes
         also ``residual`` = |T v - z v| / |v| of each pair of the scheme, and ``mode_residual`` of that of the
-        system, relative to the terms of J w = s E w.
+        system, relative to the terms of J w = s E w. With samples the system is the sampled one, and there
+        are also ``real_continuous``, ``imag_continuous``, ``sampling_deformation`` and ``delay_deformation``:
+        see docs/pencil.md.
     multipliers
         (rows,) complex, the z of each row of the table; NaN where none is left.
     dominant
@@ -308,6 +313,7 @@ def _terminal_text(report: Deformation) -> str:
         lines.append((head + tail).rstrip())
     if report.dominant is not None:
         lines += ["", "* least damped oscillation; pp: percentage points of the damping ratio"]
+    lines += _sampling_lines(report.columns)
     count = len(report.spurious)
     if count:
         largest = report.spurious.iloc[0]
@@ -318,6 +324,23 @@ def _terminal_text(report: Deformation) -> str:
     for warning in report.warnings:
         lines += _wrapped(warning)
     return "\n".join(lines)
+
+
+def _sampling_lines(columns: Columns) -> list[str]:
+    """Return the modes of a sampled system beside those of its continuous design; none without samples."""
+    if "real_continuous" not in columns:
+        return []
+    lines = ["", "what sampling alone does, solved exactly between the samples:"]
+    heads = f"{'continuous design':^23} {'damping':>8}  {'sampled':^23} {'damping':>8} "
+    lines.append(f"{heads}{'change':>10} {'by delay':>11}")
+    design, found = (columns[f"real{end}"] + 1j * columns[f"imag{end}"] for end in ("_continuous", ""))
+    changes, delays = columns["sampling_deformation"], columns["delay_deformation"]
+    for k in np.flatnonzero(changes >= LEAST_CHANGE):
+        both = ((complex(s[k]), -s[k].real / abs(s[k])) for s in (design, found))
+        words = (f"{_complex(s.real, abs(s.imag))} {_percent(ratio, 8)}  " for s, ratio in both)
+        lines.append(f"{''.join(words)}{_percent(changes[k], 9)} {_percent(delays[k], 11)}".rstrip())
+    rest = int(np.count_nonzero(changes < LEAST_CHANGE))
+    return [*lines, f"{rest} others: by less than {percent_text(LEAST_CHANGE)}"] if rest else lines
 
 
 def _complex(real: float, imag: float) -> str:

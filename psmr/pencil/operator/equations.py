@@ -8,8 +8,10 @@ list; `psmr.pencil.operator.step_operator` stacks it into the pencil or substitu
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,6 +77,19 @@ class StepEquations:
         return tuple(lengths[name] for name in self.successors)
 
 
+class SampledStep(NamedTuple):
+    """A step in which values are sampled.
+
+    `h`, `before`: The step in s, and the distances in s back to the accepted points that there are.
+    `within`: (N, N) what w = (x, y) becomes by the samples behind some times round of the fast steps, counted
+      from 1; their algebraic variables are then solved for anew.
+    """
+
+    h: float
+    before: tuple[float, ...] = ()
+    within: Mapping[int, sp.csr_array] = MappingProxyType({})
+
+
 def step_equations(
     linear: LinearDae, scheme: Scheme, closed_up_to: int = CLOSED_UP_TO, stops: Sequence[int] = ()
 ) -> StepEquations:
@@ -101,11 +116,20 @@ def side_matrices(linear: LinearDae, scheme: Scheme) -> SideMatrices:
 
 
 def equations_with(
-    known: SideMatrices, scheme: Scheme, closed_up_to: int = 0, stops: Sequence[int] = ()
+    known: SideMatrices,
+    scheme: Scheme,
+    closed_up_to: int = 0,
+    stops: Sequence[int] = (),
+    sampled: SampledStep | None = None,
 ) -> StepEquations:
-    """Return the `step_equations` of a scheme, of matrices that may change within the step."""
-    linear, program = known.linear, steady_program(scheme)
-    writer = _Writer(known, scheme.step, closed_up_to, stops)
+    """Return the `step_equations` of a scheme, of matrices that may change within the step.
+
+    `sampled`: The step, where it is not the usual one.
+    """
+    linear = known.linear
+    program = scheme.program(sampled.h, sampled.before) if sampled else steady_program(scheme)
+    writer = _Writer(known, sampled.h if sampled else scheme.step, closed_up_to, stops)
+    writer.within_steps = sampled.within if sampled else {}
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
@@ -133,6 +157,7 @@ class _Writer:
     `points`, `rates`: Which block a name stands for at present; for a rate the point at which f is taken.
     `times`: Time of each block and of the rates, in parts of the step after t: inputs are those of that time.
     `iterated`: Whether a prediction is corrected until it agrees with the result.
+    `within_steps`: See `SampledStep`.
     """
 
     def __init__(self, known: SideMatrices, h: float, closed_up_to: int, stops: Sequence[int]) -> None:
@@ -144,6 +169,7 @@ class _Writer:
         self.times: dict[str, float] = {STATE: 0.0, NEW: 1.0}
         self.present = STATE
         self.iterated = False
+        self.within_steps: Mapping[int, sp.csr_array] = {}
         self._shown: dict[int, str] = {}
         self._equations: list[Equation] = []
 
@@ -190,15 +216,29 @@ class _Writer:
 
     def _repeat(self, repeat: Repeat, label: str) -> None:
         last = repeat.times - 1  # it and the first one may weigh what they add otherwise
-        ends = [1, *(stop for stop in self.stops if 1 < stop < last), last, repeat.times]
+        stops = sorted({*self.stops, *self.within_steps})
+        ends = [1, *(stop for stop in stops if 1 < stop < last), last, repeat.times]
         for begin, end in zip([0, *ends], ends, strict=False):
             if begin == 0 or end - begin < CLOSED_FROM or not self._power(repeat, begin, end, label):
                 for k in range(begin, end):
                     if k > begin:
                         self.write(repeat.between, label, k - 1)
                     self.write(repeat.body, f" {k + 1}{label}", k)
+            if end in self.within_steps and end < repeat.times:
+                stage = next(part for part in repeat.body if isinstance(part, Stage))
+                self._sample(stage, self.within_steps[end], value(stage.at, end - 1), f" {end}{label}")
             if end < repeat.times:
                 self.write(repeat.between, label, end - 1)
+
+    def _sample(self, stage: Stage, jump: sp.csr_array, at: float, label: str) -> None:
+        """Write what samples make of the present point, a result of a stage, at a part of the step."""
+        parts = self.known.parts_of(stage.rows, stage.with_response)
+        made = parts.mass @ jump + parts.picked if parts.others.shape[0] else parts.mass @ jump
+        unknown = f"sampled{label}"
+        self.times[unknown] = at = at + 1e-9  # behind the samples, where matrices may be others
+        left = self.known.left_of(stage, 0.0, at)
+        self._equations.append(Equation(unknown, left, ((self.present, made),), "after samples"))
+        self.present = self.points[stage.to] = unknown
 
     def _power(self, repeat: Repeat, first: int, end: int, label: str) -> bool:
         """Write the steps of a loop from `first` up to `end` as one equation for each point that they change.

@@ -21,6 +21,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, ei
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import SchemeError, SingularError
+from psmr.base.modules import function_above
 from psmr.base.threads import on_one_thread
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
@@ -94,7 +95,8 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
         (N, N), N = n + m, on w = (x, y). With spline interpolation the state is (w(t), slow part of w(t -
         h_slow), slow part of w(t - 2 h_slow)), slow states before slow algebraic variables, and T is of order
         N + 2 n_slow. With prediction by extrapolation it is w(t) and w(t - h_slow), with the spline also w(t
-        - 2 h_slow), whole or with ``predict="slow"`` their slow parts.
+        - 2 h_slow), whole or with ``predict="slow"`` their slow parts. With samples the sampled variables
+        stand between x and y, and T is that of the period in which they and the steps come round.
 
     Raises
     ------
@@ -104,6 +106,8 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
     check_arguments(step_operator, locals())
+    if linear.samples is not None:
+        return np.asarray(function_above("pencil.operator.sampled.operator_with_samples")(linear, scheme))
     if scheme.operator is not None:
         return scheme.operator.matrix(linear)
     step = step_equations(linear, scheme, closed_up_to=linear.n + linear.m)

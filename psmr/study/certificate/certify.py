@@ -190,8 +190,8 @@ def _with_time_held(certificate: Certificate, system: System) -> Certificate:
     A source that moves, as a ripple, has no equilibrium: with the time held the motion is a constant, and a
     mode that grows beside it says nothing of the motion. What the scheme does to a mode it says all the same.
     """
-    if certificate.stability is None or not reads_time(system):
-        return certificate
+    if certificate.stability is None or system.s or not reads_time(system):
+        return certificate  # what samples read of the time comes round in their period
     note = (
         f"The equations read the time, so that there is no equilibrium: linearised is the system {HELD}, and "
         f"what follows is of that system. {certificate.note}".rstrip()
@@ -207,7 +207,7 @@ def _objection(certificate: Certificate, system: System, scheme: Scheme, linear:
         return words
     if certificate.at_steps:
         return f"{words}; take a smaller tolerance, which makes the steps smaller"
-    limit = stability_limit(linear or system.linearise(), scheme)
+    limit = "" if system.s else stability_limit(linear or system.linearise(), scheme)
     return f"{words}; take a smaller step, {limit or 'another partition or corrections'}"
 
 
@@ -321,7 +321,8 @@ class LinearPencil:
 
         # Beyond LARGEST the least damped mode and the outermost multipliers.
         small = self.linear.n + self.linear.m <= LARGEST
-        if small and scheme.tableau is not None and self.linear.delays is None:
+        plain = self.linear.delays is None and self.linear.samples is None
+        if small and scheme.tableau is not None and plain:
             return self._modes.deformation(scheme)
         return deformation(self.linear, scheme, modes=None if small else 1)
 
