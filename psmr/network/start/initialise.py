@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -49,6 +50,9 @@ RESIDUAL = 1e-10
 
 # Patterns of signs in which rounding is tried, and the several roundings that one equation adds up.
 PATTERNS, MARGIN = 8, 8.0
+
+SAMPLES = 2000
+"""Most samples at the start, of devices that stand in no plant: two seconds at a millisecond."""
 
 ROUNDS = 10
 """Most limiters in a row between a regulator's input and its output."""
@@ -123,10 +127,12 @@ def build(
     plant_devices = [device for plant in plants for device in plant.devices]
     network = list(network_devices(case, flow))
     found = with_algebraic_resolved(assemble([*network, *plant_devices], start, name=case.name))
+    at_rest = True
     if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, plant_devices)):
         found, plant_devices, at_rest = beyond_limits(found, network, plant_devices, start, start_at_limits)
-        if not at_rest:
-            return found if dynamic is None else with_dynamics(found, dynamic, case.frequency_hz)
+    found = with_samples_taken(found, start)
+    if not at_rest:
+        return found if dynamic is None else with_dynamics(found, dynamic, case.frequency_hz)
     system = within_limits(found, plant_devices)
     if (system.x0 != found.x0).any():
         system = with_algebraic_resolved(system)
@@ -209,6 +215,25 @@ def with_algebraic_resolved(system: System) -> System:
         if done >= 2 and not np.abs(change).max(initial=0.0) > SETTLED:
             break
     return system.with_start(x, y)
+
+
+def with_samples_taken(system: System, start: Mapping[str, float]) -> System:
+    """Return the system with what no start has of sampled variables, as many samples at the start leave it.
+
+    Those are variables of relays and what else stands in no plant: they read it and are not read by it.
+    """
+    names = system.names_u[: system.s]
+    first = system.n + system.m
+    free = np.array([first + k for k, name in enumerate(names) if name not in start], dtype=np.intp)
+    for _ in range(SAMPLES if free.size else 0):
+        places, changes = sample_changes(system, system.w0)
+        own = np.isin(places, free)
+        if not np.abs(changes[own]).max(initial=0.0) > 0.0:
+            break
+        w = system.w0.copy()
+        w[places[own]] += changes[own]
+        system = replace(system, w0=w)
+    return system
 
 
 def allowed_residual(system: System, error: Reals | None = None) -> Reals:

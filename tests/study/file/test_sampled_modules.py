@@ -146,3 +146,53 @@ def test_what_a_sample_leaves_as_it_is_keeps_the_value_of_the_guess(folder):
     system = psmr.build(psmr.read_case("digital-case.toml", allow_code=True))
     assert system.w0[system.index("AVR1.dip")] == 0.0
     assert system.w0[system.index("AVR1.v_ref")] == pytest.approx(1.02, abs=1e-10)
+
+
+RELAY = """
+[[relay]]
+name = "R2"
+bus = 2
+acts_on = "load2"
+
+[relay.device]
+type = "LowVoltage"
+"""
+LOW_VOLTAGE = '''
+
+class LowVoltage(Component):
+    """It trips after four samples in a row, of the mean of this and the last one, below a threshold."""
+
+    role = "relay"
+    acts_on = "load"
+    inputs = ("v_re", "v_im")
+    sampled_states = ("last", "count")
+    sampled_outputs = ("low",)
+    samples = Samples(period="T")
+    T = Parameter("s", "time between samples", positive, default=0.005)
+    v_min = Parameter("pu", "threshold", positive, default=0.8)
+    actions = (Action("undervoltage", lambda m, v, p: v.low - 0.5, trips=True, protects=True),)
+
+    @staticmethod
+    def sample(m, v, p):
+        now = m.sqrt(v.v_re**2 + v.v_im**2)
+        count = m.where(m.ge(p.v_min, 0.5 * (now + v.last)), v.count + 1, 0)
+        return (now, count), (m.where(m.ge(count, 4), 1, 0),)
+'''
+
+
+def with_a_relay(folder):
+    changed(
+        folder / "digital.py",
+        ("from psmr import", "from psmr.dae.declare.component import Action\nfrom psmr import"),
+    )
+    with open(folder / "digital.py", "a") as file:
+        file.write(LOW_VOLTAGE)
+    with open(folder / "digital-case.toml", "a") as file:
+        file.write(RELAY)
+    return psmr.build(psmr.read_case("digital-case.toml", allow_code=True))
+
+
+def test_a_relay_that_samples_is_at_rest_after_its_samples_at_the_start(folder):
+    system = with_a_relay(folder)
+    start = {n: system.w0[system.index(f"R2.{n}")] for n in ("last", "count", "low")}
+    assert start == pytest.approx({"last": 1.02, "count": 0.0, "low": 0.0})

@@ -1,0 +1,50 @@
+"""Controllers of the library as code that samples, beside themselves as differential equations."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import psmr
+from tests.files.psse.smib import SLOW_SCRX, case
+from tests.internals import sample_changes
+from tests.systems.sampled import sampled_twin
+
+
+def sampled(system, name, T, T_d=0.0):
+    """Return a system with a controller as code, at the same start."""
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    start = dict(zip(names, map(float, system.w0[:-1]), strict=True))
+    devices = [
+        replace(d, component=sampled_twin(d.component), parameters={**d.parameters, "T": T, "T_d": T_d})
+        if d.name == name
+        else d
+        for d in system.devices
+    ]
+    return psmr.assemble(devices, start)
+
+
+def exciter():
+    """SCRX of a machine at the end of a line; its reference steps by 0.02 pu."""
+    system = psmr.build(case(SLOW_SCRX))
+    v_ref = float(system.w0[system.index("AVR1.v_ref")])
+    return system, "AVR1", [psmr.SetPoint("AVR1", "v_ref", v_ref + 0.02, 0.1)], ("AVR1.v_f", "bus1.v_re")
+
+
+def plant_control():
+    """REPCA1 of the wind plant of WSCC 9-bus; its voltage reference steps by 0.01 pu."""
+    system = psmr.build(psmr.read_case(psmr.case_path("wscc9-renewable")))
+    (name,) = {d.name for d in system.devices if d.component.__name__.startswith("REPCA1")} - {"PPC-S3"}
+    ref = float(system.w0[system.index(f"{name}.ref")])
+    signals = (f"{name}.q_ext", f"{name}.p_ref", "bus3.v_re")
+    return system, name, [psmr.SetPoint(name, "ref", ref + 0.01, 0.1)], signals
+
+
+@pytest.mark.parametrize("controller", [exciter, plant_control])
+def test_a_controller_as_code_starts_where_its_equations_do(controller):
+    system, name, _, _ = controller()
+    code = sampled(system, name, 0.001)
+    assert code.s == len(system.device(name).component.states + system.device(name).component.algebraic)
+    assert np.abs(sample_changes(code, code.w0)[1]).max() < 1e-11
+    assert np.abs(code.f(code.x0, code.y0)).max() < 1e-8
+    assert np.abs(code.g(code.x0, code.y0)).max() < 1e-8
