@@ -162,6 +162,7 @@ psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.sampled: SampledDae common_period exact_operator exact_time sampled_operator
     scheme_period workable
 psmr.pencil.operator.step_operator: outermost step_map
+psmr.sampled.fmu: Fmu
 psmr.sampled.library: RMS CodeLibrary labels
 psmr.study.certificate.certify: certify_module foreseen times_within
 psmr.study.detectors.angles: LostSynchronism

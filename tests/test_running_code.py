@@ -21,6 +21,7 @@ ALLOWED = {
     "psmr/cli/__init__.py": "an empty text",
     "psmr/dae/compile/code_cache.py": "entries of the cache, which are this user's",
     "psmr/devices/catalogue.py": "psmr's own modules, listed by their folder",
+    "psmr/sampled/fmu.py": "parts of FMPy, which loads a unit of FMI that the user allowed",
     "psmr/sampled/library.py": "a controller that the user allowed, as a library",
     "psmr/study/file/recipe.py": "psmr's own modules",
     "psmr/study/file/study.py": "psmr's own modules, listed by their folder",

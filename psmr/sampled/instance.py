@@ -27,11 +27,15 @@ from psmr.sampled.description import (
 )
 
 
-class Library(Protocol):
-    """What an instance needs of the library that it is of."""
+class Described(Protocol):
+    """A file with a controller, and what that says of itself."""
 
     path: Path
     info: CodeInfo
+
+
+class Library(Described, Protocol):
+    """What an instance needs of the library that it is of."""
 
     def function(self, name: str) -> Any:
         """Return a function of the library that takes an instance; None where it is left out."""
@@ -75,7 +79,7 @@ class CodeInstance:
             for ports in (info.inputs, info.outputs)
         )
         self._parameters = layout.structure_of((p.name, p.kind, 1) for p in info.parameters)
-        for key, value in _checked(library, given).items():
+        for key, value in checked(library, given).items():
             setattr(self._parameters, key, value)
         kinds = (np.int32, np.float32, np.float64)
         self._states = [np.zeros(max(1, size), kind) for size, kind in zip(info.states, kinds, strict=True)]
@@ -172,12 +176,7 @@ class CodeInstance:
         Raises SimulationError with the library's own words where it gives up, and for outputs that are no
         numbers.
         """
-        reads = np.ascontiguousarray(inputs, float)
-        kinds = ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
-        run = ctypes.CFUNCTYPE(*kinds)(self.address)
-        if run(self.handle, t, reads.ctypes.data, self.values.ctypes.data):
-            raise SimulationError(self.failure(t, reads, what))
-        return self.values[len(self.states) :].copy()
+        return run_sample(self, t, inputs, what)
 
     def failure(self, t: float, reads: Reals, what: str = "Model_Outputs") -> str:
         """Return the words on the sample that failed last: at t in s, with these inputs."""
@@ -220,7 +219,17 @@ class CodeInstance:
         return f"{own}{self.library.path}: {self.library.info.name}"
 
 
-def _checked(library: Library, given: Mapping[str, float | str]) -> dict[str, Any]:
+def run_sample(code: Any, t: float, inputs: Reals, what: str = "") -> Reals:
+    """Run one sample of a controller at t in s on `inputs` and its `values`; return its outputs."""
+    reads = np.ascontiguousarray(inputs, float)
+    kinds = ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
+    run = ctypes.CFUNCTYPE(*kinds)(code.address)
+    if run(code.handle, t, reads.ctypes.data, code.values.ctypes.data):
+        raise SimulationError(code.failure(t, reads, what))
+    return np.array(code.values[len(code.states) :])
+
+
+def checked(library: Described, given: Mapping[str, float | str]) -> dict[str, Any]:
     """Return the value of each parameter as C takes it."""
     known = {p.name: p for p in library.info.parameters}
     mistakes = []
