@@ -132,7 +132,7 @@ class Kernels:
 
 
 @intrinsic
-def _call(  # type: ignore[no-untyped-def]
+def call_kernel(  # type: ignore[no-untyped-def]
     typing_context, address, count, index, target, parameters, w, out
 ):
     """Call a kernel by its address."""
@@ -156,7 +156,7 @@ def _evaluate(table, kernel, target, w, out):  # type: ignore[no-untyped-def]
     """Call one kind of kernel for every component that has it; it adds to the entries named by `target`."""
     for k in range(table.shape[0]):
         if table[k, kernel] != 0:
-            _call(
+            call_kernel(
                 table[k, kernel],
                 table[k, _COUNT],
                 table[k, _INDEX],

@@ -54,6 +54,7 @@ from psmr.integrate.control.controller import (
 from psmr.integrate.control.error_size import SO_FAR, follow_disturbance, size_with
 from psmr.integrate.control.loop import (
     controlled_step,
+    effect_at,
     first_limit,
     forget_outliving,
     jump_at_stop,
@@ -83,13 +84,12 @@ from psmr.integrate.solve.status import (
     NOT_CONVERGED,
     NOT_FINITE,
     SPENT,
-    UNSOLVED,
     VANISHED,
 )
-from psmr.integrate.step.input_jumps import NO_JUMP
-from psmr.integrate.step.instructions import cross_jump
+from psmr.integrate.step.crossing import cross_jump
 from psmr.integrate.step.interpreter import EVALUATED_BLOCK, FAILED
 from psmr.integrate.step.program_table import AT_START
+from psmr.integrate.step.sampling import NOT_DUE, UNREAD
 
 
 @lean
@@ -337,18 +337,22 @@ def _steps(  # type: ignore[no-untyped-def]
             return k, status
         times[k + 1] = w[w.size - 1]
         jump = jump_at_stop(interpreter, control, times[k + 1])
-        ends[k + 1] = ends[k] + 1 if jump == NO_JUMP else ends[k] + 2
+        effect = effect_at(interpreter, control, jump, times[k + 1])
+        ends[k + 1] = ends[k] + 1 if effect == NOT_DUE else ends[k] + 2
         copy(w, record[ends[k] + 1])
-        if jump != NO_JUMP:
-            forget_outliving(interpreter, control)
-            if bdf.whole[POINTS] > 0:
-                _leave_to_pair(control, bdf, bdf.real[SIZE])
-            note_rates(control, interpreter.blocks[0], w)
-            if cross_jump(interpreter, jump, w) != DONE:
-                return k + 1, UNSOLVED
+        if effect != NOT_DUE:
+            if effect > UNREAD:
+                forget_outliving(interpreter, control)
+                if bdf.whole[POINTS] > 0:
+                    _leave_to_pair(control, bdf, bdf.real[SIZE])
+                note_rates(control, interpreter.blocks[0], w)
+            status = cross_jump(interpreter, jump, w)
             copy(w, record[ends[k + 1]])
-            begin_after_jump(control, interpreter.blocks[0], w)
-            interpreter.state[EVALUATED_BLOCK] = 0
+            if status != DONE:
+                return k + 1, status
+            if effect > UNREAD:
+                begin_after_jump(control, interpreter.blocks[0], w)
+                interpreter.state[EVALUATED_BLOCK] = 0
         if not times[k + 1] < control.stops[control.stops.size - 1]:
             return k + 1, DONE
     return last, FULL

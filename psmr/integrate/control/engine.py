@@ -29,10 +29,11 @@ from psmr.integrate.control.switching import Switching, switching_for
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.courses import Place
-from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, SPENT, STALE, UNSOLVED, VANISHED
+from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, NOT_SAMPLED, SPENT, STALE, UNSOLVED, VANISHED
 from psmr.integrate.step.input_jumps import NO_JUMP, GridJumps, JumpTable, no_jumps
 from psmr.integrate.step.interpreter import Interpreter
 from psmr.integrate.step.program import Program
+from psmr.integrate.step.sampling import Samplers
 from psmr.integrate.step.stepper import NO_POINTS, NewtonSettings, Programs, Stepper, uniform
 from psmr.integrate.tableaux import ImplicitPair
 
@@ -63,7 +64,7 @@ def times_off_grid(a: float, rows: Reals, h: float, end: float | None = None) ->
 class Piece(NamedTuple):
     """The points of a stretch of steps.
 
-    `t`, `rows`: (K,) times in s and (K, n + m) points.
+    `t`, `rows`: (K,) times in s and (K, n + m + s) points.
     `starts`, `ends`: (steps,) times in s at which the steps begin, and the row of the point that each ends
       with.
     `fast`: (steps,) fast steps of each.
@@ -163,7 +164,7 @@ class GridSteps:
     `point_times`: Returns the times in s of the points within a step of h in s, counted from its start, the
       last one h.
     `every`: Whether they are recorded.
-    `size`: Number of states and algebraic variables.
+    `size`: Number of states, algebraic and sampled variables.
     """
 
     def __init__(self, step: float, point_times: Callable[[float], Reals], every: bool, size: int) -> None:
@@ -237,21 +238,29 @@ class _ProgramSteps:
 
     ends_at_stops = True
     stepper: Stepper
+    variables: int
     jumps: JumpTable | None = None
 
     def take_jumps(self, jumps: JumpTable | None) -> bool:
         """See `Engine`."""
         if jumps is None and self.jumps is not None:
             self.stepper.take_jumps(no_jumps())
+        if self.samplers:  # some may have been taken since the last step
+            self.stepper.note_jump()
         self.jumps = jumps
         return True
 
     def _resolve(self, before: Reals, w: Reals) -> None:
-        """Solve for the point behind a jump into w, from the (n + m,) values before, where Newton failed."""
+        """Solve for the point behind a jump into w, from the values before, where Newton failed."""
         assert self.jumps is not None
-        w[: before.size] = before
+        w[: self.variables] = before[: self.variables]
         self.jumps.resolve(w)
         self.stepper.note_jump()
+
+    @property
+    def samplers(self) -> Samplers:
+        """See `Engine`."""
+        return self.stepper.samplers
 
     @property
     def blocks(self) -> dict[int, Block]:
@@ -294,12 +303,12 @@ class FixedSteps(_ProgramSteps):
         every: bool,
     ) -> None:
         self.stepper = Stepper(system, programs, step, choices, split, parameters, w, every, first_step)
-        self.every = every
-        self._grid = GridSteps(step, within, every, system.n + system.m)
+        self.every, self.variables, size = every, system.n + system.m, system.n + system.m + system.s
+        self._grid = GridSteps(step, within, every, size)
         self._before: tuple[float, ...] = ()
         self._after_event = False
         none = np.zeros(1, np.int64)  # the loop is compiled, or loaded, before the clock of a run begins
-        empty = np.zeros((1, system.n + system.m))
+        empty = np.zeros((1, size))
         advance(self.stepper.interpreter, None, 1.0, np.zeros(1), none, 0, 0, w, empty)
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
@@ -310,7 +319,8 @@ class FixedSteps(_ProgramSteps):
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         """See `Engine`: a step that fails and within which inputs jump is taken from jump to jump."""
         piece, status = self._grid.advance(most, w, self._take)
-        if status not in (DONE, FULL, NO_ROOM) and self._grid.end_at_jumps():
+        again = status not in (DONE, FULL, NO_ROOM) and self.samplers.repeatable
+        if again and self._grid.end_at_jumps():
             status = FULL
         return piece, status
 
@@ -324,6 +334,8 @@ class FixedSteps(_ProgramSteps):
         if jumps is not None and self.jumps is not None:
             stepper.take_jumps(self.jumps.compiled(jumps.ends, jumps.within, jumps.points, fast=stepper.fast))
             anew = stepper.restarts or (history > 0 and not self.jumps.fast)
+            # A sample is no event whose oscillation a first step would have to damp.
+            begins = (jumps.ends != NO_JUMP) & (history > 0 or self.jumps.jumping[jumps.ends])
         status = DONE
         while first < last and status == DONE:
             h = float(grid.steps[first])
@@ -334,7 +346,7 @@ class FixedSteps(_ProgramSteps):
             if self._after_event:
                 stop = first + 1
             if anew and jumps is not None:
-                jumping = np.flatnonzero(jumps.ends[first:stop] != NO_JUMP)
+                jumping = np.flatnonzero(begins[first:stop])
                 stop = first + int(jumping[0]) + 1 if jumping.size else stop
             inner = int(np.diff(ends[first : stop + 1]).max())
             points = np.empty((inner, record.shape[1])) if self.every else NO_POINTS
@@ -347,7 +359,7 @@ class FixedSteps(_ProgramSteps):
                 self._resolve(record[ends[done] - 1], w)
                 record[ends[done]] = w[: record.shape[1]]
                 status = DONE
-            if anew and jumps is not None and done > first and jumps.ends[done - 1] != NO_JUMP:
+            if anew and done > first and begins[done - 1]:
                 self._before, self._after_event = (), stepper.restarts
             first = done
             if status == STALE:
@@ -371,6 +383,8 @@ class FixedSteps(_ProgramSteps):
 
     def failure(self, status: int, end: float, w: Reals) -> PsmrError:
         """See `Engine`."""
+        if status == NOT_SAMPLED:
+            return self.samplers.failure(w)
         (block, least, difference), h = self.stepper.failed(), self._grid.next_step
         return step_failure(block, status, w, h, min(h, least), difference)
 
@@ -397,7 +411,7 @@ class ControlledSteps(_ProgramSteps):
         accurate = min(TUNED.newton_share * tolerance, TUNED.loosest_tolerance)
         choices = NewtonSettings("very dishonest", accurate, TUNED.drift_limit)
         self.stepper = Stepper(system, lambda h, before: program, 1.0, choices, None, parameters, w, False)
-        self.pair, self._size = pair, system.n + system.m
+        self.pair, self.variables, self._size = pair, system.n + system.m, system.n + system.m + system.s
         self._last = np.array([w[-1]]), w[None, : self._size].copy()
         self.control: Control = control_for(
             pair, tolerance, longest, most, system, self.stepper.encoded, self._switching(system, w), w
@@ -458,7 +472,7 @@ class ControlledSteps(_ProgramSteps):
     def _before(self, t: float) -> Reals:
         """Return the (n + m,) values of the last accepted point up to t in s, ahead of what changed there."""
         times, rows = self._last
-        return rows[max(0, int(np.searchsorted(times, t, side="right")) - 1)]
+        return rows[max(0, int(np.searchsorted(times, t, side="right")) - 1), : self.variables]
 
     def take_out_of_service(
         self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
@@ -477,6 +491,8 @@ class ControlledSteps(_ProgramSteps):
 
     def failure(self, status: int, end: float, w: Reals) -> PsmrError:
         """See `Engine`."""
+        if status == NOT_SAMPLED:
+            return self.samplers.failure(w)
         block, h = self.stepper.failed()[0], float(self.control.steps[TRIED])
         if status in (SPENT, VANISHED):
             return control_failure(self.control, block, status, end, w)

@@ -55,11 +55,10 @@ from psmr.integrate.solve.status import (
     SLOW_TO_AGREE,
     SPENT,
     STALE,
-    UNSOLVED,
     VANISHED,
 )
+from psmr.integrate.step.crossing import cross_jump
 from psmr.integrate.step.input_jumps import NO_JUMP, write_inputs
-from psmr.integrate.step.instructions import cross_jump
 from psmr.integrate.step.interpreter import (
     DIVIDED,
     EFFORT,
@@ -74,6 +73,7 @@ from psmr.integrate.step.interpreter import (
 )
 from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
 from psmr.integrate.step.run_program import PART, WHOLE, run_program
+from psmr.integrate.step.sampling import ANSWERED, KEPT, NOT_DUE, UNREAD, find_due, next_sample, write_kept
 from psmr.integrate.step.validity import outdated
 
 
@@ -261,11 +261,12 @@ def _jumps_within(interpreter, k):  # type: ignore[no-untyped-def]
 
 @lean
 def _write_within(interpreter, k, w):  # type: ignore[no-untyped-def]
-    """Write the held inputs as the jumps within step k leave them: its end may come from a point before."""
+    """Write held inputs as what jumps within step k leaves them: its end may come from a point before."""
     jumps = interpreter.jumps
     for point in range(jumps.points[k], jumps.points[k + 1]):
         if jumps.within[point] != NO_JUMP:
             write_inputs(jumps, jumps.within[point], w)
+    write_kept(interpreter.sampling, w)
 
 
 @lean
@@ -276,7 +277,7 @@ def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
     """
     points, state = interpreter.points, interpreter.state
     copy(w, points[AT_START])
-    interpreter.divided[k] = 0
+    interpreter.divided[k] = interpreter.sampling.state[KEPT] = 0
     state[STEP], whole = k, _jumps_within(interpreter, k)
     status = run_program(interpreter, WHOLE, 0, interpreter.code.shape[0], h, w)
     if status != DONE:
@@ -302,7 +303,7 @@ def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
 
 @lean
 def next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
-    """Return the first time in s after t at which a step ends: a stop, or the end of the span.
+    """Return the first time in s after t at which a step ends: a stop, a sample, or the end of the span.
 
     What follows a course follows the lines that hold before it.
     """
@@ -310,6 +311,9 @@ def next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
     while stops[passed[0]] <= t:
         passed[0] += 1
     stop = stops[passed[0]]
+    if interpreter.sampling.clocks.shape[0] > 0:
+        due = next_sample(interpreter.sampling, t)
+        stop = due if due < stop - interpreter.sampling.near else stop
     follow_until(interpreter.blocks[0], stop)
     return stop
 
@@ -407,6 +411,16 @@ def jump_at_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
 
 
 @lean
+def effect_at(interpreter, control, k, t):  # type: ignore[no-untyped-def]
+    """Return the effect of what happens at t, the end of a step: of a jump k, or of samples."""
+    if k != NO_JUMP:
+        return ANSWERED
+    if interpreter.sampling.clocks.shape[0] == 0 or t == control.stops[control.stops.size - 1]:
+        return NOT_DUE
+    return find_due(interpreter.sampling, t)
+
+
+@lean
 def forget_outliving(interpreter, control):  # type: ignore[no-untyped-def]
     """Let the stages of the next step not go on from points of this one."""
     for k in range(control.outliving.shape[0]):
@@ -427,23 +441,26 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
             return k, status
         if control is None:
             jump = interpreter.jumps.ends[k] if interpreter.jumps.ends.size > 0 else NO_JUMP
-            end = ends[k + 1] - 1 if jump != NO_JUMP else ends[k + 1]
+            effect = NOT_DUE if jump == NO_JUMP else ANSWERED
+            end = ends[k + 1] if effect == NOT_DUE else ends[k + 1] - 1
             for i in range(end - ends[k] - 1):
                 copy(interpreter.inner_points[i], record[ends[k] + 1 + i])
             copy(w, record[end])
         else:
             times[k + 1] = w[w.size - 1]
             jump = jump_at_stop(interpreter, control, times[k + 1])
-            ends[k + 1] = ends[k] + 1 if jump == NO_JUMP else ends[k] + 2
+            effect = effect_at(interpreter, control, jump, times[k + 1])
+            ends[k + 1] = ends[k] + 1 if effect == NOT_DUE else ends[k] + 2
             copy(w, record[ends[k] + 1])
-        if jump != NO_JUMP:
-            if control is not None:
+        if effect != NOT_DUE:
+            if control is not None and effect > UNREAD:
                 forget_outliving(interpreter, control)
                 note_rates(control, interpreter.blocks[0], w)
-            if cross_jump(interpreter, jump, w) != DONE:
-                return k + 1, UNSOLVED
+            status = cross_jump(interpreter, jump, w)
             copy(w, record[ends[k + 1]])
-            if control is not None:
+            if status != DONE:
+                return k + 1, status
+            if control is not None and effect > UNREAD:
                 begin_after_jump(control, interpreter.blocks[0], w)
                 interpreter.state[EVALUATED_BLOCK] = 0
         if control is None:
@@ -462,10 +479,11 @@ def advance(interpreter, control, h, times, ends, first, last, w, record):  # ty
 
     Without a controller (None) each step has h in s and its time; with one both are found, and the end of
     step k is times[k + 1]. The rows between ends[k] and ends[k + 1] take the points within a step, and where
-    held inputs jump at its end the point before. Returns (number of the step that was not completed, or
-    behind the last one, status); where a step fails w is the last point that was reached. With `STALE` the
-    step before that number was completed, and the network's response does not hold after it; with `UNSOLVED`
-    it was completed but for the point behind a jump; with `FULL` the span goes on.
+    held inputs jump at its end, or samples are taken, the point before. Returns (number of the step that was
+    not completed, or behind the last one, status); where a step fails w is the last point that was reached.
+    With `STALE` the step before that number was completed, and the network's response does not hold after it;
+    with `UNSOLVED` it was completed but for the point behind a jump, with `NOT_SAMPLED` but for a sample
+    there; with `FULL` the span goes on.
     """
     interpreter = by_reference(interpreter)
     if control is None:

@@ -177,7 +177,7 @@ def begin_span(
     what = ", ".join(map(str, span.changes))
     parameters, out = span.parameters, span.out
     for change in span.changes:
-        for name, value in change.states:
+        for name, value in (*change.states, *change.inputs):
             w[system.index(name)] = value
     lower, upper = limits = system.constant_limits(parameters)
     if any(before.parameters[group] is not parameters[group] for _, group, _, _ in limit_columns(system)):
@@ -205,8 +205,8 @@ def begin_span(
 
 
 def put_inputs(system: System, span: Span, history: History | None, w: Reals) -> None:
-    """Write into w the held inputs as they are at its time: on courses, and as the past has them."""
-    w[system.n + system.m : -1] = span.held(w[-1:])[0]
+    """Write into w the held inputs at its time, on courses and by the past; what samples write is there."""
+    w[system.n + system.m + system.s : -1] = span.held(w[-1:])[0, system.s :]
     if history is not None:
         history.put(w)
 
@@ -298,7 +298,7 @@ def integrate_span(
         room, begun = recorder.chunk(FEWEST), False
         while w[-1] < stop:
             if history is not None:
-                _extend(history, span, recorder.size, engine, algebraic, w, end)
+                _extend(history, span, recorder.variables, engine, algebraic, w, end)
                 room = min(room, history.steps)
             began, status = time.perf_counter(), DONE
             if not begun:

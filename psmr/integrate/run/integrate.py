@@ -15,16 +15,25 @@ from psmr.base.errors import InputError, SimulationError, SingularError
 from psmr.dae.compile.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.engine import times_off_grid
+from psmr.integrate.control.engine import NO_STOPS, times_off_grid
 from psmr.integrate.run.actions import Actions
-from psmr.integrate.run.advance_span import autonomous, begin_span, instants_of, integrate_span, put_inputs
+from psmr.integrate.run.advance_span import (
+    autonomous,
+    begin_span,
+    instants_of,
+    integrate_span,
+    put_inputs,
+    solve_within_limits,
+)
 from psmr.integrate.run.recorder import Recorder
+from psmr.integrate.run.samples import GridSamples, require_repeatable, sample_now, samplers_in
 from psmr.integrate.run.staircases import at_jump, jump_table, with_jumps_as_changes, with_snapped_jumps
 from psmr.integrate.run.start import KeptStarts, RunStart, kept_starts
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, PastReading, Scheme, point_times, reading_past
 from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve
 from psmr.integrate.solve.block import Block
+from psmr.integrate.step.sampling import Samplers
 from psmr.integrate.timeline.delayed_inputs import History
 from psmr.integrate.timeline.span import AsTripped, Change, Service, Span, first_span, span_after
 
@@ -81,8 +90,8 @@ def integrate(
     if scheme.step_choice is None:
         expected = _expected_points(scheme, t_end - t_start, instants, every)
     run = _prepared(
-        system, scheme, w, start is None, same, service or AsTripped(), acting, followers, keep, every,
-        expected, progress,
+        system, scheme, w, t_end, start is None, same, service or AsTripped(), acting, followers, keep,
+        every, expected, progress,
     )  # fmt: skip
     if any(course.jumps for change in changes for _, course in change.courses):
         within = run.engine.take_jumps(None) and run.history is None
@@ -91,6 +100,7 @@ def integrate(
     ends = sorted({t_start, *instants, float(t_end)})
     unsettled = acting is not None and bool(acting.dependent(run.span))
     try:
+        run.sample(followed=t_start in instants)
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             run.w[-1] = begin
             if begin in instants or run.due <= begin + same or unsettled:
@@ -114,6 +124,7 @@ def _prepared(
     system: System,
     scheme: Scheme,
     w: Reals,
+    t_end: float,
     usual: bool,
     same: float,
     service: Service,
@@ -141,6 +152,7 @@ def _prepared(
         begun.algebraic,
         begun.engine,
     )
+    samplers = samplers_in(system, scheme, engine, float(w[-1]), t_end)
     began, compiling = time.perf_counter(), seconds_compiling()
     history = None
     if system.delays:
@@ -165,18 +177,23 @@ def _prepared(
     recorder = Recorder(
         system.n,
         system.n + system.m,
+        system.n + system.m + system.s,
         followers,
         keep,
         expected,
         acting,
-        (*system.names_x, *system.names_y),
+        (*system.names_x, *system.names_y, *system.names_u[: system.s]),
         history,
         every,
     )
+    span = replace(span, sampled=recorder.sampled)
     recorder.begin(span, w)
+    on_grid = None
+    if samplers is not None and scheme.step_choice is None:
+        on_grid = GridSamples(samplers, engine, scheme.two_rates)
     return _Integration(
-        system, scheme, engine, algebraic, parameters, service, acting, history, recorder, w, same, span,
-        progress, began, compiling, lambda: starts.give_back(begun, state),
+        system, scheme, engine, algebraic, parameters, service, acting, history, recorder, samplers, on_grid,
+        w, t_end, same, span, progress, began, compiling, lambda: starts.give_back(begun, state),
     )  # fmt: skip
 
 
@@ -202,7 +219,8 @@ class _Integration:
     """An integration as it goes: what is solved, what holds, and what has been recorded.
 
     `parameters`: Matrices of the span, in the list that the engine reads.
-    `w`: The buffer with the point that was reached.
+    `samplers`, `on_grid`: What samples, and when on a grid of fixed steps; None where nothing does.
+    `w`, `t_end`: The buffer with the point that was reached, and the time in s at which it ends.
     `same`: Times closer than this in s are one.
     `began`, `compiling`: Wall time in s at which it began, and what compiling had taken until then.
     `done`: Leaves what it began with to the next one.
@@ -217,7 +235,10 @@ class _Integration:
     acting: Actions | None
     history: History | None
     recorder: Recorder
+    samplers: Samplers | None
+    on_grid: GridSamples | None
     w: Reals
+    t_end: float
     same: float
     span: Span
     progress: Callable[[float], None] | None
@@ -277,17 +298,39 @@ class _Integration:
         before, self.span = self.span, span
         self.parameters[:] = span.parameters
         begin_span(self.system, before, span, self.engine, self.algebraic, self.service, self.history, self.w)
+        if self.samplers is not None:
+            self.samplers.load(span.parameters)
         if self.history is not None:
             self.span = replace(span, inputs=self.w[self.system.n + self.system.m : -1].copy())
 
     def advance(self, end: float, stops: Reals | None) -> None:
         """Go on to `end` in s, through what devices do by themselves and what jumps in the past bring."""
         while self.w[-1] < end - self.same and not self.recorder.stopped():
-            self._march(min(end, self.due), stops, end)
+            ahead = min(end, self.due)
+            if self.on_grid is not None:
+                ahead = self.on_grid.end(float(self.w[-1]), ahead)
+            self._march(ahead, stops, end)
             if self.recorder.paused():
                 self._back()
+            elif not self.recorder.stopped():
+                self.sample(followed=min(end, self.due) <= self.w[-1] + self.same)
             if self.due <= self.w[-1] + self.same < end and not self.recorder.stopped():
                 self.happen()
+
+    def sample(self, followed: bool) -> None:
+        """Take the samples due at the time in w, to which a march came, which begins another one.
+
+        They come ahead of changes at that time that have `followed`, and lead to the point from there on.
+        """
+        if self.samplers is None or self.w[-1] >= self.t_end - self.same or self.recorder.stopped():
+            return
+        if sample_now(self.samplers, self.w) and not followed:
+            if self.samplers.answered:
+                limits = self.system.constant_limits(self.span.parameters)
+                solve_within_limits(
+                    self.system, self.algebraic, self.w, "what samples write", limits, self.span.out
+                )
+            self.recorder.take_sampled(self.w)
 
     @property
     def due(self) -> float:
@@ -308,20 +351,30 @@ class _Integration:
         first = self.system.n + self.system.m
         inputs = [first + place for place in span.input_courses]
         two = self.scheme.two_rates
-        fast = two is not None and two.ratio > 1 and bool(inputs or span.parameter_courses)
-        fast = fast and not self.engine.read_slowly(inputs, span.parameter_courses)
-        table = jump_table(self.system, self.engine, self.algebraic, span, t, last, fast)
+        fast = two is not None and two.ratio > 1
+        if fast and (inputs or span.parameter_courses):
+            fast = not self.engine.read_slowly(inputs, span.parameter_courses)
+        sampled = ending = NO_STOPS
+        if self.on_grid is not None:
+            sampled, ending = self.on_grid.on_grid(t, end, rows)
+        unread = fast and (self.on_grid is None or not self.on_grid.slow)
+        table = jump_table(
+            self.system, self.engine, self.algebraic, span, t, last, unread, self.samplers, sampled
+        )
         self.engine.take_jumps(table)
-        if table is not None:
-            rows = np.union1d(rows, table.t[table.t < end])
+        jumps = NO_STOPS if table is None else table.t[table.jumping & (table.t < end)]
+        rows = np.union1d(rows, jumps) if jumps.size else rows
         if rows.size and fast and two is not None:
-            rows = times_off_grid(t, rows, two.h_fast, None if table is None else end)
+            rows = times_off_grid(t, rows, two.h_fast, end if jumps.size else None)
+        rows = np.union1d(rows, ending) if ending.size else rows
         integrate_span(
             self.engine, self.algebraic, end, self.w, rows, self.recorder, self.progress, span, self.history
         )
 
     def _back(self) -> None:
         """Go back to the last point before an action."""
+        if self.samplers is not None:
+            require_repeatable(self.samplers, float(self.w[-1]))
         self.w[-1], self.w[: self.recorder.size] = self.recorder.go_on()
         put_inputs(self.system, self.span, self.history, self.w)
         still = autonomous(self.system, self.parameters) and not self.span.followed and self.history is None

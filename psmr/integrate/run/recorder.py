@@ -21,7 +21,7 @@ from psmr.integrate.control.engine import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.timeline.delayed_inputs import History
-from psmr.integrate.timeline.span import Span, with_shared_ends
+from psmr.integrate.timeline.span import SampledRows, Span, with_shared_ends
 
 # So much stays free for what is done with a table, or as much as the table has, if that is less.
 RESERVE = 2**28
@@ -190,7 +190,9 @@ class Recorder:
     `names`: Of the variables, for messages.
     `history`: What is read with a delay, which sees all points; None where nothing is.
     `inner`: Whether followers and table have the points within a step.
-    `states`, `size`: Number of states n, and of states and algebraic variables n + m.
+    `states`, `variables`, `size`: Number of states n, of states and algebraic variables n + m, and with
+      sampled variables n + m + s.
+    `sampled`: What samples had written at the last points; None where nothing samples.
     `steps`, `macro_steps`, `divided_at`, `jumped_at`: As in `Counters`.
     `spans`: What held from when on, each with its first row.
     """
@@ -198,6 +200,7 @@ class Recorder:
     def __init__(
         self,
         states: int,
+        variables: int,
         size: int,
         followers: Sequence[Follower] = (),
         keep: bool = True,
@@ -207,7 +210,10 @@ class Recorder:
         history: History | None = None,
         inner: bool = False,
     ) -> None:
-        self.states, self.size = states, size
+        self.states, self.variables, self.size = states, variables, size
+        self.sampled = None
+        if size > variables:
+            self.sampled = SampledRows(np.zeros(1), np.zeros((1, size - variables)))
         self.steps = self.macro_steps = 0
         self.divided_at: tuple[float, ...] = ()
         self.jumped_at: tuple[float, ...] = ()
@@ -236,7 +242,7 @@ class Recorder:
         return self._paused
 
     def go_on(self) -> tuple[float, Reals]:
-        """Return the time in s and the (n + m,) values of the last point, from which it goes on."""
+        """Return the time in s and the (n + m + s,) values of the last point, from which it goes on."""
         self._paused = False
         return self._last
 
@@ -276,6 +282,12 @@ class Recorder:
         if not (self._stopped or self._paused):
             self.begin(span, w)
 
+    def take_sampled(self, w: Reals) -> None:
+        """Take the point in w behind samples that were taken at the time of the last point."""
+        times, rows = w[-1:].copy(), w[None, : self.size].copy()
+        if self._before_action(times, rows) is None:
+            self._keep(times, rows, np.zeros(1, np.int64))
+
     def stops_before(self, span: Span) -> bool:
         """Return whether a follower ends the integration before a span that is about to begin."""
         for follower in self._followers:
@@ -307,9 +319,14 @@ class Recorder:
 
     def _before_action(self, times: Reals, rows: Reals) -> int | None:
         """Return how many of the points come before an action of a device, None for all."""
-        kept = self._acting.look(times, rows) if self._acting is not None else None
+        self._note_sampled(times, rows)
+        kept = self._acting.look(times, rows[:, : self.variables]) if self._acting is not None else None
         self._paused = kept is not None
         return kept
+
+    def _note_sampled(self, times: Reals, rows: Reals) -> None:
+        if self.sampled is not None:
+            self.sampled.t, self.sampled.values = times, rows[:, self.variables :]
 
     def _keep(self, times: Reals, rows: Reals, complete: NDArray[np.int64]) -> int:
         """Keep points until a follower ends the run; return how many steps they complete.
@@ -330,11 +347,12 @@ class Recorder:
         if self._history is not None:
             accepted = np.diff(complete, prepend=0) > 0
             accepted[-1] = True  # the end of a step, or the begin of a span
-            self._history.points(times, rows, accepted)
+            self._history.points(times, rows[:, : self.variables], accepted)
             if not self._inner:
                 times, rows, complete = times[accepted], rows[accepted], complete[accepted]
+        self._note_sampled(times, rows)
         for follower in self._followers:
-            last = follower.points(times, rows)
+            last = follower.points(times, rows[:, : self.variables])
             if last is not None:
                 self._stopped = True
                 times, rows, complete = times[: last + 1], rows[: last + 1], complete[: last + 1]
@@ -362,6 +380,10 @@ class Recorder:
     def trajectory(self, counters: Counters, h: float) -> Trajectory:
         """Return everything so far; of one that keeps none the first point alone."""
         rows = self._table.rows()
-        states = 1 + self.states
+        t, states, size = rows[:, 0].copy(), 1 + self.states, 1 + self.variables
         spans = with_shared_ends(self.spans, len(rows)) if self._whole else ()
-        return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h, spans)
+        if self.sampled is not None:
+            spans = tuple(
+                replace(span, sampled=SampledRows(t[span.rows], rows[span.rows, size:])) for span in spans
+            )
+        return Trajectory(t, rows[:, 1:states], rows[:, states:size], counters, h, spans)

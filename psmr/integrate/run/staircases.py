@@ -15,6 +15,7 @@ from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.courses import Course
 from psmr.integrate.solve.records import LOWER_AT, UPPER_AT
 from psmr.integrate.step.input_jumps import JumpTable
+from psmr.integrate.step.sampling import Samplers
 from psmr.integrate.timeline.span import Change, Span
 
 
@@ -88,24 +89,37 @@ def at_jump(span: Span, end: float, last: float, same: float) -> float:
 
 
 def jump_table(
-    system: System, engine: Engine, algebraic: Block, span: Span, t: float, last: float, fast: bool
+    system: System,
+    engine: Engine,
+    algebraic: Block,
+    span: Span,
+    t: float,
+    last: float,
+    fast: bool,
+    samplers: Samplers | None,
+    samples: Reals,
 ) -> JumpTable | None:
-    """Return the jumps of a span behind t and before `last` in s; None where nothing jumps.
+    """Return the jumps of a span behind t and before `last` in s; None where nothing jumps or samples.
 
-    `fast`: whether fast equations alone read what jumps.
+    `fast`: whether fast equations alone read what jumps. `samplers`, `samples`: what samples, and the
+    instants in s of samples on a grid.
     """
     first = system.n + system.m
     courses = {first + place: course for place, course in span.staircases.items()}
-    if not courses:
+    if not courses and samplers is None:
         return None
 
     def resolve(w: Reals) -> None:
-        what = "jump of " + ", ".join(system.names_u[place] for place in span.staircases)
+        names = ", ".join(system.names_u[place] for place in span.staircases)
+        what = f"jump of {names}" if names else "what samples write"
         solve_within_limits(system, algebraic, w, what, system.constant_limits(span.parameters), span.out)
 
-    answering = algebraic if _answered(system, engine, list(courses)) else None
-    table = JumpTable.of(courses, t, last, answering, fast, resolve)
-    return table if table.t.size else None
+    answered, near = _answered(system, engine, list(courses)), 0.0
+    answering = algebraic if answered else None
+    if samplers is not None:
+        answering, near = algebraic if answered or samplers.answered else None, samplers.compiled.near
+    table = JumpTable.of(courses, t, last, answering, answered, fast, resolve, samples, near)
+    return table if table.t.size or samplers is not None else None
 
 
 def _answered(system: System, engine: Engine, inputs: Sequence[int]) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from psmr.integrate.solve.courses import Place
     from psmr.integrate.step.input_jumps import JumpTable
     from psmr.integrate.step.program import Program
+    from psmr.integrate.step.sampling import Samplers
 
 
 class Scheme(PrintedFields):
@@ -349,6 +350,7 @@ class Engine(Protocol):
     """A scheme on a system, ready to run.
 
     `blocks`: Its blocks of equations by number.
+    `samplers`: What samples within its steps; None where it takes no samples.
     `ends_at_stops`: Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
     """
 
@@ -356,6 +358,9 @@ class Engine(Protocol):
 
     @property
     def blocks(self) -> dict[int, Block]: ...  # noqa: D102
+
+    @property
+    def samplers(self) -> Samplers | None: ...  # noqa: D102
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Begin a span from the point in w; `stops` are times in s before its end; return a status."""

@@ -21,6 +21,7 @@ class Status(IntEnum):
     STALE = 10
     SLOW_TO_AGREE = 11
     UNSOLVED = 12
+    NOT_SAMPLED = 13
 
     @property
     def sentence(self) -> str:
@@ -30,7 +31,8 @@ class Status(IntEnum):
 
 # A singular matrix names what cannot be determined (`lu.why_singular`). A caller that receives NO_ROOM (for
 # factors), FULL (of points) or STALE (a linearisation, a network's response) makes room or another one and
-# goes on; one that receives UNSOLVED solves for the point behind a jump of held inputs.
+# goes on; one that receives UNSOLVED solves for the point behind a jump of held inputs. With NOT_SAMPLED
+# what samples has the words.
 _SENTENCES = {
     Status.NOT_FINITE: "A variable left the finite numbers.",
     Status.NOT_CONVERGED: "No solution was found: not with an honest matrix, not with damping.",
@@ -43,4 +45,4 @@ _SENTENCES = {
 
 # The same as plain numbers: compiled code takes no enumeration.
 DONE, SINGULAR, NO_ROOM, NOT_FINITE, NOT_CONVERGED, NOT_AGREED, NOT_SETTLED = range(7)
-VANISHED, SPENT, FULL, STALE, SLOW_TO_AGREE, UNSOLVED = range(7, 13)
+VANISHED, SPENT, FULL, STALE, SLOW_TO_AGREE, UNSOLVED, NOT_SAMPLED = range(7, 14)

@@ -1,8 +1,8 @@
 """Held inputs that change at given instants within a span: what compiled code reads, and where it comes from.
 
 An instant is no event: a step ends there, or a fast step within a macro step, the new values are written into
-w and the algebraic variables are solved for anew, with the matrices that there are. Whatever else supplies
-new values at instants (a sampled controller) has its place where `write_inputs` is called.
+w and the algebraic variables are solved for anew, with the matrices that there are. What is due to sample at
+an instant reads before and writes with them (`psmr.integrate.step.sampling`).
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ NO_JUMP = -1
 class InputJumps(NamedTuple):
     """What the loop needs of held inputs that jump.
 
-    `first`: (J + 1,) first entry of each instant.
+    `t`, `first`: (J,) instants in s, and (J + 1,) first entry of each.
     `at`, `value`: Entries: position in w of the held input, and its value from there on.
     `ends`: Instant at each stop of steps that are chosen, or at the end of each step of a grid; `NO_JUMP`.
     `within`, `points`: Instant at each point within the steps of a grid, and the first point of each step;
       `within` is empty where no instant is within a step.
     `algebraic`: Address of the block of all algebraic equations; 0 where none reads an input that jumps.
+    `answered`: Whether one reads an input that is on a staircase.
     `fast`: Number of the block of the fast equations, whose algebraic variables answer within a step.
     """
 
+    t: np.ndarray
     first: np.ndarray
     at: np.ndarray
     value: np.ndarray
@@ -42,6 +44,7 @@ class InputJumps(NamedTuple):
     within: np.ndarray
     points: np.ndarray
     algebraic: int
+    answered: int
     fast: int
 
 
@@ -50,7 +53,16 @@ def no_jumps() -> InputJumps:
     """Return what stands in a span in which no input jumps."""
     none = np.zeros(0, np.int64)
     return InputJumps(
-        np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0), none, none, none, 0, NO_JUMP
+        np.zeros(0),
+        np.zeros(1, np.int64),
+        np.zeros(0, np.uint32),
+        np.zeros(0),
+        none,
+        none,
+        none,
+        0,
+        0,
+        NO_JUMP,
     )
 
 
@@ -63,11 +75,12 @@ def write_inputs(jumps, k, w):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class JumpTable:
-    """The instants of a span at which held inputs jump.
+    """The instants of a span at which held inputs jump, on a grid of steps those of samples among them.
 
     `t`: (J,) instants in s, ascending.
     `first`, `at`, `value`: See `InputJumps`.
     `algebraic`: The block of all algebraic equations; None where none reads an input that jumps.
+    `answered`: Whether one reads an input that is on a staircase.
     `fast`: Whether fast equations alone read them, so that an instant may be within a macro step.
     `resolve`: Solves the point in w behind a jump that Newton alone does not get through.
     """
@@ -77,6 +90,7 @@ class JumpTable:
     at: NDArray[np.uint32]
     value: Reals
     algebraic: Block | None
+    answered: bool
     fast: bool
     resolve: Callable[[Reals], None]
 
@@ -87,10 +101,16 @@ class JumpTable:
         begin: float,
         end: float,
         algebraic: Block | None,
+        answered: bool,
         fast: bool,
         resolve: Callable[[Reals], None],
+        samples: Reals,
+        near: float,
     ) -> JumpTable:
-        """Return the jumps of staircases, by positions in w, behind `begin` and before `end` in s."""
+        """Return the jumps of staircases, by positions in w, behind `begin` and before `end` in s.
+
+        `samples` are ascending instants in s as well; one is a jump's that is `near` in s.
+        """
         at = [np.full(course.t.size, place, np.uint32) for place, course in courses.items()]
         t = np.concatenate([np.zeros(0), *(course.t for course in courses.values())])
         value = np.concatenate([np.zeros(0), *(course.value for course in courses.values())])
@@ -98,7 +118,18 @@ class JumpTable:
         own = own[np.argsort(t[own], kind="stable")]
         instants, first = np.unique(t[own], return_index=True)
         places = np.concatenate([np.zeros(0, np.uint32), *at])[own]
-        return cls(instants, np.append(first, own.size), places, value[own], algebraic, fast, resolve)
+        first = np.append(first, own.size)
+        if samples.size:
+            jumps, before = instants, np.append(-np.inf, instants)[np.searchsorted(instants, samples + near)]
+            instants = np.union1d(jumps, samples[samples - before > near])
+            first = first[np.searchsorted(jumps, instants, side="left")]
+            first = np.append(first, own.size)
+        return cls(instants, first, places, value[own], algebraic, answered, fast, resolve)
+
+    @property
+    def jumping(self) -> NDArray[np.bool_]:
+        """(J,) whether an input on a staircase jumps at each instant."""
+        return np.diff(self.first) > 0
 
     def at_stops(self, stops: Reals) -> NDArray[np.int64]:
         """Return which instant each of ascending times in s is, `NO_JUMP` for none."""
@@ -117,6 +148,7 @@ class JumpTable:
         """Return what compiled code reads; see `InputJumps`."""
         none = np.zeros(0, np.int64)
         return InputJumps(
+            self.t,
             self.first,
             self.at,
             self.value,
@@ -124,6 +156,7 @@ class JumpTable:
             none if within is None else within,
             none if points is None else points,
             0 if self.algebraic is None else self.algebraic.address,
+            int(self.answered),
             fast,
         )
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.equations import evaluate, follow_limits, place, project
-from psmr.integrate.solve.lu import solve as solve_factors
-from psmr.integrate.solve.newton import ALL, DISHONEST, HONEST, PLAIN, VERY_DISHONEST, solve
+from psmr.integrate.solve.equations import follow_limits, place, project
+from psmr.integrate.solve.newton import DISHONEST, PLAIN, solve
 from psmr.integrate.solve.records import (
     CONTRACTION,
     ITERATIONS,
@@ -17,7 +16,6 @@ from psmr.integrate.solve.records import (
     VALID,
     WORST_AT,
     copy,
-    lu_of,
     matrix_of,
     newton_state_of,
     position,
@@ -25,7 +23,6 @@ from psmr.integrate.solve.records import (
     work_of,
 )
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
-from psmr.integrate.step.input_jumps import NO_JUMP, write_inputs
 from psmr.integrate.step.interpreter import (
     AUTONOMOUS,
     CORRECTIONS,
@@ -39,7 +36,6 @@ from psmr.integrate.step.interpreter import (
     ROOM,
     ROUND,
     SOLVING,
-    STEP,
     TOLERANCE_FACTOR,
     note_cost,
     restore_variables,
@@ -172,88 +168,6 @@ def solve_algebraic(algebraic, block, w, policy, tolerance, effort):  # type: ig
         if not follow_limits(block, w, tolerance):
             return DONE
     return NOT_SETTLED
-
-
-@lean
-def cross_jump(interpreter, k, w):  # type: ignore[no-untyped-def]
-    """Let held inputs jump as they do at instant k, at the point in w; return a status.
-
-    The algebraic variables are solved for anew, with their last matrix; states stay, but for limits that
-    moved past them.
-    """
-    jumps, block = interpreter.jumps, interpreter.blocks[0]
-    write_inputs(jumps, k, w)
-    interpreter.state[EVALUATED_BLOCK] = -1
-    newton_state_of(block).scalars[VALID] = 0.0
-    if jumps.algebraic == 0:
-        return DONE
-    known, places = work_of(block).known, positions_of(block)
-    for q in range(known.size):
-        known[q] = w[position(places, q)]
-    return solve_algebraic(jumps.algebraic, block, w, VERY_DISHONEST, TUNED.least_tolerance, PLAIN)
-
-
-@lean
-def _answer(block, w, tolerance):  # type: ignore[no-untyped-def]
-    """Solve for a block's algebraic variables with its states as they are; return whether that converges.
-
-    With the matrix of its steps, whose states answer a change of the algebraic variables by the length of the
-    step times what these make of their rates: what that leaves the iteration takes away.
-    """
-    work, places, state = work_of(block), positions_of(block), newton_state_of(block)
-    defect, update, first, last = work.defect, work.update, work.known.size, 0.0
-    F = matrix_of(block).F
-    for i in range(first):
-        defect[i] = 0.0
-    for _ in range(TUNED.most_iterations):
-        state.scalars[VALID] = 0.0
-        evaluate(block, w)
-        for i in range(first, defect.size):
-            defect[i] = F[i]
-        solve_factors(lu_of(block), defect, update)
-        norm = 0.0
-        for i in range(first, update.size):
-            at = position(places, i)
-            value = w[at] - update[i]
-            w[at] = value
-            norm = max(norm, abs(update[i]) / max(1.0, abs(value)))
-        state.scalars[VALID] = 0.0
-        if not np.isfinite(norm) or norm > TUNED.contraction_limit * last > 0.0:
-            return False
-        if norm * (norm / (last - norm) if last > 0.0 else 1.0) < tolerance:
-            return True
-        last = norm
-    return False
-
-
-@lean
-def cross_jump_within(interpreter, time_round, w):  # type: ignore[no-untyped-def]
-    """Let held inputs of fast equations jump behind a fast step, where they do; return a status."""
-    jumps, state = interpreter.jumps, interpreter.state
-    k = jumps.within[jumps.points[state[STEP]] + time_round - 1]
-    if k == NO_JUMP:
-        return DONE
-    block, status = interpreter.blocks[jumps.fast], DONE
-    write_inputs(jumps, k, w)
-    state[EVALUATED_BLOCK] = -1
-    work, kept = work_of(block), newton_state_of(block)
-    kept.scalars[VALID] = 0.0
-    if jumps.algebraic != 0 and work.update.size > work.known.size:
-        guess, known, places = work.start, work.known, positions_of(block)
-        for q in range(guess.size):
-            guess[q] = w[position(places, q)]
-        if np.isnan(kept.scalars[SCALE]) or not _answer(block, w, interpreter.tolerance):
-            for q in range(guess.size):
-                w[position(places, q)] = guess[q]
-            for q in range(known.size):
-                known[q] = guess[q]
-            kept.scalars[VALID] = 0.0
-            status = solve(block, w, 0.0, HONEST, interpreter.tolerance, ALL)
-            state[FAILED], state[SOLVING] = jumps.fast, 1
-    state[DOUBLED] += 1
-    if interpreter.inner_points.shape[0] >= time_round + state[DOUBLED]:
-        copy(w, interpreter.inner_points[time_round - 1 + state[DOUBLED]])
-    return status
 
 
 @lean

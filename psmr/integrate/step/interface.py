@@ -87,12 +87,16 @@ class HeldInterface:
         return self.sides.slow if self.every else self._read_by_fast()
 
     def _read_by_fast(self) -> Indices:
-        """Return the slow variables that fast rows read; all of them where there are no such rows."""
+        """Return the slow variables that fast rows or samples read; all of them without such rows."""
         fast = [self.blocks[number] for (_, side), number in self.places.items() if side == "fast"]
         if not fast:
             return self.sides.slow
         rows = fast[0].kernels.row_indices
-        return read_by(self.blocks[0], rows[rows < self.system.n + self.system.m], self.sides.slow)
+        found = read_by(self.blocks[0], rows[rows < self.system.n + self.system.m], self.sides.slow)
+        sampled = [sampler.index for sampler in self.system.samplers]
+        return (
+            np.union1d(found, np.intersect1d(np.concatenate(sampled), self.sides.slow)) if sampled else found
+        )
 
 
 class SchurInterface(HeldInterface):

@@ -17,6 +17,7 @@ from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import copy, position, positions_of, work_of
 from psmr.integrate.step.input_jumps import InputJumps
 from psmr.integrate.step.network_response import NetworkResponse
+from psmr.integrate.step.sampling import Sampling
 from psmr.integrate.step.validity import Probe
 
 # Results that are stored of a stage.
@@ -229,6 +230,7 @@ class Interpreter(NamedTuple):
     `probe`: See `psmr.integrate.step.validity.Probe`.
     `stage_history`: See `psmr.integrate.step.interpreter.StageHistory`.
     `jumps`: See `psmr.integrate.step.input_jumps.InputJumps`.
+    `sampling`: See `psmr.integrate.step.sampling.Sampling`.
     `inner_points`: Points of the trajectory within a step, where they are recorded.
     `divided`: For each step of the span, whether it was taken in parts.
     `state`, `measured`: Whole and real numbers that outlive a step; see the names above.
@@ -251,6 +253,7 @@ class Interpreter(NamedTuple):
     probe: Probe
     stage_history: StageHistory
     jumps: InputJumps
+    sampling: Sampling
     inner_points: np.ndarray
     divided: np.ndarray
     state: np.ndarray

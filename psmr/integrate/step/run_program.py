@@ -18,12 +18,12 @@ from psmr.dae.compile.decorators import Unit, lean, unit
 from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, copy, newton_state_of, reals
 from psmr.integrate.solve.status import DONE
+from psmr.integrate.step.crossing import cross_jump_within
 from psmr.integrate.step.instructions import (
     add,
     combine,
     combine_levels,
     compare_prediction,
-    cross_jump_within,
     extrapolate,
     stage,
 )

@@ -40,6 +40,7 @@ from psmr.integrate.step.interpreter import (
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import MOST_LISTED, Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
+from psmr.integrate.step.sampling import Samplers
 from psmr.integrate.step.sides import sides_in_service, sides_of
 
 Programs = Callable[[float, tuple[float, ...]], Program]
@@ -75,6 +76,7 @@ class Stepper:
     `first_step`: The program of the first step after an event; None: that of any other.
 
     `restarts`: Whether that is another one.
+    `samplers`: What samples.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Stepper:
             rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
             self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
         self.system = system
+        self.samplers = Samplers(system)
         self._state, self._measured = np.zeros(STATES, np.int64), np.zeros(ROOM + 3 * MOST_LISTED)
         self._measured[TOLERANCE_FACTOR] = 1.0
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
@@ -137,6 +140,7 @@ class Stepper:
             probe=self.interface.probe(),
             stage_history=self._stage_history(),
             jumps=no_jumps(),
+            sampling=self.samplers.compiled,
             inner_points=NO_POINTS,
             divided=np.zeros(0, np.int64),
             state=self._state,
@@ -235,6 +239,7 @@ class Stepper:
         self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]
     ) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
+        self.samplers.take_out_of_service(out)
         whole = self.blocks[0]
         whole.take_out_of_service(system, parameters, w, out)
         self.system, self.sides = system, sides_in_service(self.sides, whole, w)

@@ -171,6 +171,25 @@ def with_cause(changes: Iterable[Change], event: int) -> tuple[Change, ...]:
     return tuple(replace(change, causes=(Cause(event, part),)) for part, change in enumerate(changes))
 
 
+@dataclass(eq=False)
+class SampledRows:
+    """What samples had written at successive rows of a run; an instant at which they write stands twice.
+
+    `t`, `values`: (K,) times in s and (K, s) values: those of a span, or while a run goes of the last rows.
+    """
+
+    t: Reals
+    values: Reals
+
+    def at(self, t: Reals) -> Reals:
+        """Return (L, s) values at times in s, behind samples there; they are held from row to row."""
+        return self.values[np.maximum(np.searchsorted(self.t, t, side="right") - 1, 0)]
+
+    def before(self, t: Reals) -> Reals:
+        """Return (L, s) values at the times in s of rows, ahead of samples there."""
+        return self.values[np.searchsorted(self.t, t, side="left")]
+
+
 @dataclass(frozen=True, eq=False)
 class Span:
     """What holds from an instant of a run to the next one.
@@ -186,6 +205,7 @@ class Span:
       read.
     `first`, `last`: Rows of the run: from `first` on, before `last`.
     `delayed`: What reads signals with a delay, as followers of a run get it; None where nothing does.
+    `sampled`: What samples write, which are the first of the held inputs; None where nothing samples.
     """
 
     t: float
@@ -198,6 +218,7 @@ class Span:
     first: int = 0
     last: int = 0
     delayed: DelayedInputs | None = None
+    sampled: SampledRows | None = None
 
     @property
     def rows(self) -> slice:
@@ -237,6 +258,8 @@ class Span:
             found[:, place] = course.at(t)
         if self.delayed is not None:
             found[:, self.delayed.places] = self.delayed.values(t, self.t)[0]
+        if self.sampled is not None:
+            found[:, : self.sampled.values.shape[1]] = self.sampled.at(t)
         return found
 
     def held_at_rows(self, t: Reals) -> Reals:
@@ -251,6 +274,8 @@ class Span:
             return found
         for place, course in self.staircases.items():
             found[ahead, place] = course.before(t[ahead])
+        if self.sampled is not None:
+            found[ahead, : self.sampled.values.shape[1]] = self.sampled.before(t[ahead])
         return found
 
     def rates(self, t: float) -> Reals:
@@ -327,6 +352,7 @@ def continued_span(span: Span, t: float) -> Span:
         span.first,
         span.last,
         span.delayed,
+        span.sampled,
     )
 
 
@@ -367,7 +393,7 @@ def span_after(system: System, span: Span, t: float, changes: Sequence[Change], 
     gone = out_of_service_after(span.devices.gone, changes)
     begun = Span(
         t, tuple(parameters), inputs, span.devices, input_courses, parameter_courses, tuple(changes),
-        span.first, span.last, span.delayed,
+        span.first, span.last, span.delayed, span.sampled,
     )  # fmt: skip
     if begun.moves or begun.delayed is not None:
         begun = replace(begun, parameters=begun.parameters_at(t), inputs=begun.held(np.array([t]))[0])

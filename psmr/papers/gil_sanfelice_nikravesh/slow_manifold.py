@@ -252,6 +252,7 @@ class ManifoldEngine:
     """
 
     ends_at_stops = True
+    samplers = None
 
     def __init__(self, system: System, scheme: SlowManifold, parameters: Sequence[Reals], w: Reals) -> None:
         require_same_system(scheme.split, system)

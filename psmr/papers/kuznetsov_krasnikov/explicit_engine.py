@@ -340,6 +340,7 @@ class ExplicitEngine:
     """
 
     ends_at_stops = False
+    samplers = None
 
     def __init__(
         self, system: System, parameters: Sequence[Reals], w: Reals, words: str, *, method: str,
