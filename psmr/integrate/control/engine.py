@@ -320,6 +320,7 @@ class FixedSteps(_ProgramSteps):
         """See `Engine`: a step that fails and within which inputs jump is taken from jump to jump."""
         piece, status = self._grid.advance(most, w, self._take)
         again = status not in (DONE, FULL, NO_ROOM) and self.samplers.repeatable
+        again = again and not (status == NOT_SAMPLED and self.samplers.failed_at <= w[-1])
         if again and self._grid.end_at_jumps():
             status = FULL
         return piece, status

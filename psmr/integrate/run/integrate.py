@@ -389,6 +389,7 @@ class _Integration:
             macro_steps=recorder.macro_steps,
             divided_at=recorder.divided_at,
             jumped_at=recorder.jumped_at,
+            samples=None if self.samplers is None else self.samplers.counted(),
             seconds=time.perf_counter() - self.began - (seconds_compiling() - self.compiling),
             **self.engine.counted(),
         )

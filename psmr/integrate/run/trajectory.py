@@ -52,6 +52,8 @@ class Counters:
       was followed had ended.
     `outdated_at`: Times in s at which the network's response no longer held and was formed anew, of a
       multirate scheme with ``interface="schur"``; after events it is formed anew anyway.
+    `samples`: Samples that each device took, those of a step that was done over once more; None where
+      nothing samples.
     `seconds`: Wall time of the run; compiling is not in it.
     `rejected`: Steps that an adaptive method tried and took back.
     `by_order`: Accepted steps of the backward differentiation formulae by order, ahead of them those of the
@@ -84,6 +86,7 @@ class Counters:
     divided_at: tuple[float, ...] = ()
     jumped_at: tuple[float, ...] = ()
     outdated_at: tuple[float, ...] = ()
+    samples: Mapping[str, int] | None = None
 
     @property
     def chatter(self) -> float:

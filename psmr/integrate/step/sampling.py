@@ -280,10 +280,15 @@ class Samplers:
             found[sampler.device] = max(found.get(sampler.device, 0), taken)
         return found
 
+    @property
+    def failed_at(self) -> float:
+        """Time in s of the sample that failed last."""
+        return float(self.compiled.failed[0])
+
     def failure(self, w: Reals) -> SimulationError:
         """Return the error of the sample that failed last, with what it read of the point in w."""
         row = self.compiled.table[self.compiled.state[FAILED]]
-        sampler, t = self._own[self.compiled.state[FAILED]], float(self.compiled.failed[0])
+        sampler, t = self._own[self.compiled.state[FAILED]], self.failed_at
         out = self.compiled.out[row[OUT] : row[OUT] + row[WIDTH]]
         values = self.compiled.values[row[AT] : row[AT] + row[COUNT]]
         names = (*self.system.names_x, *self.system.names_y, *self.system.names_u, "t")

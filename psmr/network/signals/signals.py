@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, nearest, shown
+from psmr.dae.declare.sampling import sampled_variables
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
@@ -150,8 +151,8 @@ class Signals:
 
     Attributes
     ----------
-    names_x, names_y
-        States and algebraic variables.
+    names_x, names_y, names_s
+        States, algebraic variables, and what samples write.
     of_devices
         The quantity and the device of what is computed only where it is asked for, by name.
     terminals
@@ -168,20 +169,22 @@ class Signals:
     terminals: tuple[Terminal, ...] = ()
     kept: tuple[str, ...] | None = None
     aliases: tuple[tuple[str, str], ...] = ()
+    names_s: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, system: System) -> Signals:
         """Return the signals of a system's runs."""
-        own = {*system.names_x, *system.names_y}
+        sampled = system.names_u[: system.s]
+        own = {*system.names_x, *system.names_y, *sampled}
         computed = ((name, (QUANTITIES[of], device)) for name, of, device in computed_signals(system))
         alone = tuple((name, found[0]) for name, found in aliases(system).items() if len(found) == 1)
         found = {name: quantity for name, quantity in computed if name not in own}
-        return cls(system.names_x, system.names_y, found, terminals(system), aliases=alone)
+        return cls(system.names_x, system.names_y, found, terminals(system), aliases=alone, names_s=sampled)
 
     @functools.cached_property
     def places(self) -> Mapping[str, int]:
         """Where each recorded variable stands among all of them."""
-        return {name: k for k, name in enumerate((*self.names_x, *self.names_y))}
+        return {name: k for k, name in enumerate((*self.names_x, *self.names_y, *self.names_s))}
 
     @functools.cached_property
     def variables(self) -> Variables:
@@ -334,7 +337,7 @@ def units_of(system: System) -> Mapping[str, str]:
     units = {}
     for device in system.devices:
         component = device.component
-        for variable in (*component.states, *component.algebraic):
+        for variable in (*component.states, *component.algebraic, *sampled_variables(component)):
             unit = component.units.get(variable, "pu")
             if unit != "pu":
                 units[f"{device.name}.{variable}"] = unit
@@ -380,10 +383,12 @@ class SignalValues:
         ]
         none = np.zeros(0, dtype=np.intp)
         self.wrapped = np.concatenate([none, *(columns for q, _, columns in self._asked if q.wraps)])
-        self.solved = self.by_span = any(quantity.solved for quantity in asked)
+        self.solved = any(quantity.solved for quantity in asked)
+        first = len(signals.names_x) + len(signals.names_y)
+        self.by_span = self.solved or bool((self._places >= first).any())
         self._system = system
         self._connections: Connections | None = None
-        self._speeds = None if system is None or not self.by_span else Speeds(system, sources_of(system))
+        self._speeds = None if system is None or not self.solved else Speeds(system, sources_of(system))
 
     def begin(self, span: Span) -> None:
         """Start a span, whose points come next."""
@@ -417,7 +422,7 @@ class SignalValues:
         plain = Points(t, x, y, self._signals.variables, self._connections, inputs)
         found[:, self._direct] = plain.at(self._places)
         exact = plain
-        if self.by_span:
+        if self.solved:
             speeds = None if self._speeds is None else self._speeds.of(t, x)
             y = y if solved is None else solved
             exact = Points(t, x, y, self._signals.variables, self._connections, inputs, speeds)

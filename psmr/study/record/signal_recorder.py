@@ -11,7 +11,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.recorder import GrowingTable
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
-from psmr.integrate.timeline.span import Span, with_shared_ends
+from psmr.integrate.timeline.span import SampledRows, Span, with_shared_ends
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, SignalValues, Unwrap
 from psmr.network.topology.network import nominal_frequency
@@ -52,7 +52,8 @@ class SignalRecorder:
         self._signals = Signals.of(system)
         self.names = self._signals.select(record.signals)
         # Without a choice bus voltages are among the names, but need no columns: the run computes them.
-        chosen = set(self.names if record.signals is not None else (*system.names_x, *system.names_y))
+        every = (*system.names_x, *system.names_y, *system.names_u[: system.s])
+        chosen = set(self.names if record.signals is not None else every)
         self.names_x = tuple(name for name in system.names_x if name in chosen)
         self.names_y = tuple(name for name in system.names_y if name in chosen)
         own = {*self.names_x, *self.names_y}
@@ -82,7 +83,7 @@ class SignalRecorder:
     def begin(self, span: Span) -> None:
         """See `Follower`."""
         self._flush()
-        self._spans.append(replace(span, first=self._table.count, delayed=None))
+        self._spans.append(replace(span, first=self._table.count, delayed=None, sampled=None))
         self._periods.append([])
         self._unequal = self._hertz is not None and unequal_phases(self.system, span.parameters)
         self._values.begin(span)
@@ -160,7 +161,15 @@ class SignalRecorder:
 
     def spans(self) -> tuple[Span, ...]:
         """Return what held from when on, with its rows among those that are kept."""
-        return with_shared_ends(self._spans, self._table.count)
+        spans, count = with_shared_ends(self._spans, self._table.count), self.system.s
+        if not count or self.record.signals is not None:
+            return spans
+        rows = self._table.rows()
+        first = 1 + len(self.names_x) + len(self.names_y) + self.computed.index(self.system.names_u[0])
+        sampled = rows[:, first : first + count]
+        return tuple(
+            replace(span, sampled=SampledRows(rows[span.rows, 0], sampled[span.rows])) for span in spans
+        )
 
     def result(self, outcome: Outcome) -> tuple[Reals, Reals, Reals, ReducedRecord]:
         """Return (K,) times, kept states, kept algebraic variables, and the rest."""

@@ -123,6 +123,10 @@ class Stats:
         if c.by_order:
             taken = ", ".join(f"{number} of order {q}" for q, number in enumerate(c.by_order) if q and number)
             lines.append(f"{c.by_order[0]} steps by the pair that begins after events and kinks, {taken}")
+        if c.samples:
+            often = sorted(c.samples.items(), key=lambda item: -item[1])
+            taken = first_few([f"{number} of {name}" for name, number in often], TIMES)
+            lines.append(f"{sum(c.samples.values())} samples: {taken}")
         lines += _helped(c)
         if self.single_rate is not None:
             parts = [

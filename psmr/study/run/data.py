@@ -152,6 +152,22 @@ class RunData:
         return self._settled[rows]
 
     @property
+    def sampled(self) -> NDArray[np.float64]:
+        """(K, s) what samples had written at each time, `names_u` of the system ahead of other held inputs.
+
+        Raises
+        ------
+        InputError
+            Of a run that kept chosen signals: ask for one of them by name.
+        """
+        count = 0 if self.system is None else self.system.s
+        if count and any(span.sampled is None for span in self.timeline):
+            raise InputError(f"{self.name}: the run kept chosen signals; ask for a sampled one by its name")
+        values = [np.zeros((0, count))]
+        values += [span.held_at_rows(self.t[span.rows])[:, :count] for span in self.timeline if count]
+        return np.concatenate(values) if count else np.zeros((len(self.t), 0))
+
+    @property
     def _thinned(self) -> bool:
         """Whether some points were kept with all their variables, as the scheme left them."""
         if self.kept is None or self.kept.chosen or self.scheme.error_control is not None:

@@ -60,11 +60,11 @@ CHECKED = re.compile(
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
 
 
-FORMER = {"Span.late": "delayed"}
-"""Fields that had another name in files of earlier psmr; a class that has moved is found by its name."""
+FORMER = {"Span.late": "delayed", "with_poles": "with_breaker_poles"}
+"""Fields and makers of classes (`MAKERS`) that had another name in files of earlier psmr."""
 
-FORMER_MAKERS = {"with_poles": "with_breaker_poles"}
-"""Makers of classes (`MAKERS`) that had another name in files of earlier psmr."""
+LATER = {"Span.sampled": None, "Counters.samples": None, "Device.code": None}
+"""Fields that files of earlier psmr do not have, and what stands for them."""
 
 
 class Encoder:
@@ -223,7 +223,7 @@ class Decoder:
     def _component(self, encoded: Mapping[str, Any]) -> type[Component] | Origin:
         if "made" in encoded:
             choices = tuple(map(self.decode, encoded["choices"]))
-            maker = FORMER_MAKERS.get(encoded["made"], encoded["made"])
+            maker = FORMER.get(encoded["made"], encoded["made"])
             return Origin(MAKERS[maker], self._component(encoded["of"]), choices)
         found = self._found(*encoded["class"])
         if not issubclass(found, Component):
@@ -235,7 +235,9 @@ class Decoder:
         if not dataclasses.is_dataclass(kind):
             raise Damaged(f"{kind.__name__} is no record")
         known = {item.name for item in dataclasses.fields(kind)}
-        fields = {FORMER.get(f"{kind.__name__}.{field}", field): part for field, part in fields.items()}
+        own = f"{kind.__name__}."
+        fields = {FORMER.get(f"{own}{field}", field): part for field, part in fields.items()}
+        fields = {n.removeprefix(own): part for n, part in LATER.items() if n.startswith(own)} | fields
         if known != fields.keys():
             other = ", ".join(sorted(known ^ fields.keys()))
             raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")
@@ -416,8 +418,7 @@ def _require_room(place: Path, file: zipfile.ZipFile) -> None:
 def _import(place: Path, modules: tuple[str, ...], known: dict[str, Any]) -> None:
     """Import the modules that may be; `known` says where those of the run were, and their digests then."""
     for name in modules:
-        then = known.get(name)
-        then = then if isinstance(then, dict) else {}
+        then = found if isinstance(found := known.get(name), dict) else {}
         # The folder is whatever the file says: a module that is installed is not looked for there.
         homes = () if is_installed(name) else (_home(str(then.get("file", ""))),)
         load_modules((name,), (place.parent, Path(), *homes), str(place), allowed=True)
@@ -478,8 +479,7 @@ def _check(run: Any) -> None:
         raise Damaged(f"it holds a {type(run).__name__} and no run")
     if not isinstance(run.stopped, Stop | None):
         raise Damaged(f"what stopped it is a {type(run.stopped).__name__}")
-    wrong = "" if run.system is None else first_invalid_table(run.system)
-    if wrong:
+    if wrong := "" if run.system is None else first_invalid_table(run.system):
         raise Damaged(f"{wrong} of its system does not fit the rest of it")
     if {table.dtype.kind for table in (run.t, run.x, run.y)} != {"f"}:
         raise Damaged("its points are no numbers")

@@ -375,7 +375,7 @@ def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None,
     ratio = 1.0 if two_rates is None else float(two_rates.ratio)
     steps = macro_steps * ratio * _passes(scheme)
     points = macro_steps * (ratio if all else 1.0)
-    width, memory, disk = 1.0 + system.n + system.m, 0.0, 0.0
+    width, memory, disk = 1.0 + system.n + system.m + system.s, 0.0, 0.0
     if record is None:
         memory = REAL * width * points
     else:
