@@ -237,7 +237,9 @@ class Decoder:
         known = {item.name for item in dataclasses.fields(kind)}
         own = f"{kind.__name__}."
         fields = {FORMER.get(f"{own}{field}", field): part for field, part in fields.items()}
-        fields = {n.removeprefix(own): part for n, part in LATER.items() if n.startswith(own)} | fields
+        # Behind the others, which are decoded in the order in which they were encoded.
+        later = {n.removeprefix(own): part for n, part in LATER.items() if n.startswith(own)}
+        fields |= {name: part for name, part in later.items() if name not in fields}
         if known != fields.keys():
             other = ", ".join(sorted(known ^ fields.keys()))
             raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")

@@ -196,3 +196,19 @@ def test_a_relay_that_samples_is_at_rest_after_its_samples_at_the_start(folder):
     system = with_a_relay(folder)
     start = {n: system.w0[system.index(f"R2.{n}")] for n in ("last", "count", "low")}
     assert start == pytest.approx({"last": 1.02, "count": 0.0, "low": 0.0})
+
+
+def test_the_template_runs_as_it_is(folder, capsys):
+    assert main(["run", "digital-study.toml", "--allow-code", "-o", "out", "--save"]) == 0
+    assert "one machine with Digital: OK" in capsys.readouterr().out
+    run = psmr.load_run(folder / "out" / "run.psmr", modules=["digital"])
+    assert np.ptp(run["AVR1.v_f"]) > 0.5
+
+
+def test_a_relay_that_samples_acts(folder):
+    """Bus 2 is at 0 from 1 s on: of the samples behind that the fourth is 20 ms later."""
+    system = with_a_relay(folder)
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.2, [psmr.Fault(2, 1.0, 1.1)], certify=False)
+    ((t, words),) = run.outcome.acted
+    assert "R2" in words
+    assert t == pytest.approx(1.02, abs=1e-6)
