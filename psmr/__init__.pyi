@@ -1,6 +1,8 @@
 """The public names and where they stand, one a line; each is loaded when it is first used."""
 
 from . import errors as errors
+from .acceptance.accept import accept as accept
+from .acceptance.accepted import Accepted as Accepted
 from .base.errors import PsmrError as PsmrError
 from .dae.declare.component import Component as Component
 from .dae.declare.component import Parameter as Parameter

@@ -31,9 +31,10 @@ BELOW = {
 BELOW["study"] = BELOW["files"] | {"partitioning", "integrate", "pencil", "files"}
 BELOW["sweep"] = BELOW["study"] | {"study"}
 BELOW["figures"] = BELOW["sweep"] | {"sweep"}
+BELOW["acceptance"] = BELOW["figures"] | {"figures"}
 BELOW["viewer"] = BELOW["figures"] | {"figures"}
 BELOW["papers"] = BELOW["figures"] | {"figures"}
-BELOW["cli"] = BELOW["papers"] | {"papers", "viewer"}
+BELOW["cli"] = BELOW["papers"] | {"papers", "viewer", "acceptance"}
 BELOW["__main__"] = {"cli"}
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from psmr.base.errors import InputError, PsmrError, PsmrWarning, printable
 from psmr.base.modules import broken_package, import_failure
 from psmr.base.numbers import real_in, whole_in
+from psmr.cli.acceptance import accept
 from psmr.cli.cases import cases, check, convert, new, reproduce, warmup
 from psmr.cli.frequency import response, scan
 from psmr.cli.linear import deformation, explain, modes, partition, tune
@@ -149,6 +150,7 @@ COMMANDS = (
     check,
     plot,
     compare,
+    accept,
     modes,
     partition,
     deformation,

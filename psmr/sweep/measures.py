@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from psmr.base.arguments import explains_keywords, settle_fields
@@ -41,7 +41,8 @@ class Start:
 
     `system` and `scheme` have the parameters and choices of the point; `t_end` is None where the study has no
     simulation. `certify` returns the certificate of the scheme on the system, computed once for all runs that
-    share them; of a scheme that chooses its steps that at the steps of a run, where one is given.
+    share them; of a scheme that chooses its steps that at the steps of a run, where one is given. `labels`
+    say what varied, by the columns of the row.
     """
 
     system: System
@@ -51,6 +52,7 @@ class Start:
     t_end: float | None
     certify: Callable[[Run | None], Certificate]
     criteria: Criteria = USUAL
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, events: tuple[Event, ...] | None = None, monitors: tuple[Monitor, ...] = ()) -> Run:
         """Simulate, with other events or with further monitors where given."""

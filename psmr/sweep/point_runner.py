@@ -308,6 +308,7 @@ class PointRunner:
             events=events,
             monitors=study.monitors,
             criteria=study.criteria,
+            labels=dict(variation.labels),
             t_end=study.t_end,
             certify=lambda run: self._certified(key, system, scheme, run),
         )

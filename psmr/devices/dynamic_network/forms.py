@@ -80,14 +80,16 @@ def with_series_current(component: type[Component]) -> tuple[str, Mapping[str, A
     (x_d1 / w0) di/dt = w e exp(j delta) - v - (r_a + j x_d1) i
 
     w is the speed of a machine, or 1 where `stator_speed` is 0 and for an infinite bus; i is per unit on the
-    machine base, in the frame of the network.
+    machine base, in the frame of the network. A source that moves e and delta itself says so by `moved`.
     """
     turning = "omega" in component.states
+    moved = getattr(component, "moved", lambda m, v: {"e": v.e, "delta": v.delta})
 
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the source's equations, the derivatives of its current and the current into the bus."""
         # The terminal voltage with which the algebraic stator carries this current.
-        e_re, e_im = v.e * m.cos(v.delta), v.e * m.sin(v.delta)
+        e, delta = (moved(m, v)[name] for name in ("e", "delta"))
+        e_re, e_im = e * m.cos(delta), e * m.sin(delta)
         behind = {
             "v_re": e_re - (p.r_a * v.i_l_re - p.x_d1 * v.i_l_im),
             "v_im": e_im - (p.r_a * v.i_l_im + p.x_d1 * v.i_l_re),

@@ -1,0 +1,1 @@
+"""A plant on a source behind an impedance, what grid codes ask of it there, and what comes of it."""
