@@ -60,7 +60,9 @@ def cases(*, json: Annotated[bool, JSON] = False, output: Annotated[str | None, 
 
     from psmr.files.shipped import FOLDER, shipped_files
 
-    head = f"A name stands for the file, as in `psmr run wscc9/fault`; the files are in {FOLDER.resolve()}."
+    head = (
+        f"Use a name in place of a path, as in `psmr run wscc9/fault`; the files are in {FOLDER.resolve()}."
+    )
     give_table(pd.DataFrame(shipped_files()), head, json, output, left=True)
 
 

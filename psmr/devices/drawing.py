@@ -310,8 +310,8 @@ class Anything:
 
     def _refuse(self, *_: Any) -> Any:
         raise InputError(
-            "a diagram is connected once for all values: a variable or parameter has no value to branch on "
-            "or to convert there; use b.where, b.ge, b.le, b.min, b.max, b.clip and the functions of b"
+            "diagrams are traced symbolically: use b.where, b.ge, b.le, b.min, b.max or b.clip in place of "
+            "`if`, and the functions of b in place of those of math and numpy"
         )
 
     __bool__ = __float__ = __int__ = __index__ = _refuse

@@ -34,7 +34,7 @@ class Advice:
         take = ", ".join(['type = "variable"', *choices] if self.another else choices)
         if self.error is None:
             return f"Take {take}. That is a guess by the order of the method: to try it takes too long."
-        return f"Take {take}. Tried, that is off by an estimated {self.error.at_most}{self.error.percent} %."
+        return f"Take {take}. Tried: an estimated error of {self.error.at_most}{self.error.percent} %."
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ class GlobalError:
         return self.signal if self.what == name and name != "v" else f"{self.what} of {device}"
 
     @property
-    def largest_change(self) -> str:
+    def largest_deviation(self) -> str:
         """In words, by what it is measured."""
-        return f"the largest change of any {self.what}"
+        return f"the largest {self.what} deviation"
 
     @property
     def at_most(self) -> str:
@@ -128,6 +128,6 @@ class GlobalError:
         if not self.signal:
             return "the run has no point at which its error could be estimated"
         return (
-            f"estimated error {self.at_most}{self.percent} % of {self.largest_change} ({self.where}, "
+            f"estimated error {self.at_most}{self.percent} % of {self.largest_deviation} ({self.where}, "
             f"{self.size} at t = {self.t:.4g} s), against a run with {self._by}"
         )

@@ -149,7 +149,7 @@ class Outcome:
         elif self.machines < 2:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
-            words = f"Kept synchronism to t = {self.t_end:g} s."
+            words = f"Synchronism maintained to t = {self.t_end:g} s."
         if self.blackout is not None:
             words = f"Blackout at t = {self.blackout.t:g} s: nothing is left that holds the voltage."
         elif self.interruptions:
@@ -293,7 +293,7 @@ def judge_run(
     amber += _on_error(error, outcome.criteria.error)
     amber += [sentence for certificate in certificates for sentence in _on_system(certificate)]
     if not certificates:
-        amber.append("There is no certificate: none was requested.")
+        amber.append("There is no accuracy check: none was requested.")
     amber += doubts
     amber += [finding.sentence for finding in found if finding.colour == "amber"]
     amber += [f"A part of the network lost its supply: {part}." for part in outcome.interruptions[:3]]
@@ -309,11 +309,14 @@ def judge_run(
         )
     elif out_of_step and any(certificate.stable for certificate in certificates):
         amber.append(
-            "A certificate is a statement about small motions around an equilibrium, which this run left: a "
-            "stable one does not contradict the loss of synchronism."
+            "The accuracy check is a small-signal result and does not apply once machines lose synchronism."
         )
     known = None if error is None or error.note else error
-    return Judgement(colour, outcome.headline, (*red, *amber), known)
+    headline = outcome.headline
+    if red and not failed and headline:
+        violated = next((finding.what for finding in found if finding.colour == "red"), "accuracy")
+        headline = f"{headline.rstrip('.')}; {violated} criterion violated."
+    return Judgement(colour, headline, (*red, *amber), known)
 
 
 def _hidden(certificate: Certificate) -> list[str]:
@@ -338,17 +341,17 @@ def _on_error(error: GlobalError | None, limit: float) -> list[str]:
     if error.note:
         return [f"The error of the run was not estimated: {error.note.rstrip('.')}."]
     advice = "" if error.advice is None else f" {error.advice}"
+    less = "" if error.part > limit else f", of which {100.0 * (1.0 - MARGIN):.0f} % is kept for the estimate"
     return [
-        f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
-        f"{error.percent} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate "
-        f"{100.0 * MARGIN * limit:g} %).{advice}"
+        f"Estimated error of the {error.where}: {error.size} at t = {error.t:.4g} s, {error.percent} % of "
+        f"{error.largest_deviation} (limit {100.0 * limit:g} %{less}).{advice}"
     ]
 
 
 def _on_system(certificate: Certificate) -> list[str]:
     """Return what is wrong with a system itself, and where nothing is known of it."""
     if certificate.stability is None:
-        return [f"No certificate for {certificate.subject}: {certificate.note}."]
+        return [f"No accuracy check of {certificate.subject}: {certificate.note}."]
     subject = f"The {certificate.short}"
     shown = [mode for mode in certificate.growing if mode not in certificate.hidden]
     if shown:

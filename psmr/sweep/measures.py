@@ -185,7 +185,7 @@ CERTIFICATE = (
 JUDGEMENT = (
     MeasureColumn(
         "colour", "text", "",
-        "red, amber or green by the outcome and the certificate; the run itself is also judged by its "
+        "red, amber or green by the outcome and the accuracy check; the run itself is also judged by its "
         "estimated error and the system after its events, and may be amber where this is green",
     ),
     MeasureColumn("reason", "text", "", "the gravest thing for which it is not green"),
@@ -358,7 +358,7 @@ class Stability:
         """See `Measure`."""
         certificate = start.certify(None)
         if certificate.stability is None:
-            raise InputError(f"no certificate: {certificate.note}")
+            raise InputError(f"no accuracy check: {certificate.note}")
         both = certificate.mode, certificate.mode_numerical
         changed = None if None in both else damping(both[1]) - damping(both[0])  # type: ignore[arg-type]
         return {**certified(certificate), "damping_change": changed}, None

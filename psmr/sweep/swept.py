@@ -40,12 +40,12 @@ def headline(table: pd.DataFrame, kind: str) -> str:
         lost = int((table["synchronism"] == "lost").sum())
         stopped = int(table["stopped"].notna().sum())
         words.append(f"{lost} lost synchronism")
-        words += [f"{stopped} were stopped by a monitor"] if stopped else []
+        words += [f"{stopped} stopped by a monitor"] if stopped else []
     elif kind == "clearing-time" and len(table) > failed:
         best = table["critical_clearing_time"]
         words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
         kept = int((table["bounded"] == False).sum())  # noqa: E712
-        words += [f"{kept} of them the longest that was tried, which is kept"] if kept else []
+        words += [f"{kept} of them above the longest time tried"] if kept else []
     elif kind == "damping" and len(table) > failed:
         least = table["damping_ratio"]
         words.append(f"least damping from {100 * least.min():.3g} % to {100 * least.max():.3g} %")

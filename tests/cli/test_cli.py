@@ -32,8 +32,8 @@ def test_run_writes_and_says_what_it_did(study, fault_run, capsys):
     assert "deformed by 1.44 %" in out
     assert "compared with a single-rate run at 5 ms" in out
     assert out.rstrip().endswith("out/run.csv\n  out/report.html")
-    assert out.startswith("WSCC 9-bus: Check. Kept synchronism to t = 0.5 s.\n")
-    assert "is off by an estimated" in out  # a macro step of 50 ms
+    assert out.startswith("WSCC 9-bus: Check. Synchronism maintained to t = 0.5 s.\n")
+    assert "Estimated error of the" in out  # a macro step of 50 ms
     assert list(pd.read_csv("out/run.csv").columns) == ["t", "G1.omega", "G2.omega", "G3.omega"]
 
 
@@ -219,7 +219,7 @@ def test_an_unstable_scheme_is_a_warning_on_standard_error(study, capsys):
     single = text.format('type = "single"\nmethod = "FEM"\nh = 0.0025')
     study.write_text(single.replace("t_end = 0.5", "t_end = 0.2").replace("start = 0.1", "start = 0.005"))
     code, _, err = call(capsys, "run", study)
-    assert err.startswith("psmr: warning: the pencil says before the run: Unstable")
+    assert err.startswith("psmr: warning: accuracy check before the run: Unstable")
     assert code in (0, 1)
 
 
@@ -382,7 +382,7 @@ def test_what_is_done_beside_the_run_takes_the_place_of_the_bar(capsys, monkeypa
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("start = 0.1", "start = 0.6", "would never be seen"),
+        ("start = 0.1", "start = 0.6", "is not before the end of the run"),
         ("bus = 5", "bus = 7", "bus7 has no load"),
         ("start = 0.1", 'when = "bus55.v < 0.7"', "bus55.v"),
     ],

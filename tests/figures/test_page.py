@@ -48,14 +48,15 @@ def test_the_page_stands_alone_and_is_small(page):
 def test_the_page_says_everything(page):
     words = text_of(page).replace("\N{NO-BREAK SPACE}", " ")
     for phrase in (
-        "Kept synchronism to t = 2 s.", "deformed by 1.44 %", "3 of 33 states", "fast set", "bus5 cleared",
+        "Synchronism maintained to t = 2 s.",
+        "deformed by 1.44 %", "3 of 33 states", "fast set", "bus5 cleared",
         "Numerical accuracy check: pre-disturbance system",
         "Numerical accuracy check: post-disturbance system",
         "G2.delta", "psmr run x.toml", 'case = "<b>"', "numba", "spurious", "How to read this page",
     ):  # fmt: skip
         assert phrase in words, phrase
     assert 'class="verdict amber"' in page
-    assert "is off by an estimated" in words
+    assert "Estimated error of the" in words
 
 
 def test_a_lost_run_is_red_on_top(lost):

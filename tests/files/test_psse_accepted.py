@@ -86,16 +86,21 @@ def test_the_last_of_two_records_of_a_device_counts(read):
     """As PSS/E updates a device that it has (powsybl-core, issue 3607)."""
     text = raw_text()
     for old, new, words, value in (
-        ("1,2,'2 '", "2,1,'1 '", r":22 \(branch\): branch 1-2 '1' stands in line 23 again", "lines"),
-        ("3,'B ',1,1,1", "3,'1 ',1,1,1", r":11 \(load\): load 3 '1' stands in line 12 again", "loads"),
-        ("2,'G2',", "2,'G1',", r":19 \(generator\): generator 2 'G1' stands in line 20 again", "generators"),
+        ("1,2,'2 '", "2,1,'1 '", r":22 \(branch\): branch 1-2 '1' is defined again in line 23", "lines"),
+        ("3,'B ',1,1,1", "3,'1 ',1,1,1", r":11 \(load\): load 3 '1' is defined again in line 12", "loads"),
+        (
+            "2,'G2',",
+            "2,'G1',",
+            r":19 \(generator\): generator 2 'G1' is defined again in line 20",
+            "generators",
+        ),
     ):
         assert old in text
-        with pytest.warns(PsmrWarning, match=rf"case\.raw{words}, which counts, as in PSS/E"):
+        with pytest.warns(PsmrWarning, match=rf"case\.raw{words}; the later record is used, as in PSS/E"):
             case = read(text.replace(old, new, 1))
         assert len(getattr(case, value)) == len(getattr(read(text), value)) - 1
     # The second branch has 0.20 pu where the first has 0.10.
-    with pytest.warns(PsmrWarning, match="which counts"):
+    with pytest.warns(PsmrWarning, match="the later record is used"):
         case = read(text.replace("1,2,'2 '", "2,1,'1 '"))
     assert [row.x for row in case.lines if row.name == "line2-1"] == [
         row.x for row in read(text).lines if row.circuit == 2

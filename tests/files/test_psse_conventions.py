@@ -224,7 +224,8 @@ def test_a_torque_written_as_psse_is_said(read, tmp_path):
 
     case = read(f"1 'GENROU' 1 {ROUND} 0.0 0.0 /\n", mechanical="torque")
     with pytest.warns(
-        PsmrWarning, match='a torque drives GENROU, and PSS/E takes it for a power; .*"torque"'
+        PsmrWarning,
+        match='psmr uses the mechanical torque of GENROU, PSS/E takes it for mechanical power; .*"torque"',
     ):
         write_case(case, tmp_path / "again.raw")
 

@@ -53,7 +53,7 @@ def test_a_fault_is_dragged_onto_a_bus_and_run(served, tmp_path):
             await browser.drag(*json.loads(await browser.evaluate(FAULT_TO_BUS_8)))
             await browser.until(f"{MESSAGE}.includes('bus8')")
             await browser.press("Run")
-            await browser.until(f"{MESSAGE}.includes('Kept synchronism')", seconds=300.0)
+            await browser.until(f"{MESSAGE}.includes('Synchronism maintained')", seconds=300.0)
             assert browser.errors == []
 
     asyncio.run(use())

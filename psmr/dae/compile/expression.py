@@ -91,8 +91,8 @@ class Node:
 
     def _refuse(self, *_: Any) -> Any:
         raise InputError(
-            "equations are evaluated once for all values: a variable or parameter has no value to branch on "
-            "or to convert there; use m.where, m.ge, m.le, m.min, m.max, m.clip and the functions of m"
+            "equations are traced symbolically: use m.where, m.ge, m.le, m.min, m.max or m.clip in place of "
+            "`if`, and the functions of m, such as m.sin, in place of those of math and numpy"
         )
 
     __bool__ = __float__ = __int__ = __index__ = _refuse

@@ -263,12 +263,12 @@ def oscillations(report: Deformation, limit: DampingLimit = USUAL) -> Panel:
     if report.dominant_at is not None:
         marks.append(_least_damped(s[report.dominant_at], np.concatenate([s, s_hat[~np.isnan(s_hat)]]), x, y))
     hidden = int((s.real < x[0]).sum())
-    more = f"; {hidden} faster modes further left" if hidden else ""
+    more = f" ({hidden} faster ones outside the axes)" if hidden else ""
     return Panel(
         marks,
         PanelAxis("real part [1/s]", x),
         PanelAxis("imaginary part [rad/s]", y),
-        title=f"Oscillations, {report.pencil} pencil{more}",
+        title=f"Oscillatory modes{more}",
         grid="",
         legend="below",
     )

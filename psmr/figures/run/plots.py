@@ -319,7 +319,7 @@ def against_trace(found: AgainstTrace, *, width: float = 7.2) -> Figure:
         panels += over_one_another(run, names, mine, Curves(t, theirs), differences, events, x, width)
     text = (
         f"full: {title_of(found.run)}\ndashed: {Path(found.trace.source).name}; "
-        "difference: trace less run; dotted: what of it is numerics"
+        "difference: trace less run; dotted: numerical error in it"
     )
     return _with_differences(panels, width, text)
 

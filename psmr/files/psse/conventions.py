@@ -51,9 +51,9 @@ def _last(section: str, records: Sequence[tuple[PsseRecord, ...]]) -> tuple[tupl
         if last[key] is not lines:
             ident = f" {key[-1]!r}" if _NAMED[section][1] else ""
             warn(
-                f"{lines[0].where}: {section} {'-'.join(key[:-1])}{ident} stands in line {last[key][0].line}"
-                " again, which counts, as in PSS/E; this one is left out (give parallel ones identifiers of"
-                " their own)"
+                f"{lines[0].where}: {section} {'-'.join(key[:-1])}{ident} is defined again in line "
+                f"{last[key][0].line}; the later record is used, as in PSS/E (give parallel ones identifiers "
+                "of their own)"
             )
     return tuple(last.values())
 

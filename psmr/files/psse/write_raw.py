@@ -62,8 +62,8 @@ def psse_texts(case: Case) -> tuple[str, str]:
     family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
     if case.mechanical == TORQUE and family:
         warn(
-            f"{case.name}: a torque drives {', '.join(sorted(family))}, and PSS/E takes it for a power; to"
-            ' read these files back as they were, give mechanical = "torque"'
+            f"{case.name}: psmr uses the mechanical torque of {', '.join(sorted(family))}, PSS/E takes it for"
+            ' mechanical power; to read these files back as they were, give mechanical = "torque"'
         )
     held = [row.name for row in case.loads if row.held]
     held += [row.name for row in case.generators if row.held]

@@ -277,9 +277,9 @@ def remarks(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[str, 
         )
     lost = matched.lost[upper[matched.lost]]
     left = np.where(matched.partner[lost] >= 0, np.abs(numerical.z[matched.partner[lost]]), 0.0)
-    for among, words in ((left <= GONE, "decay immediately"), (left > GONE, "shown as other modes")):
+    for among, words in ((left <= GONE, "they decay at once"), (left > GONE, "they appear as other modes")):
         if among.any():
-            notes.append(f"Too fast for this step ({words}): {_listed(modes.s[lost[among]].tolist())}.")
+            notes.append(f"Not resolved by this step ({words}): {_listed(modes.s[lost[among]].tolist())}.")
     return tuple(notes)
 
 

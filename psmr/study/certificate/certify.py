@@ -202,7 +202,7 @@ def _with_time_held(certificate: Certificate, system: System) -> Certificate:
 
 def _objection(certificate: Certificate, system: System, scheme: Scheme, linear: LinearDae | None) -> str:
     """Return the warning of a verdict that is bad, with what to do about it where the scheme is at fault."""
-    words = f"the pencil says {_when(certificate)}: {certificate.verdict} Scheme: {scheme}"
+    words = f"accuracy check {_when(certificate)}: {certificate.verdict} Scheme: {scheme}"
     if not certificate.blames_scheme:
         return words
     if certificate.at_steps:
@@ -214,7 +214,7 @@ def _objection(certificate: Certificate, system: System, scheme: Scheme, linear:
 def _concealed(certificate: Certificate) -> str:
     """Return the warning of an instability of the system that the scheme hides."""
     return (
-        f"the pencil says {_when(certificate)}: the scheme hides an instability of {certificate.subject}, "
+        f"accuracy check {_when(certificate)}: the scheme hides an instability of {certificate.subject}, "
         f"mode {mode_text(certificate.hidden[0])}. Scheme: {certificate.scheme}; {certificate.unhiding}"
     )
 
@@ -366,7 +366,11 @@ def foreseen(system: System, scheme: Scheme, certificate: Certificate | None) ->
     Without a verdict, as beyond 2,000 variables, the multiplier of largest magnitude is looked for.
     """
     if certificate is not None and certificate.stability is not None:
-        words = f"The pencil said before the run: {certificate.verdict}" if certificate.blames_scheme else ""
+        words = (
+            f"The accuracy check before the run said: {certificate.verdict}"
+            if certificate.blames_scheme
+            else ""
+        )
     else:
         words = _largest(system, scheme)
     if not words:

@@ -57,7 +57,7 @@ class Settling:
     def __str__(self) -> str:
         if self.settled:
             return "yes"
-        return f"no, {self.what} still moves by {self.value:.3g} {self.unit}"
+        return f"no, {self.what} has a peak-to-peak variation of {self.value:.3g} {self.unit}"
 
 
 class Ranges:

@@ -154,7 +154,7 @@ class Voltages:
         t, bus = found[0]
         side = "above" if band.above else "below"
         worst = longest.place
-        more = _more(len(found) - 1, "and so was", "and so were")
+        others = _others(len(found))
         return Finding(
             t,
             band.what,
@@ -163,8 +163,9 @@ class Voltages:
             band.duration,
             "s",
             "red" if band.colour == "red" else "amber",
-            f"{worst} was {side} {band.limit:g} pu for {digits_beyond(longest.value, band.duration, 3)} s "
-            f"from t = {longest.t:.4g} s; the limit is {band.duration:g} s{more}.",
+            f"{worst}{others} stayed {side} {band.limit:g} pu for "
+            f"{digits_beyond(longest.value, band.duration, 3)} s from t = {longest.t:.4g} s; at most "
+            f"{band.duration:g} s is allowed.",
             tuple(dict.fromkeys((f"{bus}.v", f"{worst}.v"))),
         )
 
@@ -181,21 +182,20 @@ class Voltages:
                 continue
             place = int(beyond[furthest(self._ended[beyond])])
             bus, v = self._places[place], float(self._ended[place])
-            more = _more(beyond.size - 1, "as is", "as are")
+            others = _others(beyond.size)
             found.append(
                 Finding(
                     self.end.t, "voltage at the end", bus, v, float(limit), "pu", "amber",
-                    f"The run ends with {digits_beyond(v, limit, 3)} pu at {bus}, {side} {limit:.3g} "
-                    f"pu{more}.", (f"{bus}.v",), True,
+                    f"The run ends with {digits_beyond(v, limit, 3)} pu at {bus}{others}, {side} "
+                    f"{limit:.3g} pu.", (f"{bus}.v",), True,
                 )
             )  # fmt: skip
         return tuple(found)
 
 
-def _more(others: int, one: str, several: str) -> str:
-    if not others:
-        return ""
-    return f", {one} 1 more bus" if others == 1 else f", {several} {others} more buses"
+def _others(count: int) -> str:
+    """Return words on the other ones of so many buses."""
+    return f" (and {count - 1} other{'s' * (count > 2)})" if count > 1 else ""
 
 
 @lean

@@ -329,8 +329,8 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
         if change.t >= t_end:
             raise _error(
                 event,
-                f"{event}: {change.label!r} at t = {change.t:g} s would never be seen, the run ends at t_end "
-                f"= {t_end:g} s; move the event or lengthen the run",
+                f"{event}: {change.label!r} (t = {change.t:g} s) is not before the end of the run, t_end = "
+                f"{t_end:g} s; move the event or lengthen the run",
             )
     return changes
 

@@ -110,13 +110,15 @@ class AgainstTrace:
         first = self.devices.head(5)
         devices = ", ".join(f"{d} ({100 * p:.3g} %)" for d, p in zip(first.device, first.part, strict=True))
         lines = [
-            f"{100 * self.numerics:.2g} % of the difference is numerics: the run less {self.reference}",
+            f"numerical error explains {100 * self.numerics:.2g} % of the difference (reference: "
+            f"{self.reference})",
             f"Most different devices, in parts of the largest range of their kind: {devices}",
             shown + more,
         ]
         if self.shift:
             lines.append(
-                f"A trace {1e3 * self.shift:.3g} ms earlier would agree better: --shift {-self.shift:.4g}"
+                f"Best agreement with the trace shifted by {-1e3 * self.shift:.3g} ms: "
+                f"--shift {-self.shift:.4g}"
             )
         if self.left_out:
             lines.append(f"{self.left_out} points of the trace lie outside the run and are left out")

@@ -108,8 +108,8 @@ def traced(equations, **attributes):
     ("equations", "message"),
     [
         (lambda m, v, p: ((v.x if v.x > 0 else 0,), (), ()), r"Some\.equations: .*use m\.where, m\.ge"),
-        (lambda m, v, p: ((v.x if p.k == 1 else 0,), (), ()), "no value to branch on"),
-        (lambda m, v, p: ((np.sin(float(v.x)),), (), ()), "no value to branch on or to convert"),
+        (lambda m, v, p: ((v.x if p.k == 1 else 0,), (), ()), "traced symbolically"),
+        (lambda m, v, p: ((np.sin(float(v.x)),), (), ()), "traced symbolically"),
         (lambda m, v, p: ((max(v.x, 1),), (), ()), "m.max"),
         (lambda m, v, p: ((v.x + 1j,), (), ()), "1j is not a real number"),
         (lambda m, v, p: ((None,), (), ()), "None is not a real number"),

@@ -69,7 +69,7 @@ def test_a_mode_beyond_half_the_sampling_rate_is_not_represented():
     assert fast["status"].startswith("not represented: |Im s| h = 4 > pi, |z| = ")
     assert np.isnan(fast["real_numerical"])
     assert np.isnan(fast["relative_deformation"])
-    assert "Too fast for this step (shown as other modes): -1 ± j40 1/s" in " ".join(report.warnings)
+    assert "Not resolved by this step (they appear as other modes): -1 ± j40 1/s" in " ".join(report.warnings)
 
 
 def test_a_mode_on_the_negative_axis_is_not_represented():

@@ -49,7 +49,9 @@ def test_a_failed_run_says_what_the_pencil_said_before_it() -> None:
         warnings.simplefilter("ignore")
         with pytest.raises(SimulationError) as failed:
             psmr.simulate(system, scheme, 0.5, [psmr.ParameterStep("C3", "v_2", 0.03, 0.02)])
-    said = re.search(r"The pencil said before the run: Unstable: .* \|z\| = ([\d.]+)", str(failed.value))
+    said = re.search(
+        r"The accuracy check before the run said: Unstable: .* \|z\| = ([\d.]+)", str(failed.value)
+    )
     radius = np.abs(np.linalg.eigvals(psmr.step_operator(system.linearise(), scheme))).max()
     assert said is not None
     assert float(said[1].rstrip(".")) == pytest.approx(radius, rel=1e-5)

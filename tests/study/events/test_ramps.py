@@ -55,7 +55,10 @@ def test_all_loads_trip_or_ramp_at_once(wscc9):
             lambda: psmr.LoadTrip("bus1*", 0.1, 0.5),
             r"no bus with a load is called 'bus1\*'; there are loads at bus5",
         ),
-        (lambda: psmr.SetPoint("GOV2", "p_ref", 1.0, start=0.5, end=2.0), r"would never be seen"),
+        (
+            lambda: psmr.SetPoint("GOV2", "p_ref", 1.0, start=0.5, end=2.0),
+            r"is not before the end of the run",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(wscc9, event, words):

@@ -202,15 +202,15 @@ def test_words_of_advice(split):
     said = {
         Advice(
             psmr.SingleRate("TM", 0.0025), error
-        ): "Take h = 0.0025 s. Tried, that is off by an estimated 0.42 %.",
+        ): "Take h = 0.0025 s. Tried: an estimated error of 0.42 %.",
         Advice(psmr.VariableStep(3e-4), dataclasses.replace(error, bound=True)): "Take tolerance = 0.0003. "
-        "Tried, that is off by an estimated at most 0.42 %.",
+        "Tried: an estimated error of at most 0.42 %.",
         Advice(
             psmr.Multirate(split, 0.01, 10)
         ): "Take h_slow = 0.01 s, h_fast = 0.001 s. That is a guess by the "
         "order of the method: to try it takes too long.",
         Advice(psmr.VariableStep(3e-4), error, another=True): 'Take type = "variable", tolerance = 0.0003. '
-        "Tried, that is off by an estimated 0.42 %.",
+        "Tried: an estimated error of 0.42 %.",
     }
     assert {advice: str(advice) for advice in said} == said
 

@@ -80,7 +80,7 @@ def test_xarray_has_units_and_the_story(fault_run):
     assert data["bus5.v"].attrs["units"] == "pu"
     assert data["t"].attrs["units"] == "s"
     assert np.array_equal(data["bus5.v"], fault_run.values("bus5.v")[:, 0])
-    assert "Kept synchronism" in data.attrs["outcome"]
+    assert "Synchronism maintained" in data.attrs["outcome"]
     # NetCDF takes texts as attributes, not lists of them.
     assert data.attrs["events"].startswith("1 s: fault at bus5; 1.1 s: ")
     assert all(isinstance(words, str) for words in data.attrs.values())
@@ -135,7 +135,7 @@ def test_two_runs_are_compared(system, fault_run):
     assert abs(row["largest"]) >= least > 0
     assert abs(found.table["largest"]).is_monotonic_decreasing
     assert fine.compare(fine).table["largest"].abs().max() == 0.0
-    assert "first: Kept synchronism" in str(found)
+    assert "first: Synchronism maintained" in str(found)
     assert len(found.plot().axes) == 2
     with pytest.raises(InputError, match=r"no signal 'G9\.omega'"):
         fine.compare(fault_run, "G9.omega")
@@ -174,7 +174,7 @@ def test_short_words_for_notebooks(fault_run, system, split, wscc9):
     for thing in (case, system, split, fault_run, report, case.tables):
         assert len(repr(thing)) < 200
         assert "<table" in thing._repr_html_()
-    assert "Kept synchronism" in fault_run._repr_html_()
+    assert "Synchronism maintained" in fault_run._repr_html_()
     assert repr(system.linearise()) == f"LinearDae(n={system.n}, m={system.m})"
     start = psmr.check(case)
     assert repr(start) == "Report('WSCC 9-bus': can be simulated, 0 findings)"

@@ -119,7 +119,7 @@ def test_an_unstable_scheme_is_warned_about_before_the_run(system):
     scheme = psmr.SingleRate("FEM", h=0.0025)
     seen = []
     with pytest.warns(
-        PsmrWarning, match=r"the pencil says before the run: Unstable.*\|z\| = 1\.5.*take a smaller step"
+        PsmrWarning, match=r"accuracy check before the run: Unstable.*\|z\| = 1\.5.*take a smaller step"
     ):
         run = psmr.simulate(system, scheme, 0.005, progress=seen.append)
     assert not run.certificate.stable
@@ -138,7 +138,7 @@ def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(syste
         certificate = certify(system, psmr.VariableStep(), linear=replace(linear, fx=fx.tocsc()), steps=steps)
     assert certificate.verdict.startswith("Unstable, as the system is")
     (words,) = [str(warning.message) for warning in caught]
-    assert words.startswith("the pencil says of the run, at the steps that were taken: Unstable, as the")
+    assert words.startswith("accuracy check of the run, at the steps that were taken: Unstable, as the")
     assert "take a smaller" not in words
 
 

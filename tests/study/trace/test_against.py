@@ -47,7 +47,7 @@ def test_a_trace_of_the_same_model_differs_by_numerics_alone(run, exact, tmp_pat
         assert row.rms == pytest.approx(np.sqrt(np.mean(column**2)), rel=1e-6)
         assert row.numerics == pytest.approx(row.rms, rel=1e-3)
         assert abs(row.largest) == pytest.approx(np.abs(column).max(), rel=1e-6)
-    assert "is numerics" in str(found)
+    assert "numerical error explains" in str(found)
 
 
 def test_a_trace_of_another_model_names_the_device(system, exact, tmp_path):
