@@ -212,3 +212,31 @@ def test_a_relay_that_samples_acts(folder):
     ((t, words),) = run.outcome.acted
     assert "R2" in words
     assert t == pytest.approx(1.02, abs=1e-6)
+
+
+def test_a_plant_returns_with_its_samples_at_rest_without_power(folder):
+    """At 3 s its field voltage is that without load at the voltage there; then it takes its power."""
+    system = psmr.build(psmr.read_case("digital-case.toml", allow_code=True))
+    trip = psmr.GeneratorTrip("G1", 1.0, reconnect=3.0, ramp=2.0)
+    run = psmr.simulate(system, psmr.VariableStep(1e-4), 20.0, [trip], certify=False)
+    found = run.at([2.0, 3.01, 20.0], ["G1.p", "AVR1.v_f", "bus2.v"]).to_numpy()
+    assert found[:, 0] == pytest.approx([0.0, 0.0, 70.0], abs=0.01)
+    assert found[1, 1] == pytest.approx(found[1, 2], abs=0.005)
+    assert found[2, 1] == pytest.approx(system.w0[system.index("AVR1.v_f")], abs=1e-3)
+
+
+def test_a_sweep_of_the_period(folder):
+    """Half the period makes half the difference to the field voltage at 1.5 s, or so."""
+    changed(folder / "digital-study.toml", ("t_end = 10.0", "t_end = 1.5"))
+    axis = psmr.ParameterAxis("AVR1", "T", (0.02, 0.01, 0.005, 0.0025))
+    swept = psmr.sweep(
+        psmr.read_study("digital-study.toml", allow_code=True),
+        [axis],
+        folder="out",
+        signals=["AVR1.v_f"],
+        workers=1,
+        report=False,
+    )
+    last = [swept.signals(k)["AVR1.v_f"].iloc[-1] for k in range(4)]
+    first, second, third = np.abs(np.diff(last))
+    assert first > 1.5 * second > 1.5**2 * third > 0.0
