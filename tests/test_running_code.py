@@ -22,6 +22,7 @@ ALLOWED = {
     "psmr/dae/compile/code_cache.py": "entries of the cache, which are this user's",
     "psmr/devices/catalogue.py": "psmr's own modules, listed by their folder",
     "psmr/sampled/fmu.py": "parts of FMPy, which loads a unit of FMI that the user allowed",
+    "psmr/sampled/isolated.py": "psmr itself as a process, which runs such a controller, and the C library",
     "psmr/sampled/library.py": "a controller that the user allowed, as a library",
     "psmr/study/file/recipe.py": "psmr's own modules",
     "psmr/study/file/study.py": "psmr's own modules, listed by their folder",

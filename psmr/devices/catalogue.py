@@ -95,6 +95,9 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 
+CODE = "code"
+"""The role of controllers in files (`psmr.devices.controller`): a plant may have several."""
+
 LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     role: LIBRARY[role] for role in ("motor", "composite", "characteristic")
 }
@@ -114,6 +117,7 @@ DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     **LOAD_ROLES,
     **SHUNT_ROLES,
     **RELAY_ROLES,
+    CODE: LIBRARY[CODE],
 }
 """Components of plants, loads, shunts and relays by role."""
 
@@ -121,6 +125,7 @@ FOLLOWS, FORMS = "follows", "forms"
 """What `Placement.grid` says of a converter."""
 
 PREFIXES: Mapping[str, str] = {
+    CODE: "CODE",
     "compensator": "VC",
     "exciter": "AVR",
     "governor": "GOV",

@@ -40,6 +40,8 @@ class Placement:
         Parameters that it takes from another device of its plant, where one has them.
     acts_on
         What a relay acts on: ``"load"``, ``"branch"``, or ``"source"``, a generator or a motor.
+    ripples
+        States that a voltage moves which is held between samples, also at rest.
     timers
         States that may move at the start, as the time that an overcurrent relay counts.
     references
@@ -77,6 +79,7 @@ class Placement:
     passes: Mapping[str, str] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
     acts_on: str = ""
+    ripples: tuple[str, ...] = ()
     timers: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     buses: Mapping[str, tuple[str, str]] = field(default_factory=dict)

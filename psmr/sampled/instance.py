@@ -160,13 +160,14 @@ class CodeInstance:
         return self._said
 
     def initialize(self, t: float, inputs: Reals, outputs: Reals | None = None) -> Reals:
-        """Set `values` from inputs, and outputs where they are known, at t in s; return the outputs."""
+        """Set `values` from inputs, and outputs where they are known, at t in s; return them."""
         states = len(self.states)
         self.values[:] = 0.0
         self.values[states:] = 0.0 if outputs is None else outputs
         self._row[FUNCTION] = self._entry("Model_Initialize")
         try:
-            return self.sample(t, inputs, "Model_Initialize")
+            self.sample(t, inputs, "Model_Initialize")
+            return self.values.copy()
         finally:
             self._row[FUNCTION] = self._entry("Model_Outputs")
 

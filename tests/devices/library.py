@@ -125,6 +125,10 @@ PARAMETERS = {
         **{"kp_i": 0.5, "ki_i": 15.0, "f_v": 0.9, "k_ad": 0.5, "t_d": 5e-5},
         **{"r_f": 0.003, "x_f": 0.08, "b_f": 0.074, "r_g": 0.01, "x_g": 0.2},
     },
+    models.AveragedBridge: {
+        **BASE,
+        **{"f_n": 60.0, "r_f": 0.003, "x_f": 0.08, "b_f": 0.074, "r_g": 0.01, "x_g": 0.2},
+    },
     models.GENROU: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4},
     models.RoundRotorMachine: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4, "x_q2": 0.28},
     models.GENSAL: {**SUBTRANSIENT, "x_q": 0.7},

@@ -88,9 +88,10 @@ from typing import Any
 
 from psmr.base.errors import CaseError, InputError, Mistakes, error_at, nearest, shown
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, role_objection
+from psmr.devices.catalogue import CODE, LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, role_objection
 from psmr.devices.placement import placement
 from psmr.devices.protection.relays import RideThrough, curves
+from psmr.files.toml.code import code_tables, read_code
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.files.toml.lines import Path as TablePath
 from psmr.files.user_components import NONE, UserComponents, load_user_components
@@ -166,7 +167,7 @@ ROWS: Mapping[str, tuple[str, type]] = {
 _BESIDE: Mapping[str, Spec] = {
     "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
     "shunt": dict.fromkeys(SHUNT_ROLES, Field((dict,))),
-    "generator": dict.fromkeys(ROLES, Field((dict,))),
+    "generator": {**dict.fromkeys(ROLES, Field((dict,))), CODE: Field((dict, list))},
     "relay": {"device": Field((dict,), needed=True)},
 }
 """What a table has in place of its record's devices, and the short way to say the parts of a load."""
@@ -220,7 +221,7 @@ def case_of(
     allowed = own.allow_code or set(given) <= set(own.modules)
     named = load_user_components(given, (document.path.parent,), document.where((), "modules"), allowed)
     head["modules"] = tuple(dict.fromkeys((*named.modules, *own.modules)))
-    document = replace(document, own={**named.kinds, **own.kinds})
+    document = replace(document, own={**named.kinds, **own.kinds}, allow_code=own.allow_code)
     mistakes = Mistakes()
     rows: dict[str, Any] = {part: document.each(name, _row, mistakes) for name, (part, _) in ROWS.items()}
     dynamic = mistakes.attempt(read_region, document)
@@ -320,11 +321,18 @@ def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dic
     for key in NEEDED.get(row["control"], ()):
         if key not in row:
             document.fail(f"{key} is missing; control = {row['control']!r} needs it", table)
-    devices = tuple(
+    devices = [
         _device(document, table, role, ROLES[role], row.pop(role), device_name(row["name"], role))
         for role in [key for key in row if key in ROLES]
-    )
-    return row | {"devices": devices}
+    ]
+    given = row.pop(CODE, [])
+    for k, one in enumerate(given if isinstance(given, list) else [given]):
+        place = (*table, CODE, k) if isinstance(given, list) else (*table, CODE)
+        if not isinstance(one, dict):
+            document.fail(f"{CODE} = {shown(one)}: must be a table [generator.{CODE}]", table, CODE)
+        name = device_name(row["name"], CODE) + (f"-{k + 1}" if k else "")
+        devices.append(read_code(document, place, one, name))
+    return row | {"devices": tuple(devices)}
 
 
 def _relay(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
@@ -405,10 +413,17 @@ def toml_text(case: Case) -> str:
         for row in getattr(case, part):
             parts.append(f"[[{header}]]\n{toml_pairs(_row_fields(header, row))}")
             if isinstance(row, GeneratorRow):
+                codes = [device for device in row.devices if device.code is not None]
                 parts += [
                     _device_table("generator", device, device_name(row.name, device.role))
                     for device in row.devices
+                    if device.code is None
                 ]
+                for device in codes:
+                    for end, values in code_tables(device, device_name(row.name, CODE)).items():
+                        head = f"generator.{CODE}{end}"
+                        head = f"[[{head}]]" if len(codes) > 1 and not end else f"[{head}]"
+                        parts.append(f"{head}\n{toml_pairs(values)}")
             if isinstance(row, LoadRow) and row.device is not None:
                 parts.append(_device_table("load", row.device, row.name))
             if isinstance(row, ShuntRow) and row.static_var_system is not None:

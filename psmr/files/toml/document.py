@@ -133,7 +133,7 @@ class Document:
     """A parsed TOML file that knows where everything stands, and raises `error` for anything wrong.
 
     With `finite` a number must be finite; otherwise the record says which may be infinite. `own` are
-    components of the user's own that it may name.
+    components of the user's own that it may name; with `allow_code` it may name files that run.
     """
 
     path: Path
@@ -143,6 +143,7 @@ class Document:
     finite: bool
     text: str = ""
     own: Mapping[str, type[Component]] = dataclasses.field(default_factory=dict)
+    allow_code: bool = False
 
     def where(self, table: TablePath = (), key: str | None = None) -> str:
         """Return file, line and table for a message."""

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from psmr.base.errors import CaseError, nearest, shown
-from psmr.devices.catalogue import SOURCES
+from psmr.devices.catalogue import CODE, SOURCES
 from psmr.devices.placement import placement
 from psmr.network.case.tables import (
     LARGEST,
@@ -296,7 +296,7 @@ def check_plants(case: Tables) -> None:
     for generator in case.generators:
         roles = [device.role for device in generator.devices]
         for device in generator.devices:
-            if roles.count(device.role) > 1:
+            if roles.count(device.role) > 1 and device.role != CODE:
                 raise CaseError(f"{device.place}: {generator.name} has more than one {device.role}; keep one")
         _check_asked_of_control(generator)
         sources = [role for role in roles if role in SOURCES]

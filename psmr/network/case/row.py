@@ -19,6 +19,7 @@ from psmr.devices.catalogue import (
     defaults,
     role_parameters,
 )
+from psmr.network.case.code import PlantCode
 
 LARGEST = 1e9
 """Largest magnitude of a number that is no limit; no constant of a plant or a network comes near it."""
@@ -67,7 +68,8 @@ Kind = type[Component]
 class DeviceRow(Row):
     """A dynamic device of a plant, load, shunt or relay: its role, its component, its parameters.
 
-    `type` is the name of a component of the library, or that of `own`, a component of the user's.
+    `type` is the name of a component of the library, or that of `own`, a component of the user's. One of the
+    role ``"code"`` has the controller in a file that it is as `code`.
     """
 
     name: str
@@ -75,6 +77,7 @@ class DeviceRow(Row):
     type: str
     parameters: Mapping[str, float]
     own: Kind | None = None
+    code: PlantCode | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,6 +13,8 @@ from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.devices.catalogue import SOURCES
+from psmr.devices.controller import LOOP, MACHINE, NETWORK
+from psmr.devices.converters.bridge import BRIDGE, GRID
 from psmr.devices.exciters.exciter import compensated
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.network import ALIASES, Bus, MonitoredLine, Shunt
@@ -32,6 +34,7 @@ from psmr.network.case.rows import (
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.start.equilibrium import StartingPlant
+from psmr.sampled.code import ControllerCode
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -125,6 +128,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     """
     bus = case.bus(generator.bus).name
     kinds = {row.name: component_of(row) for row in generator.devices}
+    kinds |= _code_classes(generator, kinds)
     if any(row.role == "compensator" for row in generator.devices):
         for row in generator.devices:
             if row.role == "exciter":
@@ -137,6 +141,8 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     for row in generator.devices:
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
+        if row.code is not None:
+            wires |= row.code.elsewhere()
         for port in component.inputs:
             offering = _offering(kinds, row.name, port)
             if len(offering) > 1:
@@ -147,6 +153,15 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
                 wires[port] = f"{offering[0]}.{_signal(component, port)}"
             elif row.role == "stabiliser" and port not in wires:
                 wires[port] = f"{_holding(generator, row, port)}.{port}"
+            elif (
+                row.code is not None
+                and port not in (*wires, *component.optional)
+                and not port.endswith("_ref")
+            ):
+                raise CaseError(
+                    f"{row.place}: inputs: nothing in {generator.name} gives {port}; name a variable of its"
+                    " devices, a set-point (p_ref, q_ref, v_ref), a quantity of the terminal, or a number"
+                )
         values = device_parameters(row, case, abs(voltage), power.imag, power.real)
         values |= _shared(generator, row, component)
         if not takes_power and "mechanical_power" in values:
@@ -154,9 +169,35 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         data: dict[str, float | str] = {}
         if row.role in SOURCES and generator.rating_mva:
             data = sequence_data(case, generator.name, case.base_mva / generator.rating_mva)
-        devices.append(Device(row.name, component, values, wires, data=data))
+        code = None
+        if row.code is not None:
+            values |= {"v_base": case.bus(generator.bus).base_kv}
+            code = _code(row, values, bus)
+        devices.append(Device(row.name, component, values, wires, data=data, code=code))
     _check_used(generator, kinds)
     return devices
+
+
+def _code_classes(
+    generator: GeneratorRow, kinds: Mapping[str, type[Component]]
+) -> dict[str, type[Component]]:
+    """Return the classes of the controllers in files of a plant, by the frame of its currents."""
+    codes = [row for row in generator.devices if row.code is not None]
+    if not codes:
+        return {}
+    source = next(row for row in generator.devices if row.role in SOURCES)
+    offered = _offered(kinds[source.name])
+    frame = MACHINE if source.role == "machine" else LOOP if "theta" in offered else NETWORK
+    terminal = GRID if set(GRID) <= set(offered) else BRIDGE
+    return {row.name: row.code.component(frame, terminal) for row in codes if row.code is not None}
+
+
+def _code(row: DeviceRow, values: Mapping[str, float], bus: str) -> ControllerCode:
+    """Return the code of a controller in a file, with the parameters of its device."""
+    assert row.code is not None
+    if row.code.needs_voltage() and not values["v_base"]:
+        raise CaseError(f"{row.place}: its ports are in kV or kA: give {bus} its base_kv")
+    return ControllerCode(row.code.file, row.name, row.code.scales(SimpleNamespace(**values)))
 
 
 def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: str) -> dict[str, str]:

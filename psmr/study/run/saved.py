@@ -48,7 +48,7 @@ from psmr.study.record.record import FinishedRun
 from psmr.study.run.run import Run
 
 OWN = re.compile(
-    r"(partitioning|psmr\.(dae|integrate|papers|devices|pencil\.(deformation|modes)"
+    r"(partitioning|psmr\.(dae|integrate|papers|devices|sampled|pencil\.(deformation|modes)"
     r"|study\.(certificate|criteria|events|detectors|estimated_error|outcome|record|run)))(\.[a-z_0-9]+)*"
 )
 """Modules of psmr in which the classes stand of which a run consists."""

@@ -1,0 +1,271 @@
+"""A controller in a process of its own: what ends it does not end the run, which says so and is kept.
+
+Each sample is a message through a pipe, a row of double: what to do, t, reads, values; the answer is a status
+and the values. Neither side runs Python for it. The process opens the file by itself, from its path and
+parameters, on behalf of a run that may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from psmr.base.arrays import Reals
+from psmr.base.errors import InputError, SimulationError, first_few
+from psmr.dae.compile.decorators import lean, unit
+from psmr.integrate.solve.records import integers, reals
+from psmr.sampled.adapter import SIGNATURE
+
+SAMPLE, INITIALIZE, LATER, SAY = range(4)
+"""What a message asks for."""
+
+ENDED = 99
+"""The status where the process has ended."""
+
+# Places in the row of either side: descriptors, counts, the message, functions of the C library; and of the
+# process's side the function of a sample and its handle.
+TO, FROM, READS, VALUES, MESSAGE, WRITE, READ, FUNCTION, HANDLE, SIZE = range(10)
+
+TRIES = 1000
+"""So often is asked again where a signal has interrupted the wait."""
+
+
+@intrinsic
+def _transfer(typing_context, function, descriptor, address, count):  # type: ignore[no-untyped-def]
+    """Call read or write of the C library."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        integer, word = ir.IntType(64), ir.IntType(32)
+        kind = ir.FunctionType(integer, [word, integer, integer]).as_pointer()
+        function, descriptor, address, count = arguments
+        narrow = builder.trunc(descriptor, word)
+        return builder.call(builder.inttoptr(function, kind), [narrow, address, count])
+
+    return types.int64(*(types.int64,) * 4), generate
+
+
+@intrinsic
+def _call(typing_context, function, handle, t, reads, values):  # type: ignore[no-untyped-def]
+    """Call the function of a sample."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        integer = ir.IntType(64)
+        kind = ir.FunctionType(integer, [integer, ir.DoubleType(), integer, integer]).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
+
+    return SIGNATURE.return_type(types.int64, *SIGNATURE.args), generate
+
+
+@lean
+def _all(function, descriptor, address, count):  # type: ignore[no-untyped-def]
+    """Transfer so many bytes; return whether it could be done."""
+    done, tries = 0, 0
+    while done < count and tries < TRIES:
+        moved = _transfer(function, descriptor, address + done, count - done)
+        if moved == 0:
+            return False
+        done, tries = done + max(moved, 0), tries + (moved < 0)
+    return done == count
+
+
+def _ask(handle, t, reads, values):  # type: ignore[no-untyped-def]
+    """Have the process run a sample, see `psmr.dae.declare.samples.ExternalCode`."""
+    row = integers(handle, SIZE)
+    n, m = row[READS], row[VALUES]
+    message, given, own = reals(row[MESSAGE], 2 + n + m), reals(reads, n), reals(values, m)
+    message[0], message[1] = SAMPLE, t
+    for k in range(n):
+        message[2 + k] = given[k]
+    for k in range(m):
+        message[2 + n + k] = own[k]
+    if not _all(row[WRITE], row[TO], row[MESSAGE], 8 * (2 + n + m)):
+        return np.int64(ENDED)
+    if not _all(row[READ], row[FROM], row[MESSAGE], 8 * (1 + m)):
+        return np.int64(ENDED)
+    status = np.int64(message[0])
+    if status == 0:
+        for k in range(m):
+            own[k] = message[1 + k]
+    return status
+
+
+def _serve(handle, t, reads, values):  # type: ignore[no-untyped-def]
+    """Run samples until something else is asked for, which the message has then; 1 where nobody asks."""
+    row = integers(handle, SIZE)
+    n, m = row[READS], row[VALUES]
+    message = reals(row[MESSAGE], 2 + n + m)
+    while _all(row[READ], row[FROM], row[MESSAGE], 8 * (2 + n + m)):
+        if message[0] != SAMPLE:
+            return np.int64(0)
+        first = row[MESSAGE] + 16
+        status = _call(row[FUNCTION], row[HANDLE], message[1], first, first + 8 * n)
+        message[0] = status
+        for k in range(m):
+            message[1 + k] = message[2 + n + k]
+        if not _all(row[WRITE], row[TO], row[MESSAGE], 8 * (1 + m)):
+            break
+    return np.int64(1)
+
+
+ask = unit(SIGNATURE, "the calls of controllers in processes of their own", 1)(_ask)
+serve = unit(SIGNATURE, "the calls of controllers in processes of their own", 1)(_serve)
+
+
+def _row(to: int, back: int, reads: int, values: int, message: Reals) -> np.ndarray:
+    library = ctypes.CDLL(None)
+    functions = [
+        ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ("write", "read")
+    ]
+    return np.array([to, back, reads, values, message.ctypes.data, *functions, 0, 0], np.int64)
+
+
+def _take(descriptor: int, count: int) -> bytes:
+    parts = b""
+    while len(parts) < count:
+        part = os.read(descriptor, count - len(parts))
+        if not part:
+            raise EOFError
+        parts += part
+    return parts
+
+
+class Isolated:
+    """The controller of a device in a process of its own; what it has is what `CodeInstance` has.
+
+    Raises InputError where the file cannot be opened there, and on Windows.
+    """
+
+    def __init__(self, code: Any, reads: Sequence[str], states: Sequence[str]) -> None:
+        if sys.platform == "win32":
+            raise InputError(f"{code.name}: isolate = true: there is none on Windows yet; leave it out")
+        self.name, self.path, self.states, self.reads = code.name, code.file.path, tuple(states), reads
+        run = [sys.executable, "-c", "from psmr.sampled.code import serve; serve()"]
+        self.process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.close = weakref.finalize(self, _end, self.process)
+        self.to, self.back = (pipe.fileno() for pipe in (self.process.stdin, self.process.stdout) if pipe)
+        told = {"file": asdict(code.file), "name": code.name, "scales": code.scales, "later": code.later}
+        os.write(self.to, json.dumps(told).encode() + b"\n")
+        head = json.loads(self._answer())
+        if "error" in head:
+            raise InputError(head["error"])
+        self.repeatable, self.values = head["repeatable"], np.zeros(head["values"])
+        self._message = np.zeros(2 + len(reads) + len(self.values))
+        self._row = _row(self.to, self.back, len(reads), len(self.values), self._message)
+        self.address, self.handle, self._later = ask.address, self._row.ctypes.data, code.later
+
+    def _answer(self) -> str:
+        try:
+            return _take(self.back, int.from_bytes(_take(self.back, 8), "little")).decode()
+        except (EOFError, OSError):
+            return json.dumps({"error": f"{self.name}: {self.path}: {self._why()}"})
+
+    def _request(self, what: int, t: float = 0.0, values: Sequence[float] = ()) -> dict[str, Any]:
+        message = np.zeros(len(self._message))
+        message[:2], message[2 : 2 + len(values)] = (what, t), values
+        with contextlib.suppress(OSError):
+            os.write(self.to, message.tobytes())
+        return dict(json.loads(self._answer()))
+
+    def _why(self) -> str:
+        """Return how the process ended."""
+        code = self.process.wait()
+        name = signal.Signals(-code).name if code < 0 else f"status {code}"
+        return f"its process ended ({name})"
+
+    @property
+    def later(self) -> float:
+        """See `CodeInstance`."""
+        return self._later
+
+    @later.setter
+    def later(self, seconds: float) -> None:
+        self._later = seconds
+        self._request(LATER, seconds)
+
+    @property
+    def messages(self) -> list[tuple[float, str]]:
+        """See `CodeInstance`; nothing where its process has ended."""
+        return [(t, words) for t, words in self._request(SAY).get("messages", ())]
+
+    def initialize(self, t: float, inputs: Reals, outputs: Reals | None = None) -> Reals:
+        """See `CodeInstance`."""
+        own = np.zeros(len(self.values) - len(self.states)) if outputs is None else outputs
+        found = self._request(INITIALIZE, t, [*inputs, *np.zeros(len(self.states)), *own])
+        if "error" in found:
+            raise SimulationError(found["error"])
+        self.values[:] = found["values"]
+        return self.values.copy()
+
+    def failure(self, t: float, reads: Reals) -> str:
+        """See `CodeInstance`."""
+        if self.process.poll() is None:
+            found = self._request(SAY, t, reads)
+            if "failure" in found:
+                return str(found["failure"])
+        given = [f"{name} = {value:.6g}" for name, value in zip(self.reads, reads, strict=True)]
+        return (
+            f"{self.name}: {self.path}, t = {t:.9g} s: {self._why()}. Its inputs at that sample:"
+            f" {first_few(given, 8)}"
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    process.wait()
+
+
+def serve_requests(make: Callable[[dict[str, Any]], Any]) -> None:
+    """Run the controller that standard input tells of, of which `make` returns the code."""
+    # What a library prints goes to standard error: the pipe has answers alone.
+    back = os.dup(1)
+    os.dup2(2, 1)
+    line = b""
+    while not line.endswith(b"\n"):
+        line += _take(0, 1)
+
+    def answer(found: dict[str, Any]) -> None:
+        data = json.dumps(found).encode()
+        os.write(back, len(data).to_bytes(8, "little") + data)
+
+    try:
+        code = make(json.loads(line))
+        live = code.live
+        reads, values = len(code.file.inputs()), len(live.states) + len(code.scales)
+        answer({"repeatable": live.repeatable, "values": values})
+    except Exception as error:
+        answer({"error": str(error)})
+        return
+    message = np.zeros(2 + reads + values)
+    row = _row(back, 0, reads, values, message)
+    row[[FUNCTION, HANDLE]] = live.address, live.handle
+    kinds = ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_int64, ctypes.c_int64
+    run = ctypes.CFUNCTYPE(*kinds)(serve.address)
+    while run(row.ctypes.data, 0.0, 0, 0) == 0:
+        what, t, given = int(message[0]), float(message[1]), message[2 : 2 + reads]
+        if what == LATER:
+            live.later = t
+            answer({})
+        elif what == INITIALIZE:
+            try:
+                outputs = message[2 + reads + len(live.states) :]
+                answer({"values": live.initialize(t, given, outputs).tolist()})
+            except Exception as error:
+                answer({"error": str(error)})
+        else:
+            answer({"messages": live.messages, "failure": live.failure(t, given)})
