@@ -20,6 +20,7 @@ from psmr.devices.catalogue import components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import islands_of, unlikely
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.code import REST, codes_of, run_to_rest
 from psmr.network.start.equilibrium import StartingPlant, attempt_plants, decide
 from psmr.network.start.initialise import allowed_residual, beyond_limits, with_algebraic_resolved
 from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
@@ -198,6 +199,7 @@ def diagnose(
     start |= attempt_plants([new for new, old in zip(plants, before, strict=True) if new != old])[0]
     together = findings.attempt("devices", case.name, coupled, case, plants, start)
     plants, start = together or (plants, start)
+    plants, start = _with_codes_at_rest(plants, start, findings)
     devices = [device for plant in plants for device in plant.devices]
     # Motors are among the network's devices, with or without an equilibrium.
     network = [d for d in network_devices(case, flow) if d.name not in findings.failed]
@@ -281,6 +283,21 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[StartingPl
         power = complex(p, q)
         found.append(findings.attempt("devices", row.name, generator_plant, case, row, voltage, power))
     return [plant for plant in found if plant is not None]
+
+
+def _with_codes_at_rest(
+    plants: Sequence[StartingPlant], start: Mapping[str, float], findings: _Findings
+) -> tuple[list[StartingPlant], dict[str, float]]:
+    """Return the plants and the start with controllers in files at rest; plants that have none are out."""
+    found, values = [], dict(start)
+    for plant in plants:
+        rested = findings.attempt("equilibrium", plant.name, run_to_rest, [plant], values)
+        if rested is not None:
+            (plant,), values = rested
+            found.append(plant)
+            for device in codes_of(plant):
+                findings.add(NOTE, "equilibrium", device.name, f"{device.name}: {device.data[REST]}")
+    return found, values
 
 
 def _beyond(

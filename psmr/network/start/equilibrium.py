@@ -23,6 +23,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.component import Component, NumericMath, parameters_of, rows_of
 from psmr.dae.declare.device import Device
+from psmr.devices.converters.bridge import AveragedBridge, PhasorBridge
 from psmr.devices.placement import placement
 from psmr.network.powerflow.power_balance import STEP
 
@@ -31,6 +32,20 @@ TOLERANCE = 1e-11
 ROUNDING = 100 * float(np.finfo(float).eps)
 """What rounding leaves of a residual, for variables of order one, per largest derivative of the equation."""
 ITERATIONS = 50
+
+
+def without_code(plant: StartingPlant) -> StartingPlant:
+    """Return a plant in which set-points stand for what code gives, a phasor for the voltage of a bridge."""
+    codes = {device.name for device in plant.devices if device.code is not None}
+    if not codes:
+        return plant
+    return replace(plant, devices=tuple(_without(d, codes) for d in plant.devices if d.name not in codes))
+
+
+def _without(device: Device, codes: set[str]) -> Device:
+    wires = {port: x for port, x in device.connections.items() if x.rpartition(".")[0] not in codes}
+    bridge = issubclass(device.component, AveragedBridge)
+    return replace(device, component=PhasorBridge if bridge else device.component, connections=wires)
 
 
 class OpenLimits(NumericMath):
@@ -126,6 +141,7 @@ def attempt_plants(
     """
     groups: dict[tuple[Any, ...], list[StartingPlant]] = {}
     for plant in plants:
+        plant = without_code(plant)
         plant = replace(plant, devices=tuple(device.at_rest for device in plant.devices))
         groups.setdefault(plant.structure(), []).append(plant)
     start: dict[str, float] = {}

@@ -21,6 +21,7 @@ from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.code import run_to_rest
 from psmr.network.start.conversion import LoadShares, convert_loads
 from psmr.network.start.equilibrium import ROUNDING, decide, solve_plants
 from psmr.network.start.limits import (
@@ -123,6 +124,7 @@ def build(
     before, plants = plants, decide(plants, start)
     start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
     plants, start = coupled(case, plants, start)
+    plants, start = run_to_rest(plants, start)
     start |= bus_start(case, flow)
     plant_devices = [device for plant in plants for device in plant.devices]
     network = list(network_devices(case, flow))
@@ -139,7 +141,7 @@ def build(
     check_residual(system)
     if dynamic is not None:
         system = with_dynamics(system, dynamic, case.frequency_hz)
-        check_residual(system)
+        check_residual(system, at_rest=not _ripples(system))
     return system
 
 
@@ -244,7 +246,7 @@ def allowed_residual(system: System, error: Reals | None = None) -> Reals:
     """
     rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
     allowed = np.maximum(RESIDUAL, ROUNDING * rate)
-    allowed[_timers(system)] = np.inf
+    allowed[[*_timers(system), *_ripples(system)]] = np.inf
     if error is None or not (error > allowed).any() or system.m == 0:
         return allowed
     return np.maximum(allowed, _rounding_of_algebraic(system))
@@ -256,6 +258,16 @@ def _timers(system: System) -> list[int]:
         system.index(f"{device.name}.{state}")
         for device in system.devices
         for state in placement(device.component).timers
+    ]
+
+
+def _ripples(system: System) -> list[int]:
+    """Return the places of the states that what is held between samples moves (`Placement.ripples`)."""
+    return [
+        system.index(f"{device.name}.{state}")
+        for device in system.devices
+        for state in placement(device.component).ripples
+        if state in device.component.states
     ]
 
 
