@@ -92,9 +92,10 @@ psmr.files.toml.document: read_document specification
 psmr.files.toml.lines: Lines
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of
-psmr.integrate.control.engine: ControlledSteps FixedSteps GridSteps times_off_grid
+psmr.integrate.control.engine: ControlledSteps FixedSteps
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
+psmr.integrate.control.grid: GridSteps times_off_grid
 psmr.integrate.differentiation: FORMULAE
 psmr.integrate.run.advance_span: autonomous span_module
 psmr.integrate.run.integrate: integrate integrate_module

@@ -291,6 +291,38 @@ class Constants:
         "With 0.1 ACTIVSg2000 costs 2 to 5 % less than with 1e-6 (measured)",
     )
 
+    # --- fast steps ahead of a step of the slow side ------------------------------------------------------
+    extrapolated_weights: float = _constant(
+        40.0,
+        "sum of the sizes of the weights: of a polynomial by which the slow side is extrapolated: a "
+        "parabola over a step that doubles has 29, over one that is kept 7",
+    )
+    fast_share: float = _constant(
+        0.4,
+        "part of Newton's tolerance: of a solve of the fast side, whose errors add up over the memory of its "
+        "states, a hundred fast steps and more",
+    )
+    fast_unchecked: float = _constant(
+        31.0,
+        "solves: chosen: so many of the fast side take one update without a look at how far it fell",
+    )
+    fast_unseen: float = _constant(
+        255.0,
+        "points of the grid of fast steps: chosen: to so many there is no look at their error, which costs "
+        "three of them and two factorisations of their matrix",
+    )
+    fast_memory: float = _constant(
+        1e3,
+        "points of the grid: chosen: over no more do errors of the fast side add up: what remembers longer "
+        "is slow beside them, and its errors are small",
+    )
+    fast_coarser: float = _constant(
+        0.05, "part of the error allowed: below it half as many fast steps have less than that: an eighth"
+    )
+    fast_divisions: int = _constant(
+        1024, "fast steps from one point of the grid to the next: chosen: at most, as halvings in a step"
+    )
+
     # --- the network's response of interface="schur" ------------------------------------------------------
     trial_change: float = _constant(
         1e-4,

@@ -52,10 +52,10 @@ from psmr.integrate.control.controller import (
     step_towards,
 )
 from psmr.integrate.control.error_size import SO_FAR, follow_disturbance, size_with
+from psmr.integrate.control.limits import first_limit
 from psmr.integrate.control.loop import (
     controlled_step,
     effect_at,
-    first_limit,
     forget_outliving,
     jump_at_stop,
     next_stop,

@@ -65,6 +65,7 @@ class Control(NamedTuple):
     `switching`: Those of the equations.
     `halts`: (K, 2) how many instructions of the program come before a look for kinks, and at which point of
       the step; see `halts_of`.
+    `block`: Number of the block of equations whose error is estimated.
     `stops`, `passed`: Times in s at which a step ends, ascending, the end of the span the last, and how many
       of them are behind.
     """
@@ -82,6 +83,7 @@ class Control(NamedTuple):
     raw: np.ndarray
     switching: Switching
     halts: np.ndarray
+    block: int
     stops: np.ndarray
     passed: np.ndarray
 
@@ -252,6 +254,7 @@ def control_for(
     encoded: Encoded,
     switching: Switching,
     w: Reals,
+    block: int = 0,
 ) -> Control:
     """Return the controller of a pair's program, encoded for the interpreter, on a system that starts at w.
 
@@ -272,6 +275,7 @@ def control_for(
         raw=np.zeros(system.n),
         switching=switching,
         halts=halts_of(encoded.code, switching),
+        block=int(block),
         stops=np.zeros(1),
         passed=np.zeros(1, np.int64),
     )

@@ -32,19 +32,12 @@ from psmr.integrate.control.error_size import (
     largest_error,
     size_with,
 )
+from psmr.integrate.control.limits import first_limit
 from psmr.integrate.control.switching import first_switch, follow_switching, forget_margins
-from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.newton import ALL
 from psmr.integrate.solve.records import (
-    BOUNDED,
-    LOWER_AT,
-    UPPER_AT,
-    VALID,
     copy,
     follow_until,
-    limits_of,
-    matrix_of,
-    newton_state_of,
 )
 from psmr.integrate.solve.status import (
     DONE,
@@ -57,7 +50,7 @@ from psmr.integrate.solve.status import (
     STALE,
     VANISHED,
 )
-from psmr.integrate.step.crossing import cross_jump
+from psmr.integrate.step.crossing import cross, cross_jump
 from psmr.integrate.step.input_jumps import NO_JUMP, write_inputs
 from psmr.integrate.step.interpreter import (
     DIVIDED,
@@ -71,141 +64,12 @@ from psmr.integrate.step.interpreter import (
     TOLERANCE_FACTOR,
     forget,
 )
+from psmr.integrate.step.march import fast_alone_due, level_error, next_slow_sample, whole_fast_steps
+from psmr.integrate.step.march_room import FAST_STEP
 from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
 from psmr.integrate.step.run_program import PART, WHOLE, run_program
-from psmr.integrate.step.sampling import ANSWERED, KEPT, NOT_DUE, UNREAD, find_due, next_sample, write_kept
+from psmr.integrate.step.sampling import ANSWERED, KEPT, NOT_DUE, UNREAD, find_due, write_kept
 from psmr.integrate.step.validity import outdated
-
-
-@lean
-def _moved_by(slope, bend, turn, s):  # type: ignore[no-untyped-def]
-    """Return how far a state moves in the part s of a step with the rate slope + bend s + turn s^2."""
-    return s * (slope + s * (bend / 2.0 + s * turn / 3.0))
-
-
-@lean
-def _part_moved(slope, bend, turn, gap):  # type: ignore[no-untyped-def]
-    """Return at which part a state, see `_moved_by`, has moved by `gap`, less than in the whole step."""
-    before, behind = 0.0, 1.0
-    for _ in range(TUNED.most_iterations):
-        half = 0.5 * (before + behind)
-        if _moved_by(slope, bend, turn, half) < gap:
-            before = half
-        else:
-            behind = half
-    return behind
-
-
-@lean
-def _part_released(first, last, leaves, least):  # type: ignore[no-untyped-def]
-    """Return at which part a state leaves its limit whose rate goes from `first` to `last`, 1 for none.
-
-    One that `leaves` is away from it at the point; of another it must matter.
-    """
-    part = first / (first - last) if first > 0.0 > last else 1.0
-    if leaves and first > 0.0:  # where so little is left that it would be passed too
-        part = min(part, 1.0 - 2.0 * TUNED.negligible)
-    return part if leaves or -0.5 * last * (1.0 - part) > least else 1.0
-
-
-@lean
-def _raw_rates(block, raw, start, w):  # type: ignore[no-untyped-def]
-    """Evaluate the raw rates at the start, into `raw`, and at the point in w, into the block."""
-    newton_state_of(block).scalars[VALID] = 0.0
-    evaluate(block, start)
-    copy(matrix_of(block).F, raw)
-    newton_state_of(block).scalars[VALID] = 0.0
-    evaluate(block, w)
-
-
-@lean
-def _part_at(interpreter, control, switching, point, b, row, known, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return (part at which bounded state b meets or leaves its limit, 1 for none; whether rates are known).
-
-    `row` is that of `Limits.moving`, -1 where none of its limits moves; the rates are those of `_raw_rates`.
-    See `first_limit`.
-    """
-    block = interpreter.blocks[0]
-    matrix, limits, start = matrix_of(block), limits_of(block), interpreter.points[AT_START]
-    i, side = limits.bounded[b], limits.held[b]
-    at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
-    low, high = -1, -1
-    if row >= 0:
-        low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
-        lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
-        slack = tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
-    if side == 0:
-        if lower + slack < start[at] < upper - slack:
-            return 1.0, known
-        side = 1 if start[at] >= upper - slack else -1
-    begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
-    least = tolerance * max(1.0, abs(limit))
-    meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
-    leaves = limits.held[b] == 0 and (w[at] - limit) * side < -least
-    if limits.held[b] == 0 and not leaves:
-        return 1.0, known
-    evaluate(block, w)
-    middle, near = switching.parts[switching.middle], interpreter.points[switching.stages[switching.middle]]
-    middle, further = middle / switching.parts[point], point != switching.middle
-    # How far the limit moves, and would at its first pace; its last pace follows.
-    drift, moved = (limit - begin) * side, high if side > 0 else low
-    ahead = drift
-    if moved >= 0 and further:
-        to_middle = (near[moved] - begin) * side
-        ahead -= (middle * drift - to_middle) / (middle * (1.0 - middle))
-    last = h * matrix.F[i] * side - (2.0 * drift - ahead)
-    if not (meets or leaves) and -0.5 * last <= least:  # it stays
-        return 1.0, known
-    if not known:
-        _raw_rates(block, control.raw, start, w)
-    soon = TUNED.negligible / switching.parts[point]
-    if not meets:
-        part = _part_released(h * control.raw[i] * side - ahead, last, leaves, least)
-        return part if part >= soon else 1.0, True
-    slope, gap = h * interpreter.rates[0, at] * side - ahead, (begin - start[at]) * side
-    bend, turn = last - slope, 0.0
-    to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
-    if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
-        halfway = h * interpreter.rates[switching.middle_stage, at] * side
-        halfway -= ahead + 2.0 * middle * (drift - ahead)
-        turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
-        bend -= turn
-    reach = _moved_by(slope, bend, turn, 1.0)
-    if abs(reach - gap) < least:  # met at the end
-        return 1.0, True
-    if reach < gap:  # the curve does not meet what was met
-        return 0.5, True
-    part = _part_moved(slope, bend, turn, gap)
-    return part if part >= soon else 1.0, True
-
-
-@lean
-def first_limit(interpreter, control, switching, point, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
-
-    The point is in w, and was solved last: the end, the stage near the middle or one behind that.
-
-    A state that meets its limit is without it the cubic through its start with its rate there, the one near
-    the middle and the raw one at the point; where the limit holds it near the middle already, the parabola
-    with the rates of both ends, and a step that ends there has its middle before it. One that leaves does so
-    where its raw rate, a straight line, changes its sign; so does one that is held up to the point though it
-    should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
-    near the middle and at the point, a line where that is the middle. What is away from the limit by less
-    than a tolerance is left to the error, and what happens before a negligible part of the step
-    is passed: it must not hide what happens later.
-    """
-    limits, part, known, row = limits_of(interpreter.blocks[0]), 1.0, False, 0
-    start, variables = interpreter.points[AT_START], matrix_of(interpreter.blocks[0]).variables
-    for b in range(limits.bounded.size):
-        i = limits.bounded[b]
-        moving = row if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b else -1
-        if moving >= 0:
-            row += 1
-        elif limits.held[b] == 0 and limits.lower[i] < start[variables[i]] < limits.upper[i]:
-            continue
-        found, known = _part_at(interpreter, control, switching, point, b, moving, known, tolerance, h, w)
-        part = min(part, found)
-    return part
 
 
 @lean
@@ -213,6 +77,13 @@ def _go_back(interpreter, w):  # type: ignore[no-untyped-def]
     """Make w the point again from which the step was tried."""
     copy(interpreter.points[AT_START], w)
     interpreter.state[EVALUATED_BLOCK] = -1
+
+
+@lean
+def _go_on(points):  # type: ignore[no-untyped-def]
+    """Let the points before the step be those before the next one."""
+    copy(points[AT_OLDER], points[AT_OLDEST])
+    copy(points[AT_START], points[AT_OLDER])
 
 
 @lean
@@ -296,8 +167,7 @@ def _fixed_step(interpreter, k, h, w):  # type: ignore[no-untyped-def]
     if whole:
         _write_within(interpreter, k, w)
     if state[HAS_HISTORY] != 0:
-        copy(points[AT_OLDER], points[AT_OLDEST])
-        copy(points[AT_START], points[AT_OLDER])
+        _go_on(points)
     return DONE
 
 
@@ -312,7 +182,7 @@ def next_stop(interpreter, control, t):  # type: ignore[no-untyped-def]
         passed[0] += 1
     stop = stops[passed[0]]
     if interpreter.sampling.clocks.shape[0] > 0:
-        due = next_sample(interpreter.sampling, t)
+        due = next_slow_sample(interpreter, t)
         stop = due if due < stop - interpreter.sampling.near else stop
     follow_until(interpreter.blocks[0], stop)
     return stop
@@ -357,7 +227,7 @@ def _attempt(interpreter, control, switching, find_switching, h, w):  # type: ig
 def controlled_step(interpreter, control, switching, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than the next stop; return a status."""
     points, steps, counts = interpreter.points, control.steps, control.counts
-    disturbance, block = control.disturbance, interpreter.blocks[0]
+    disturbance, block = control.disturbance, interpreter.blocks[control.block]
     refused, located, before = False, 0, 0.0
     while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
@@ -365,6 +235,8 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
         t = w[w.size - 1]
         stop = next_stop(interpreter, control, t)
         h, last = step_towards(t, min(steps[NEXT], control.longest), stop)
+        if interpreter.march.grid[FAST_STEP] > 0.0 and located == 0:
+            h, last = whole_fast_steps(interpreter, t, h, last, stop)
         steps[TRIED] = h
         if not t + h > t:
             return VANISHED
@@ -383,6 +255,8 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
             size = size_with(disturbance, w)
             filtered_estimate(block, interpreter.rates, control.difference, h, w)
             error = largest_error(block, w, control.tolerance * size)
+            off = level_error(interpreter, w) / (control.tolerance * size)
+            error = error if off <= error else off
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
@@ -391,6 +265,8 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
             accept(control, h, error, last, refused, before)
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
+            if interpreter.state[HAS_HISTORY] != 0:
+                _go_on(points)
             return DONE
         _go_back(interpreter, w)
         if status == NO_ROOM:
@@ -423,9 +299,12 @@ def effect_at(interpreter, control, k, t):  # type: ignore[no-untyped-def]
 @lean
 def forget_outliving(interpreter, control):  # type: ignore[no-untyped-def]
     """Let the stages of the next step not go on from points of this one."""
+    points = interpreter.points
+    last = points.shape[1] - 1
     for k in range(control.outliving.shape[0]):
-        point = interpreter.points[control.outliving[k, 1]]
-        point[point.size - 1] = np.nan
+        points[control.outliving[k, 1], last] = np.nan
+    if interpreter.state[HAS_HISTORY] != 0:
+        points[AT_OLDER, last] = points[AT_OLDEST, last] = np.nan
 
 
 @lean
@@ -450,8 +329,13 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
             times[k + 1] = w[w.size - 1]
             jump = jump_at_stop(interpreter, control, times[k + 1])
             effect = effect_at(interpreter, control, jump, times[k + 1])
+            if effect != NOT_DUE and jump == NO_JUMP and fast_alone_due(interpreter):
+                status, _ = cross(interpreter, jump, w)  # the next fast step answers
+                effect = NOT_DUE
             ends[k + 1] = ends[k] + 1 if effect == NOT_DUE else ends[k] + 2
             copy(w, record[ends[k] + 1])
+            if status != DONE:
+                return k + 1, status
         if effect != NOT_DUE:
             if control is not None and effect > UNREAD:
                 forget_outliving(interpreter, control)
@@ -463,12 +347,10 @@ def _steps(interpreter, control, switching, h, times, ends, first, last, w, reco
             if control is not None and effect > UNREAD:
                 begin_after_jump(control, interpreter.blocks[0], w)
                 interpreter.state[EVALUATED_BLOCK] = 0
-        if control is None:
-            if outdated(interpreter, w):
-                return k + 1, STALE
-        else:
-            if not times[k + 1] < control.stops[control.stops.size - 1]:
-                return k + 1, DONE
+        if control is not None and not times[k + 1] < control.stops[control.stops.size - 1]:
+            return k + 1, DONE
+        if outdated(interpreter, w):
+            return k + 1, STALE
     return last, DONE if control is None else FULL
 
 

@@ -43,6 +43,7 @@ from psmr.integrate.tableaux import Tableau
 class Switching(NamedTuple):
     """What a step needs to see kinks.
 
+    `block`: Number of the block of equations.
     `margins`, `shares`: See `psmr.dae.compile.kernels.SwitchTables`.
     `stages`, `parts`: Places of the points, and at which part of the step they are, ascending: the start, 0,
       the stages within the step, the end, 1, and a stage behind it.
@@ -60,6 +61,7 @@ class Switching(NamedTuple):
       end adds to it: its weight.
     """
 
+    block: int
     margins: np.ndarray
     shares: np.ndarray
     stages: np.ndarray
@@ -81,17 +83,18 @@ class Switching(NamedTuple):
 
 
 def switching_for(
-    tables: SwitchTables, tableau: Tableau, places: Mapping[str, int], size: int, rows: int
+    tables: SwitchTables, tableau: Tableau, places: Mapping[str, int], size: int, rows: int, block: int = 0
 ) -> Switching:
     """Return what is needed for a method whose program keeps its stages at `places`.
 
-    `size` is that of the buffer, `rows` the number of equations.
+    `size` is that of the buffer, `rows` the number of equations of the block with the number `block`.
     """
     order, parts, end = _points_of(tableau)
     names = [f"stage {i + 1}" for i in order]
     names[end - 1] = "now"  # the end is in the buffer
     middle = int(np.abs(parts - 0.5).argmin())
     return Switching(
+        block=int(block),
         margins=tables.margins,
         shares=tables.shares,
         stages=np.array([places[name] for name in ("now", *names)]),
@@ -242,7 +245,7 @@ def _made_of(interpreter, switching, point, count, of_limits, tolerance, h, w): 
 
     `room` holds the point. With `of_limits` it is what they make of the limits that states leave.
     """
-    block = interpreter.blocks[0]
+    block = interpreter.blocks[switching.block]
     values, rows, room = switching.values, switching.rows, switching.room
     first = w.size
     for k in range(values.shape[1]):
@@ -284,7 +287,7 @@ def _moved_at_limits(interpreter, switching, changed, tolerance, w):  # type: ig
 
     Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
     """
-    block, start, largest = interpreter.blocks[0], interpreter.points[AT_START], 0.0
+    block, start, largest = interpreter.blocks[switching.block], interpreter.points[AT_START], 0.0
     matrix, limits, update = matrix_of(block), limits_of(block), work_of(block).update
     for k in range(limits.moving.shape[0]):
         row = limits.moving[k]

@@ -20,7 +20,7 @@ from psmr.dae.system.kept import kept
 from psmr.dae.system.places import limit_columns
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.engine import NO_STOPS, ROOM
+from psmr.integrate.control.grid import NO_STOPS, ROOM
 from psmr.integrate.run.recorder import Recorder
 from psmr.integrate.schemes.scheme import Engine, advance
 from psmr.integrate.solve.algebraic_solve import algebraic_solve, other_solutions

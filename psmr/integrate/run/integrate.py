@@ -15,7 +15,7 @@ from psmr.base.errors import InputError, SimulationError, SingularError
 from psmr.dae.compile.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.engine import NO_STOPS, times_off_grid
+from psmr.integrate.control.grid import NO_STOPS, times_off_grid
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.advance_span import (
     autonomous,
@@ -351,7 +351,7 @@ class _Integration:
         first = self.system.n + self.system.m
         inputs = [first + place for place in span.input_courses]
         two = self.scheme.two_rates
-        fast = two is not None and two.ratio > 1
+        fast = self.engine.marches or (two is not None and two.ratio > 1)
         if fast and (inputs or span.parameter_courses):
             fast = not self.engine.read_slowly(inputs, span.parameter_courses)
         sampled = ending = NO_STOPS
@@ -363,6 +363,8 @@ class _Integration:
         )
         self.engine.take_jumps(table)
         jumps = NO_STOPS if table is None else table.t[table.jumping & (table.t < end)]
+        if fast and self.engine.marches:  # fast steps end there
+            rows, jumps = NO_STOPS if stops is None else np.intersect1d(rows, stops), NO_STOPS
         rows = np.union1d(rows, jumps) if jumps.size else rows
         if rows.size and fast and two is not None:
             rows = times_off_grid(t, rows, two.h_fast, end if jumps.size else None)

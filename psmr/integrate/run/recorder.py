@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SimulationError
-from psmr.integrate.control.engine import Piece
+from psmr.integrate.control.grid import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
 from psmr.integrate.timeline.delayed_inputs import History

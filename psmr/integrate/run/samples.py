@@ -18,7 +18,7 @@ from psmr.base.errors import InputError, SchemeError, SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.engine import times_off_grid
+from psmr.integrate.control.grid import times_off_grid
 from psmr.integrate.schemes.scheme import Engine, Scheme, TwoRates
 from psmr.integrate.solve.status import DONE
 from psmr.integrate.step.sampling import NEAR, NOT_DUE, Samplers, sample

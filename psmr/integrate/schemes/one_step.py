@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -19,7 +19,7 @@ from psmr.integrate.schemes.choices import (
     check_positive,
 )
 from psmr.integrate.schemes.scheme import NumericalOscillation, PastReading, Scheme
-from psmr.integrate.step.program import BEFORE, Instruction
+from psmr.integrate.step.program import BEFORE, Each, Instruction, Side
 from psmr.integrate.step.program import NEW as NEW
 from psmr.integrate.step.program import NOW as NOW
 from psmr.integrate.step.program import Program as Program
@@ -169,7 +169,10 @@ class SingleRate(UniformStep):
 
 
 def tableau_program(
-    tableau: Tableau, keep_last: bool = False, starts: Mapping[int, tuple[str, ...]] | None = None
+    tableau: Tableau,
+    keep_last: bool = False,
+    starts: Mapping[int, tuple[str, ...]] | None = None,
+    beside: Callable[[float], tuple[tuple[str, Each], ...]] | None = None,
 ) -> Program:
     """Return the program of a method: a stage for each row, and one that puts the step together.
 
@@ -177,8 +180,13 @@ def tableau_program(
     `keep_last`: Whether the rate of a last stage that is the new point is kept too, for an error estimate.
     `starts`: Points, of this step or of the one before it, from which Newton's start of a stage (counted from
       1) is extrapolated; None to start from the point before.
+    `beside`: Returns of which points the fast variables are combined at a part of the step, where the stages
+      are those of the slow side; None where they are of both.
     """
     starts = starts or {}
+    role: str
+    side: Side
+    role, side = ("step", "all") if beside is None else ("slow", "slow")
     instructions: list[Instruction] = []
 
     def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
@@ -186,18 +194,21 @@ def tableau_program(
 
     for i in range(tableau.stages):
         row, last = tuple(map(float, tableau.A[i])), i == tableau.stages - 1
+        outside = () if beside is None else beside(float(tableau.c[i]))
         if i == 0 and tableau.first_explicit:
-            instructions.append(Rate("k1", "step"))
+            begin = Stage(role, side, "begin", NOW, at=(0.0,), outside=outside, rate="k1")
+            instructions.append(Rate("k1", "step") if beside is None else begin)
             continue
         instructions.append(
             Stage(
-                "step",
-                "all",
+                role,
+                side,
                 NEW if last and tableau.stiffly_accurate else f"stage {i + 1}",
                 NOW,
                 rates(row[:i]),
                 row[i],
                 at=(float(tableau.c[i]),),
+                outside=outside,
                 # Implicit stages of a method share one matrix, and so do the explicit ones.
                 matrix="new" if i == int(tableau.first_explicit) else "kept",
                 rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",

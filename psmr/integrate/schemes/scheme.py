@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from partitioning import Partition
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
-    from psmr.integrate.control.engine import Piece
+    from psmr.integrate.control.grid import Piece
     from psmr.integrate.solve.block import Block
     from psmr.integrate.solve.courses import Place
     from psmr.integrate.step.input_jumps import JumpTable
@@ -352,9 +352,11 @@ class Engine(Protocol):
     `blocks`: Its blocks of equations by number.
     `samplers`: What samples within its steps; None where it takes no samples.
     `ends_at_stops`: Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
+    `marches`: Whether fast steps end where inputs jump that fast equations alone read, at any instant.
     """
 
     ends_at_stops: bool
+    marches: bool
 
     @property
     def blocks(self) -> dict[int, Block]: ...  # noqa: D102

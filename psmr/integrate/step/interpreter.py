@@ -16,6 +16,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import copy, position, positions_of, work_of
 from psmr.integrate.step.input_jumps import InputJumps
+from psmr.integrate.step.march_room import MarchRoom
 from psmr.integrate.step.network_response import NetworkResponse
 from psmr.integrate.step.sampling import Sampling
 from psmr.integrate.step.validity import Probe
@@ -228,6 +229,7 @@ class Interpreter(NamedTuple):
       equations read and that are interpolated.
     `response`: See `psmr.integrate.step.network_response.NetworkResponse`.
     `probe`: See `psmr.integrate.step.validity.Probe`.
+    `march`: See `psmr.integrate.step.march_room.MarchRoom`.
     `stage_history`: See `psmr.integrate.step.interpreter.StageHistory`.
     `jumps`: See `psmr.integrate.step.input_jumps.InputJumps`.
     `sampling`: See `psmr.integrate.step.sampling.Sampling`.
@@ -251,6 +253,7 @@ class Interpreter(NamedTuple):
     read: np.ndarray
     response: NetworkResponse
     probe: Probe
+    march: MarchRoom
     stage_history: StageHistory
     jumps: InputJumps
     sampling: Sampling

@@ -157,7 +157,31 @@ class Iterate:
     epsilon: float
 
 
-Instruction = Rate | CopyRate | Restore | Combine | Add | Stage | Repeat | Iterate
+@dataclass(frozen=True)
+class March:
+    """Take fast steps to the end of the step, and find the moments of the fast variables on the way.
+
+    The fast steps end on a grid of times of their own and where held inputs jump within the step; the slow
+    variables that they read are on the polynomial through their values, and through the levels of those that
+    respond, at the last accepted points. See `psmr.integrate.step.march`.
+
+    `body`: The two stages of a fast step, with coefficients and times in units of that step, each from the
+      point before it.
+    `mean`: Weight of the first of them in the mean over a fast step; the second one has the rest.
+    `to`: Name of the point with the fast variables at the end; the slow ones are those at the start again.
+    `moments`: Names of two points: the fast variables' mean over the step, and by how much the line with
+      their first moment rises in half of it.
+    `times`: How many fast steps are counted where the length of the step is not known.
+    """
+
+    body: tuple[Stage, Stage]
+    mean: float
+    to: str
+    moments: tuple[str, str]
+    times: int
+
+
+Instruction = Rate | CopyRate | Restore | Combine | Add | Stage | Repeat | Iterate | March
 
 
 @dataclass(frozen=True)
@@ -198,6 +222,8 @@ def _flat(instructions: tuple[Instruction, ...], times: int) -> Iterator[tuple[I
             yield from _flat(instruction.between, times * (instruction.times - 1))
         elif isinstance(instruction, Iterate):
             yield from _flat(instruction.body, times)
+        elif isinstance(instruction, March):
+            yield from _flat(instruction.body, times * instruction.times)
         else:
             yield instruction, times
 
@@ -294,6 +320,10 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
         elif isinstance(instruction, Iterate):
             yield from _entries(instruction.body, h, sizes, newton)
             yield Entry("Correct", (_corrections(instruction),))
+        elif isinstance(instruction, March):
+            yield Entry(
+                "March the fast side to the end of the step", (_marching(instruction, sizes),), "slow"
+            )
 
 
 def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Entry:
@@ -385,6 +415,16 @@ def _extrapolation(combine: Combine) -> str:
     return (
         f"{who} extrapolated on the {curve}; nothing is solved. The first step after an event, when there "
         "is no history, predicts by the rule of the solution."
+    )
+
+
+def _marching(march: March, sizes: Sizes) -> str:
+    states, algebraic = sizes["fast"]
+    return (
+        f"Fast steps of two implicit stages each, of {states} state rows and {algebraic} algebraic rows; "
+        "what they read of the slow side is on the parabola through the last three accepted points, of "
+        "algebraic variables their level under the network's response. The slow stages see the line with the "
+        "same mean and the same first moment over the step."
     )
 
 

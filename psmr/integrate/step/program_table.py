@@ -20,6 +20,7 @@ from psmr.integrate.step.program import (
     Each,
     Instruction,
     Iterate,
+    March,
     Program,
     Rate,
     Repeat,
@@ -29,7 +30,7 @@ from psmr.integrate.step.program import (
 
 # Operations, in column 0 of the code.
 RATE, COPY_RATE, RESTORE, SAVE, COMBINE, STAGE, REPEAT, AGAIN, ITERATE, AGREE, EXTRAPOLATE = range(11)
-ADD, LEVELS = 11, 12
+ADD, LEVELS, MARCH = 11, 12, 13
 
 # Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
 # time round a loop they begin STRIDE entries further.
@@ -42,6 +43,8 @@ LOOP, NUMBERS, STRIDE = 8, 9, 10
 LIST = 11
 TIMES, JUMP = 1, 2  # REPEAT: times; AGAIN: times, first instruction of the body, one after `between`
 MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
+# MARCH: one after the stages of a fast step, the point at its end in KEEP, then two moments and three
+# points of its own from column LIST; NUMBERS: its time, and its weight in the mean
 # EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time, `Stage.cubes`
 MOST_LISTED = 8
 # STAGE: where its last results are, -1 where none are stored, and how many of them a pass of an `Iterate` has
@@ -133,6 +136,10 @@ class _Writer:
         self.present = NOW
         # A point is saved only if it is read when it is no longer the present one.
         self.read = _read_later(program.instructions) | set(program.carried)
+        if any(isinstance(instruction, March) for instruction in program.instructions):
+            for stage in program.instructions:  # the estimate of the error reads the first places
+                if isinstance(stage, Stage) and stage.rate:
+                    self.rate(stage.rate)
 
     def point(self, name: str) -> int:
         """Return the place of a point; it is given one where it has none."""
@@ -195,6 +202,8 @@ class _Writer:
                 self._stage(instruction, loop)
             elif isinstance(instruction, Repeat):
                 self._repeat(instruction)
+            elif isinstance(instruction, March):
+                self._march(instruction)
             else:
                 self._iterate(instruction)
 
@@ -249,7 +258,7 @@ class _Writer:
             self.present = stage.guess
         if stage.outside:
             self._combine(READ if own == "fast" else SIDES["fast"], stage.outside, loop)
-        if stage.with_response:
+        if stage.with_response and stage.outside:
             self._combine(READ, stage.outside, loop, LEVELS)
         explicit = stage.gamma == 0.0
         row = self.row(
@@ -283,6 +292,20 @@ class _Writer:
         jump[LOOP] = loop
         self.times //= repeat.times
         again[JUMP] = len(self.rows)
+
+    def _march(self, march: March) -> None:
+        first, second = march.body
+        row = self.row(MARCH, KEEP=self.point(march.to))
+        self._numbers(row, [first.at, (march.mean,)])
+        for k, name in enumerate(
+            (*march.moments, *(f"{march.to}, {own}" for own in ("within", "before", "coarse")))
+        ):
+            row[LIST + k] = self.point(name)
+        for stage in (first, second):
+            self.present = stage.base
+            self._stage(stage, None)
+        row[JUMP] = len(self.rows)
+        self.present = ""
 
     def _iterate(self, iterate: Iterate) -> None:
         loop, self.loops = self.loops, self.loops + 1

@@ -28,6 +28,7 @@ from psmr.integrate.step.instructions import (
     stage,
 )
 from psmr.integrate.step.interpreter import AUTONOMOUS, DOUBLED, EVALUATED_BLOCK, GROWTHS, ROUND, Interpreter
+from psmr.integrate.step.march import march
 from psmr.integrate.step.program_table import (
     ADD,
     AGAIN,
@@ -40,6 +41,7 @@ from psmr.integrate.step.program_table import (
     JUMP,
     LEVELS,
     LOOP,
+    MARCH,
     OPERATION,
     RATE,
     REPEAT,
@@ -78,6 +80,11 @@ def _run(interpreter, program, first, end, h, w_address, size):  # type: ignore[
             combine_levels(interpreter, row, numbers)
         elif operation == EXTRAPOLATE:
             extrapolate(interpreter, row, numbers, t, h, w)
+        elif operation == MARCH:
+            status = march(interpreter, code, row, numbers, at, t, h, w)
+            if status != DONE:
+                return status
+            at = row[JUMP]
         elif operation == RATE:
             block = interpreter.blocks[row[BLOCK]]
             if state[EVALUATED_BLOCK] != row[BLOCK] or state[AUTONOMOUS] == 0:

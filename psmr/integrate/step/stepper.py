@@ -37,6 +37,7 @@ from psmr.integrate.step.interpreter import (
     forget,
     no_stage_history,
 )
+from psmr.integrate.step.march_room import NO_MARCH, MarchRoom, march_room
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import MOST_LISTED, Encoded, blocks_of, encode
 from psmr.integrate.step.run_program import with_program
@@ -74,6 +75,7 @@ class Stepper:
     `parameters`, `w`: Parameter matrices, and the buffer at the start.
     `every`: Whether the points within a step are recorded.
     `first_step`: The program of the first step after an event; None: that of any other.
+    `grid`: Of a program that marches; see `psmr.integrate.step.march_room.MarchRoom`.
 
     `restarts`: Whether that is another one.
     `samplers`: What samples.
@@ -90,7 +92,9 @@ class Stepper:
         w: Reals,
         every: bool,
         first_step: Program | None = None,
+        grid: tuple[float, float, float] = NO_MARCH,
     ) -> None:
+        self._grid = grid
         self.programs, self._first_program = programs, first_step
         self.restarts = first_step is not None
         self._size = system.n + system.m
@@ -138,6 +142,7 @@ class Stepper:
             read=self.interface.interpolated().astype(np.uint32),
             response=self.interface.response,
             probe=self.interface.probe(),
+            march=self._march_room(),
             stage_history=self._stage_history(),
             jumps=no_jumps(),
             sampling=self.samplers.compiled,
@@ -156,6 +161,13 @@ class Stepper:
         """Return room for the last results of all stages."""
         sizes = np.array([block.records.work.update.size for block in self.blocks.values()])
         return no_stage_history(self._depths, sizes[np.arange(self._depths.size) % sizes.size])
+
+    def _march_room(self) -> MarchRoom:
+        """Return room for the polynomials of what fast rows read of the slow side."""
+        clocks = [self.samplers.of_clock(c) for c in range(len(self.samplers.clocks))]
+        slow = [self.read_slowly(np.concatenate([s.at for s in own]).tolist(), ()) for own in clocks]
+        reads = len(self.interface.interpolated()), len(self.interface.response.at)
+        return march_room(self._grid, slow, *reads)
 
     def _program(self, h: float, before: tuple[float, ...], first: bool = False) -> Encoded:
         key = (h, before, first)
@@ -221,6 +233,7 @@ class Stepper:
         self.interpreter = self.interpreter._replace(
             response=self.interface.response,
             probe=self.interface.probe(),
+            march=self._march_room(),
             stage_history=self._stage_history(),
         )
 

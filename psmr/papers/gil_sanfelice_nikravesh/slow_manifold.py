@@ -29,7 +29,7 @@ from psmr.base.declared import Positive
 from psmr.base.errors import PsmrError, SchemeError, SimulationError, SingularError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
-from psmr.integrate.control.engine import GridSteps, Piece, TimeGrid
+from psmr.integrate.control.grid import GridSteps, Piece, TimeGrid
 from psmr.integrate.schemes.choices import Newton, check_fields, check_newton_tolerance, check_partition
 from psmr.integrate.schemes.scheme import Scheme, StepOperator
 from psmr.integrate.schemes.stability import mode_words, narrowest, stability_polynomial
@@ -253,6 +253,7 @@ class ManifoldEngine:
 
     ends_at_stops = True
     samplers = None
+    marches = False
 
     def __init__(self, system: System, scheme: SlowManifold, parameters: Sequence[Reals], w: Reals) -> None:
         require_same_system(scheme.split, system)

@@ -26,7 +26,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import PsmrError, SchemeError, SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
-from psmr.integrate.control.engine import Piece
+from psmr.integrate.control.grid import Piece
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.newton import POLICIES
@@ -341,6 +341,7 @@ class ExplicitEngine:
 
     ends_at_stops = False
     samplers = None
+    marches = False
 
     def __init__(
         self, system: System, parameters: Sequence[Reals], w: Reals, words: str, *, method: str,

@@ -31,7 +31,7 @@ from partitioning import Partition
 from psmr.base.errors import SchemeError
 from psmr.base.threads import on_one_thread
 from psmr.dae.system.linear import LinearDae, LinearSampler, Stretch
-from psmr.integrate.control.engine import TimeGrid
+from psmr.integrate.control.grid import TimeGrid
 from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.pencil.operator.equation import Equation
 from psmr.pencil.operator.equations import SampledStep, equations_with, side_matrices

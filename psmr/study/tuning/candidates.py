@@ -28,7 +28,7 @@ from psmr.base.threads import one_thread
 from psmr.dae.system.eigenvalues import modes_of
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.integrate.control.engine import NO_STOPS
+from psmr.integrate.control.grid import NO_STOPS
 from psmr.integrate.run.advance_span import autonomous
 from psmr.integrate.schemes.multirate import EXTRAPOLATION, SCHUR, Multirate
 from psmr.integrate.schemes.one_step import SingleRate

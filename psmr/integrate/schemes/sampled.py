@@ -1,0 +1,167 @@
+"""Two rates, both by their errors: what is sampled by fast steps, everything else at its own pace."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+import partitioning
+from partitioning import Partition
+from psmr.base.arguments import explains_keywords
+from psmr.base.declared import Positive
+from psmr.base.errors import SchemeError
+from psmr.integrate.schemes.choices import check_partition
+from psmr.integrate.schemes.one_step import tableau_program
+from psmr.integrate.schemes.variable_step import AUTO, VARIABLE_METHODS, VariableStep
+from psmr.integrate.step.program import NEW, Each, March, Program, Stage
+from psmr.integrate.tableaux import PAIRS, TABLEAUX
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
+
+FAST_RULE = TABLEAUX["SDIRK2"]
+"""Of the fast side: no stage has the rate before a jump, and the last one is the end."""
+
+MOMENTS = ("mean", "slope")
+COUNTED = 100
+"""Fast steps that are counted in a step whose length is not known."""
+
+
+def on_the_line(c: float) -> tuple[tuple[str, Each], ...]:
+    """Return the moments with the values of their polynomials at the part c of a step."""
+    return tuple(zip(MOMENTS, ((1.0,), (2.0 * c - 1.0,)), strict=True))
+
+
+@functools.cache
+def sampled_program(name: str) -> Program:
+    """Return the program of a step: the fast side marches ahead, the slow side follows with a pair.
+
+    What the fast variables are at the end decides on the slow algebraic ones there.
+    """
+    gamma = FAST_RULE.gamma
+    point = "fast point"
+    start = (("f(fast)", 0.0),)  # the rate of the last stage: where Newton starts
+    first = Stage("fast", "fast", point, point, start, gamma, (gamma,), with_response=True, rate="f(fast)")
+    # From the first stage the old point is gamma h f back.
+    again = (("f(fast)", 1.0 - 2.0 * gamma),)
+    second = Stage("fast", "fast", point, point, again, gamma, with_response=True)
+    march = March((first, second), 1.0 - gamma, "fast end", MOMENTS, COUNTED)
+    pair = PAIRS[name]
+    slow = tableau_program(pair.tableau, keep_last=True, starts=pair.starts, beside=on_the_line)
+    *stages, last = slow.instructions
+    assert isinstance(last, Stage)
+    last = replace(last, to="ahead")
+    end = Stage("slow", "slow", NEW, "ahead", outside=(("fast end", (1.0,)),))
+    return Program((march, *stages, last, end), history=2, carried=slow.carried, history_of="all")
+
+
+def sampled_partition(system: System) -> Partition | None:
+    """Return what is sampled as fast, with what reads it; None where no equation does.
+
+    These are the variables of the devices that sample, and of those with a row that reads what is sampled. A
+    device whose states are coupled with theirs both ways, as those of a network with dynamics are, comes
+    with them, and so on.
+    """
+    at = np.concatenate([np.zeros(0, np.int64), *(sampler.at for sampler in system.samplers)])
+    if not at.size:
+        return None
+    names = np.array([name.rpartition(".")[0] for name in (*system.names_x, *system.names_g)])
+    owner = np.array([name.rpartition(".")[0] for name in (*system.names_x, *system.names_y)])
+    chosen, pairs = {sampler.device for sampler in system.samplers}, set[tuple[str, str]]()
+    read = False
+    for group in system.groups:
+        row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
+        rows, columns = group.row[:, row], group.index[:, column]
+        own = np.isin(columns, at) & (rows < names.size)
+        chosen |= set(names[rows[own]])
+        read |= bool(own.any())
+        states = (rows < system.n) & (columns < system.n)
+        pairs |= set(zip(owner[rows[states]].tolist(), owner[columns[states]].tolist(), strict=True))
+    if not read:
+        return None
+    coupled = {(a, b) for a, b in pairs if a != b and (b, a) in pairs}
+    while more := {b for a, b in coupled if a in chosen and b not in chosen}:
+        chosen |= more
+    return partitioning.by_device(system.linearise(), sorted(chosen & set(owner)))
+
+
+@explains_keywords(SchemeError)
+@dataclass(frozen=True, repr=False)
+class SampledMultirate(VariableStep):
+    r"""Advance what is sampled with steps of its samples, and everything else as `VariableStep` does.
+
+    Both steps follow an error. A macro step is one of `VariableStep` for the slow side; its length follows
+    from the estimate of its pair, and from how far off that was which the fast side had read of the slow one.
+    The fast side goes ahead of it with steps that end at each sample, divided where their own error asks for
+    it (by doubling the steps at one point in 256): SDIRK2, which has no use for a rate from before a sample.
+    It reads the slow states, and the levels of slow algebraic variables under the network's response, on the
+    parabola through the last three points; the slow side sees the line that has the fast side's mean and
+    first moment over the step (docs/theory.md). Events and limits are met as by `VariableStep`. Where nothing
+    is sampled, or nothing is slow, it is `VariableStep`.
+
+    Parameters
+    ----------
+    tolerance, method, h_max, most_steps
+        As of `VariableStep`; ``"BDF"`` is not among the methods.
+    split
+        Which variables are fast; None: the devices that sample, those with an equation that reads what is
+        sampled, and those whose states are coupled both ways with states of these (a network with dynamics).
+    h_fast
+        Longest fast step in s; None: the shortest period. Needed with a split where nothing is sampled.
+
+    Raises
+    ------
+    SchemeError
+        As `VariableStep`; for a split that is no partition; before a run for a split without samples and
+        without `h_fast`, and for external code that keeps states of its own, which cannot sample again in a
+        step that is rejected.
+    """
+
+    method: Annotated[str, tuple(name for name in VARIABLE_METHODS if name in (AUTO, *PAIRS))] = AUTO
+    split: Partition | None = None  # type: ignore[misc]
+    h_fast: Annotated[float | None, Positive("s")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.split is not None:
+            check_partition(self.split)
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: the step that is tried."""
+        return sampled_program(self.name)
+
+    def engine(self, system: System, parameters: Any, w: Any, every: bool) -> Any:
+        """See `Scheme`."""
+        from psmr.integrate.constants import TUNED
+        from psmr.integrate.control.engine import ControlledSteps
+
+        split = sampled_partition(system) if self.split is None else self.split
+        fast = np.zeros(1, bool) if split is None else np.concatenate([split.fast_x, split.fast_y])
+        if split is None or fast.all() or not fast.any():
+            own = VariableStep(self.tolerance, self.method, self.h_max, self.most_steps)
+            return own.engine(system, parameters, w, every)
+        if not all(sampler.code is None or sampler.code.repeatable for sampler in system.samplers):
+            raise SchemeError(
+                f"{self}: a step that is rejected takes its samples again, and external code keeps states "
+                "of its own; take psmr.Multirate with h_fast a divisor of the period, or a unit whose states "
+                "can be read and set"
+            )
+        clocks = [(sampler.period, sampler.offset) for sampler in system.samplers]
+        step, origin = min(clocks, default=(self.h_fast, float(w[-1])))
+        if step is None:
+            raise SchemeError(
+                f"{self}: nothing is sampled, so that the fast step must be given: h_fast", field="h_fast"
+            )
+        tolerance = self.pair.tolerance_of_step(TUNED.run_tolerance * self.tolerance)
+        grid = min(step, self.h_fast or step), origin, tolerance
+        return ControlledSteps(
+            system, self.program(1.0), self.pair, tolerance, self.longest_step, self.most_steps, parameters,
+            w, split, grid,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        fast = "" if self.h_fast is None else f", fast steps of {self.h_fast:g} s"
+        return f"two rates by samples{fast}, {super().__str__()}"
