@@ -163,7 +163,7 @@ psmr.pencil.operator.equations: step_equations
 psmr.pencil.operator.periodic: periodic_module
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.sampled: SampledDae common_period exact_operator exact_time sampled_operator
-    scheme_period workable
+    samples_within scheme_period workable
 psmr.pencil.operator.step_operator: outermost step_map
 psmr.sampled.fmu: Fmu
 psmr.sampled.library: RMS CodeLibrary labels

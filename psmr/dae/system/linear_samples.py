@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -76,19 +76,21 @@ def _same(system: System, w: Reals, found: LinearSamples, later: float, held: bo
 
 def _along(system: System, w: Reals, instants: Sequence[tuple[float, tuple[int, ...]]]) -> list[Stretch]:
     """Return the stretches up to some instants, along what samples write at rest; see `LinearSamples`."""
-    start, w, t, found = w, w.copy(), w[-1], []
-    begin = _columns(system, w)
-    for instant, due in instants:
-        w[-1] = t + instant
-        end, written = _columns(system, w), list(_written(system, w, {}))
-        found.append(Stretch(begin, end, tuple(written[k][0].map for k in due)))
-        for sampler, values in (written[k] for k in due):
-            w[system.n + system.m + sampler.at] = values
+    start, w, t, length = w, w.copy(), w[-1], instants[-1][0]
+    for begun in (t - length, t):  # the period before leaves the times at which held values were written
+        w[-1], found = begun, list[Stretch]()
         begin = _columns(system, w)
+        for instant, due in instants:
+            w[-1] = begun + instant
+            end, written = _columns(system, w), list(_written(system, w, {}))
+            found.append(Stretch(begin, end, tuple(written[k][0].map for k in due)))
+            for sampler, values in (written[k] for k in due):
+                w[system.n + system.m + sampler.at] = values
+            begin = _columns(system, w)
     off = np.abs(w - start)[system.n + system.m :][: system.s] > RETURNS * np.maximum(1.0, np.abs(w)).max()
     gone = [name for name, moved in zip(system.names_u, off, strict=False) if moved and not _stamp(name)]
     if gone:
-        raise InputError(f"{', '.join(gone[:3])}: not as before after {instants[-1][0]:g} s at rest")
+        raise InputError(f"{', '.join(gone[:3])}: not as before after {length:g} s at rest")
     return found
 
 
@@ -185,11 +187,17 @@ def _code_slopes(
         raise InputError(f"{device}: its code keeps states of its own, so that differences do not come back")
     slopes, steps = np.zeros((new.size, here.size)), np.zeros(here.size, bool)
     for k, size in enumerate(DIFFERENCE * np.maximum(1.0, np.abs(here))):
-        move = np.eye(here.size)[k] * size
-        near, far = ((call(here + f * move) - call(here - f * move)) / (2 * f * size) for f in (1.0, 2.0))
+        near, far = (_difference(call, here, k, f * size) for f in (1.0, 2.0))
         steps[k] = np.abs(near - far).max(initial=0.0) > SMOOTH * max(1.0, np.abs(far).max(initial=0.0))
         slopes[:, k] = 0.0 if steps[k] else (4.0 * near - far) / 3.0
     if steps[: reads.size].any():
         k = int(np.flatnonzero(steps)[0])
         raise InputError(f"{device}: its code switches at rest on number {k + 1} of what it reads")
     return new, slopes[:, : reads.size], slopes[:, reads.size :], steps[reads.size :]
+
+
+def _difference(call: Callable[[Reals], Reals], here: Reals, k: int, size: float) -> Reals:
+    """Return a central difference between numbers that single precision has too, as code may round to it."""
+    above, below = here.copy(), here.copy()
+    above[k], below[k] = np.float32(here[k] + size), np.float32(here[k] - size)
+    return np.asarray((call(above) - call(below)) / (above[k] - below[k]))

@@ -335,8 +335,8 @@ def _sampling_lines(columns: Columns) -> list[str]:
     lines.append(f"{heads}{'change':>10} {'by delay':>11}")
     design, found = (columns[f"real{end}"] + 1j * columns[f"imag{end}"] for end in ("_continuous", ""))
     changes, delays = columns["sampling_deformation"], columns["delay_deformation"]
-    for k in np.flatnonzero(changes >= LEAST_CHANGE):
-        both = ((complex(s[k]), -s[k].real / abs(s[k])) for s in (design, found))
+    for k in np.flatnonzero(changes >= LEAST_CHANGE).tolist():
+        both = ((complex(s[k]), -s[k].real / abs(s[k]) if s[k] else np.nan) for s in (design, found))
         words = (f"{_complex(s.real, abs(s.imag))} {_percent(ratio, 8)}  " for s, ratio in both)
         lines.append(f"{''.join(words)}{_percent(changes[k], 9)} {_percent(delays[k], 11)}".rstrip())
     rest = int(np.count_nonzero(changes < LEAST_CHANGE))

@@ -343,14 +343,21 @@ def fit_mode(t: np.ndarray, signal: np.ndarray, near: complex, order: int | None
             "the signal has values that are not finite, or is 0 throughout: there is nothing to fit"
         )
     stride = -(-len(t) // _MOST_POINTS)
-    signal, step = signal[::stride], stride * step
+    s = exponentials(signal[::stride], stride * step, order)
+    turn = 2.0 * np.pi / (stride * step)
+    s = s + 1j * turn * np.round((near.imag - s.imag) / turn)
+    return complex(s[np.abs(s - near).argmin()])
+
+
+def exponentials(signal: np.ndarray, step: float, order: int | None = None) -> np.ndarray:
+    """Return the s, in 1/s, of the e^{s t} that a signal with points a step in s apart is a sum of.
+
+    See `fit_mode`.
+    """
     window = len(signal) // 2
     hankel = np.lib.stride_tricks.sliding_window_view(signal, window + 1)
     _, size, right = np.linalg.svd(hankel, full_matrices=False)
     rank = order if order is not None else int(np.count_nonzero(size > _RANK * size[0]))
     basis = right[: min(rank, window)].T
     z = np.linalg.eigvals(np.linalg.lstsq(basis[:-1], basis[1:], rcond=None)[0])
-    s = np.log(z[np.abs(z) > 0.0].astype(complex)) / step
-    turn = 2.0 * np.pi / step
-    s = s + 1j * turn * np.round((near.imag - s.imag) / turn)
-    return complex(s[np.abs(s - near).argmin()])
+    return np.asarray(np.log(z[np.abs(z) > 0.0].astype(complex)) / step)

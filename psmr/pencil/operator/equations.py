@@ -77,17 +77,23 @@ class StepEquations:
         return tuple(lengths[name] for name in self.successors)
 
 
+AFTER = 8.0
+"""What is added to a time, in parts of the step, behind each time that values were sampled in it."""
+
+
 class SampledStep(NamedTuple):
     """A step in which values are sampled.
 
     `h`, `before`: The step in s, and the distances in s back to the accepted points that there are.
     `within`: (N, N) what w = (x, y) becomes by the samples behind some times round of the fast steps, counted
       from 1; their algebraic variables are then solved for anew.
+    `held`: Places in w of the sampled variables, which no prediction extrapolates.
     """
 
     h: float
     before: tuple[float, ...] = ()
     within: Mapping[int, sp.csr_array] = MappingProxyType({})
+    held: range = range(0)
 
 
 def step_equations(
@@ -129,7 +135,8 @@ def equations_with(
     linear = known.linear
     program = scheme.program(sampled.h, sampled.before) if sampled else steady_program(scheme)
     writer = _Writer(known, sampled.h if sampled else scheme.step, closed_up_to, stops)
-    writer.within_steps = sampled.within if sampled else {}
+    if sampled:
+        writer.within_steps, writer.held = sampled.within, np.array(sampled.held, int)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
@@ -157,7 +164,7 @@ class _Writer:
     `points`, `rates`: Which block a name stands for at present; for a rate the point at which f is taken.
     `times`: Time of each block and of the rates, in parts of the step after t: inputs are those of that time.
     `iterated`: Whether a prediction is corrected until it agrees with the result.
-    `within_steps`: See `SampledStep`.
+    `within_steps`, `held`: See `SampledStep`.
     """
 
     def __init__(self, known: SideMatrices, h: float, closed_up_to: int, stops: Sequence[int]) -> None:
@@ -170,6 +177,7 @@ class _Writer:
         self.present = STATE
         self.iterated = False
         self.within_steps: Mapping[int, sp.csr_array] = {}
+        self.held = np.zeros(0, int)
         self._shown: dict[int, str] = {}
         self._equations: list[Equation] = []
 
@@ -235,7 +243,7 @@ class _Writer:
         parts = self.known.parts_of(stage.rows, stage.with_response)
         made = parts.mass @ jump + parts.picked if parts.others.shape[0] else parts.mass @ jump
         unknown = f"sampled{label}"
-        self.times[unknown] = at = at + 1e-9  # behind the samples, where matrices may be others
+        self.times[unknown] = at = at + AFTER * (1.0 + self.times[self.present] // AFTER)
         left = self.known.left_of(stage, 0.0, at)
         self._equations.append(Equation(unknown, left, ((self.present, made),), "after samples"))
         self.present = self.points[stage.to] = unknown
@@ -281,10 +289,9 @@ class _Writer:
             self.points[iterate.predicted] = self.present
 
     def _combine(self, combine: Combine, label: str) -> None:
-        own, others = (
-            self.identity[self.sides.of(combine.rows)[1]],
-            self.identity[self.sides.beyond(combine.rows)],
-        )
+        places = self.sides.of(combine.rows)[1]
+        kept = np.union1d(self.sides.beyond(combine.rows), self.held[np.isin(self.held, places)])
+        own, others = self.identity[np.setdiff1d(places, self.held)], self.identity[kept]
         terms: list[Term] = [(self.present, others.T @ others)] if others.shape[0] else []
         for name, weight in combine.terms:
             read = weight * (own @ self.place if name in OLDER else own)
@@ -316,16 +323,17 @@ class _Writer:
             if parts.others.shape[0] and weight:
                 terms.append((block, weight * (parts.older if name in OLDER else parts.picked)))
         unknown = f"{stage.to}{label}"
-        self.times[unknown] = at = value(stage.at, i)
+        at = value(stage.at, i)
+        self.times[unknown] = time = at + AFTER * (self.times[self.present] // AFTER)
         states = parts.own < self.known.linear.n
         inputs = [InputTerm(unknown, at, parts.own, np.where(states, h * stage.gamma, 1.0))]
         inputs += [
-            InputTerm(point, self.times[point], parts.own, np.where(states, h * weight, 0.0))
+            InputTerm(point, self.times[point] % AFTER, parts.own, np.where(states, h * weight, 0.0))
             for point, weight in ((self.rates[name], weight) for name, weight in stage.rates)
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
-        left = self.known.left_of(stage, h * stage.gamma, at)
+        left = self.known.left_of(stage, h * stage.gamma, time)
         self._equations.append(Equation(unknown, left, merged_terms(terms), words, tuple(inputs)))
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:

@@ -34,7 +34,7 @@ from psmr.dae.system.linear import LinearDae, LinearSampler, Stretch
 from psmr.integrate.control.grid import TimeGrid
 from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.pencil.operator.equation import Equation
-from psmr.pencil.operator.equations import SampledStep, equations_with, side_matrices
+from psmr.pencil.operator.equations import AFTER, SampledStep, equations_with, side_matrices
 from psmr.pencil.operator.loops import matrices_of
 from psmr.pencil.operator.step_operator import factorised, map_of
 
@@ -128,6 +128,11 @@ class SampledDae:
     def states(self) -> int:
         """Number of continuous states."""
         return self.linear.n - self.s
+
+    @property
+    def held(self) -> range:
+        """Places of the sampled variables."""
+        return range(self.states, self.linear.n)
 
     @functools.cached_property
     def period(self) -> Fraction:
@@ -332,14 +337,18 @@ def sampled_operator(sampled: SampledDae, scheme: Scheme) -> Reals:
     known, history = side_matrices(linear, extended), steady_program(extended).history
     size, N = linear.n + linear.m + history * known.remembered.size, linear.n + linear.m
     moving = Moving.of(sampled, period)
+    read = abs(sp.csc_array(linear.gx)[:, sampled.states :]).sum(axis=0) > 0.0
 
     def made(step: SampledStep, due: tuple[int, ...], t: float) -> Reals:
         own = known if moving is None else known.with_jacobian(functools.partial(moving.jacobian, t, step.h))
         matrix = map_of(equations_with(own, extended, sampled=step)).apply(np.eye(size))
         if due:
-            behind = linear.jacobian_at_once() if moving is None else moving.jacobian(t, step.h, BEHIND)
+            behind = linear.jacobian_at_once() if moving is None else moving.behind(t + step.h)
             mass, _, constraints = matrices_of(sp.csr_array(behind), linear.n)
             jump = sampled.jump(due, moving.maps_at(t + step.h) if moving else ())
+            if not read[np.concatenate([sampled.samplers[k].at for k in due])].any():
+                matrix[:N] = jump @ matrix[:N]  # no algebraic equation answers
+                return matrix
             after = Equation("y", (mass - constraints).tocsr(), (), "algebraic variables after samples")
             matrix[:N] = factorised(after).solve(np.asarray(mass @ jump @ matrix[:N]))
         return matrix
@@ -356,8 +365,8 @@ def operator_with_samples(linear: LinearDae, scheme: Scheme) -> Reals:
     return sampled_operator(SampledDae.of(linear), scheme)
 
 
-BEHIND = 1.0 + 1e-9
-"""Part of a step at which what holds behind its end is looked up; see `SampledStep`."""
+SAME = 1e-10
+"""Times closer than this in s are one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,13 +393,19 @@ class Moving:
         return cls(sampled, np.array([*ends, ends[-1] + first]), [*stretches, stretches[0]])
 
     def jacobian(self, t: float, h: float, part: float) -> sp.csr_array:
-        """Return the Jacobian at a part of a step of h from t: at its start behind samples, else before."""
-        sampled, n, s = self.sampled, self.sampled.states, self.sampled.s
-        at = t + (max(part, 1e-9) - 1e-10) * h
-        k = int(np.searchsorted(self.ends, at))
+        """Return the Jacobian at a part of a step of h from t, behind so many samples as `AFTER` is in it."""
+        behind, part = divmod(part, AFTER)
+        at, k = t + part * h, int(np.searchsorted(self.ends, t + SAME)) + int(behind)
         stretch, begin = self.stretches[k], self.ends[k - 1] if k else 0.0
         share = (at - begin) / (self.ends[k] - begin)
-        columns = sp.csr_array((1.0 - share) * stretch.begin + share * stretch.end)
+        return self._with(sp.csr_array((1.0 - share) * stretch.begin + share * stretch.end))
+
+    def behind(self, t: float) -> sp.csr_array:
+        """Return the Jacobian behind the samples at an instant t."""
+        return self._with(sp.csr_array(self.stretches[int(np.abs(self.ends - t).argmin()) + 1].begin))
+
+    def _with(self, columns: sp.csr_array) -> sp.csr_array:
+        sampled, n, s = self.sampled, self.sampled.states, self.sampled.s
         rows = sp.csr_array(sampled.linear.jacobian_at_once())
         behind = sp.vstack([columns[:n], sp.csr_array((s, s)), columns[n:]])
         return sp.csr_array(sp.hstack([rows[:, :n], behind, rows[:, n + s :]]))
@@ -416,12 +431,12 @@ def _steps(
     due_at = {float(t): due for t, due in instants.items()}
     ends = [*grid.times[1:].tolist(), grid.end]
     steps = list(zip(np.round(grid.steps, 15).tolist(), ends, grid.times.tolist(), strict=True))
-    before: tuple[float, ...] = ()
+    before, held = tuple[float, ...](), sampled.held
     for again in (False, True):  # what is remembered at the start of a period is what the one before left
         for h, end, t in steps:
             due = due_at.get(end, ())
             if again:
-                yield (h, before, due), SampledStep(h, before), due, t
+                yield (h, before, due), SampledStep(h, before, held=held), due, t
             before = () if due else (h, *(h + back for back in before))[:history]
 
 
@@ -445,4 +460,9 @@ def _steps_with_points(
             if i < ratio
         }
         due = {i: instants[t] for i, t in found}
-        yield tuple(due.items()), SampledStep(scheme.step, before, within), due.get(ratio, ()), float(k * h)
+        yield (
+            tuple(due.items()),
+            SampledStep(scheme.step, before, within, sampled.held),
+            due.get(ratio, ()),
+            float(k * h),
+        )
