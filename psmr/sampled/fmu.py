@@ -14,6 +14,7 @@ import importlib
 import itertools
 import math
 import os
+import secrets
 import shutil
 import tempfile
 import weakref
@@ -63,7 +64,7 @@ class Fmu(FmuDescription):
     Its description is read (`psmr.sampled.fmu_description.FmuDescription`); `instance` runs its code.
     """
 
-    def instance(self, name: str = "", **parameters: float | str) -> FmuCode:
+    def instance(self, name: str = "", /, **parameters: float | str) -> FmuCode:
         """Return a unit of this kind with parameters by name; what is not given has the unit's start value.
 
         Raises InputError for a parameter that it does not have, of the wrong kind or outside its bounds, and
@@ -82,7 +83,8 @@ class FmuCode:
     address, handle
         Of the compiled function of a sample, and its first argument.
     states
-        Names of its sampled states. Where all are zero the unit starts, with the inputs of that sample.
+        Names of its sampled states. Where all are zero the unit starts, with the inputs of that sample; one
+        that does not write its state does so, too, where it began in another process.
     values
         States and outputs after `initialize` or `sample`.
     repeatable
@@ -108,7 +110,7 @@ class FmuCode:
         self._load()
         start = [x for port in fmu.info.inputs for x in _start(fmu.variables[port.name])]
         self.values = np.zeros(0)
-        self._starts: dict[float, tuple[float, Reals]] = {}
+        self._start: tuple[float, float, Reals] = 0.0, 0.0, np.array(start)
         self.address, self.handle = adapter.sample.address, address_of(self._row)
         self.initialize(0.0, np.array(start))
         self._lay_out()
@@ -126,9 +128,7 @@ class FmuCode:
         unit, version = self._unit, self.fmu.version
         self._times[[0, 2]] = t
         try:
-            if unit.component:
-                getattr(unit, f"fmi{version}FreeInstance")(unit.component)
-                unit.component = None
+            _free(unit, version, self._kept)
             unit.instantiate(**self._callbacks)
             if self.fmu.said:
                 unit.setDebugLogging(True, self.fmu.said)
@@ -148,14 +148,16 @@ class FmuCode:
         finally:
             self._row[adapter.INSTANCE] = _address(unit.component)
         if self.values.size:
+            self._serials[:] = 0.0
             self.values[len(self.states) :] = found * self._scales
             self._row[adapter.STARTED] = 1
             try:
                 self.sample(t, inputs)
             finally:
                 self._row[adapter.STARTED] = 0
-            if not self._row[adapter.BYTE_COUNT]:
-                self._starts[self.values[2]] = t, np.array(inputs)
+            self._start = float(self.values[2]), t, np.array(inputs)
+            if self.repeatable:
+                self._kept[adapter.MOST] = getattr(unit, f"get{self._state}")().value
         return self.values.copy()
 
     def sample(self, t: float, inputs: Reals) -> Reals:
@@ -257,13 +259,15 @@ class FmuCode:
         finally:
             os.chdir(here)  # FMPy leaves it where a library cannot be loaded
         self._unit, self._callbacks = unit, _callbacks(module, version, self)
-        self._finish = weakref.finalize(self, _close, unit, version, folder)
+        self._kept, self._state = (
+            np.zeros(adapter.MOST + 1, np.int64),
+            f"FMU{'s' if version == 2 else 'S'}tate",
+        )
+        self._finish = weakref.finalize(self, _close, unit, version, self._kept, folder)
 
     def _lay_out(self) -> None:
         """Make the row that the compiled function is handed, and what it points to."""
-        fmu, unit, prefix = self.fmu, self._unit, f"fmi{self.fmu.version}"
-        state = "FMUstate" if fmu.version == 2 else "FMUState"
-        size = 0
+        fmu, unit, prefix, state, size = self.fmu, self._unit, f"fmi{self.fmu.version}", self._state, 0
         if fmu.keeps_state and fmu.face.canSerializeFMUstate:
             kept = getattr(unit, f"get{state}")()
             size = len(getattr(unit, f"serialize{state}")(kept))
@@ -273,20 +277,16 @@ class FmuCode:
         self.states = ("samples", "start", *(f"memory_{k}" for k in range(numbers)))
         self.values, self._scales = np.zeros(2 + numbers + outputs), np.ones(outputs)
         self._flags, self._bytes = np.zeros(16, np.uint8), np.zeros(6 * numbers, np.uint8)
-        self._kept, self._serials = np.zeros(1 if size else adapter.MOST, np.int64), np.zeros(adapter.MOST)
-        self._last, self._clocks = (
-            np.full(2 + numbers, np.nan),
-            np.array(fmu.schedule, np.int64).reshape(-1, 3),
-        )
+        self._last, self._serials = np.full(2 + numbers, np.nan), np.zeros(adapter.MOST)
+        self._clocks = np.array(fmu.schedule, np.int64).reshape(-1, 3)
         self._tables = [
             self._table(f"{prefix}{way}", groups)
             for way, groups in (("Set", self._inputs), ("Get", self._outputs))
         ]
         double = ctypes.POINTER(ctypes.c_double)
-        self._back, self._why = (
-            ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, double, double)(_weak(self._restore)),
-            "",
-        )
+        self._back = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, double, double)(_weak(self._restore))
+        self._why = ""
+        self._row[adapter.SERIAL] = secrets.randbits(20) << 32  # numbers of no other process
         addresses = {
             "step": self._entry(f"{prefix}{'ActivateModelPartition' if fmu.scheduled else 'DoStep'}"),
             "restore": _address(self._back),
@@ -323,52 +323,61 @@ class FmuCode:
 
     def _restore(self, t: float, reads: Any, values: Any) -> int:
         """Bring the unit to the sampled states that it is handed; return 0 where that went well."""
-        row, unit = self._row, self._unit
         states = np.ctypeslib.as_array(values, (len(self.states),))
+        size, number, count = int(self._row[adapter.BYTE_COUNT]), states[2], int(self._row[adapter.READS])
+        start, began, inputs = self._start
         try:
-            size, number = int(row[adapter.BYTE_COUNT]), states[2]
-            if not states.any():
-                inputs = (
-                    np.ctypeslib.as_array(reads, (int(row[adapter.READS]),)) if self._inputs else np.zeros(0)
+            unknown = states[0] == 0.0 and not size and number != start
+            if unknown or not states.any():
+                self.initialize(
+                    states[1] if unknown and number else t,
+                    np.ctypeslib.as_array(reads, (count,)) if count else np.zeros(0),
                 )
-                self.initialize(t, inputs)
                 states[:] = self.values[: states.size]
             elif size:
-                self._set_state(b"".join(int(x).to_bytes(6, "little") for x in states[2:])[:size])
-            elif number in self._starts:
-                self.initialize(*self._starts[number])
+                self._set_written(b"".join(int(x).to_bytes(6, "little") for x in states[2:])[:size])
+            elif number == start and not self.repeatable:
+                self.initialize(began, inputs)
             elif not self.repeatable:
                 raise InputError(
                     "it is asked to go back and does not give its state (canGetAndSetFMUState): run it from "
                     "its start, by a scheme that does no sample over"
                 )
-            elif self._serials[int(number) % adapter.MOST] != number:
+            elif number != start and self._serials[int(number) % adapter.MOST] != number:
                 raise InputError(
                     "it is asked to go on from a state that is not kept: it does not write its states "
                     f"(canSerializeFMUState), of which {adapter.MOST} are kept; run it from its start"
                 )
             else:
-                kept = ctypes.c_void_p(int(self._kept[int(number) % adapter.MOST]))
-                (unit.setFMUstate if self.fmu.version == 2 else unit.setFMUState)(kept)
+                place = adapter.MOST if number == start else int(number) % adapter.MOST
+                getattr(self._unit, f"set{self._state}")(ctypes.c_void_p(int(self._kept[place])))
             self._times[0] = states[1]
         except Exception as error:
             self._why = in_line(str(error))
             return 1
         return 0
 
-    def _set_state(self, data: bytes) -> None:
+    def _set_written(self, data: bytes) -> None:
         """Bring the unit to a state that was written."""
-        unit, old = self._unit, self.fmu.version == 2
-        state = unit.deSerializeFMUstate(data) if old else unit.deserializeFMUState(data)
-        (unit.setFMUstate if old else unit.setFMUState)(state)
-        (unit.freeFMUstate if old else unit.freeFMUState)(state)
+        unit, name = self._unit, self._state
+        state = getattr(unit, f"de{'S' if name == 'FMUstate' else 's'}erialize{name}")(data)
+        getattr(unit, f"set{name}")(state)
+        getattr(unit, f"free{name}")(state)
 
 
-def _close(unit: Any, version: int, folder: Path) -> None:
-    """Give a unit back, and the copy of its library."""
+def _free(unit: Any, version: int, kept: np.ndarray) -> None:
+    """Give back an instance of a unit where there is one, with its states."""
     if unit.component:
+        for place in np.flatnonzero(kept):
+            getattr(unit, f"freeFMU{'s' if version == 2 else 'S'}tate")(ctypes.c_void_p(int(kept[place])))
+        kept[:] = 0
         getattr(unit, f"fmi{version}FreeInstance")(unit.component)
         unit.component = None
+
+
+def _close(unit: Any, version: int, kept: np.ndarray, folder: Path) -> None:
+    """Give a unit back, and the copy of its library."""
+    _free(unit, version, kept)
     shutil.rmtree(folder, ignore_errors=True)
 
 

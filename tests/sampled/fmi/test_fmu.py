@@ -141,6 +141,18 @@ def test_written_state_goes_on_in_another_unit(folder):
     assert samples(second, 50, first=50).tolist() == samples(whole, 50, first=50).tolist()
 
 
+@pytest.mark.parametrize(("choices", "face"), WAYS)
+def test_start_in_another_process_is_one_with_the_inputs_of_the_first_sample(folder, choices, face):
+    first, second = (started(build(folder, 3, *choices, face=face)) for _ in range(2))
+    second.values[:] = first.values
+    assert samples(second, 40, AT_REST).tolist() == samples(first, 40, AT_REST).tolist()
+    if choices or face == STATE:
+        first.values[:], later = second.values, second.values.copy()
+        with pytest.raises(SimulationError, match=r"is asked to go (on|back)"):
+            first.sample(0.04, AT_REST)
+        assert later[0] == 40.0
+
+
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_instances_do_not_share_what_they_say_and_keep(folder, fmi):
     path = build(folder, fmi, "BROKEN")
