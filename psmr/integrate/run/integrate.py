@@ -354,7 +354,7 @@ class _Integration:
         fast = self.engine.marches or (two is not None and two.ratio > 1)
         if fast and (inputs or span.parameter_courses):
             fast = not self.engine.read_slowly(inputs, span.parameter_courses)
-        sampled = ending = NO_STOPS
+        sampled, ending = None, NO_STOPS
         if self.on_grid is not None:
             sampled, ending = self.on_grid.on_grid(t, end, rows)
         unread = fast and (self.on_grid is None or not self.on_grid.slow)

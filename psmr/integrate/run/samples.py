@@ -18,7 +18,7 @@ from psmr.base.errors import InputError, SchemeError, SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.grid import times_off_grid
+from psmr.integrate.control.grid import NO_STOPS, times_off_grid
 from psmr.integrate.schemes.scheme import Engine, Scheme, TwoRates
 from psmr.integrate.solve.status import DONE
 from psmr.integrate.step.sampling import NEAR, NOT_DUE, Samplers, sample
@@ -116,11 +116,13 @@ def _read_slowly(samplers: Samplers, engine: Engine, c: int) -> bool:
 
 def instants(clocks: Sequence[tuple[float, float]], a: float, b: float) -> Reals:
     """Return the ascending instants in s of some clocks behind a and before b in s, rounding aside."""
-    found, near = [np.zeros(0)], NEAR * min((period for period, _ in clocks), default=0.0)
+    found, near = [], NEAR * min((period for period, _ in clocks), default=0.0)
     for period, offset in clocks:
         first, last = (math.ceil((t + side - offset) / period) for t, side in ((a, near), (b, -near)))
         found.append(offset + period * np.arange(max(first, 0), max(last, 0)))
-    t = np.unique(np.concatenate(found))
+    if len(found) < 2:
+        return found[0] if found else NO_STOPS
+    t = np.sort(np.concatenate(found), kind="stable")  # which merges what ascends
     return np.asarray(t[np.diff(t, prepend=-np.inf) > near])
 
 
@@ -162,11 +164,14 @@ class GridSamples:
         if self.two is None:
             return ending, ending
         within, marks = instants(self.fast, t, end), np.union1d(stops, ending)
+        every = instants(self.samplers.clocks, t, end) if ending.size else within
         marks = np.array([t, *marks[(marks > t) & (marks < end)], end])
         for a, b in itertools.pairwise(marks.tolist()):
-            own = within[(within > a) & (within < b)]
-            ending = np.union1d(ending, times_off_grid(a, own, self.two.h_fast, b)) if own.size else ending
-        return instants(self.samplers.clocks, t, end), ending
+            first, last = np.searchsorted(within, (a, b), side="right")
+            if first < last:  # on the fast grid of one another, all are on that of the steps, or none is
+                own = within[[first, last - 1]]
+                ending = np.union1d(ending, times_off_grid(a, own, self.two.h_fast, b))
+        return every, ending
 
 
 @lean

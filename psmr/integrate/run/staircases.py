@@ -97,12 +97,12 @@ def jump_table(
     last: float,
     fast: bool,
     samplers: Samplers | None,
-    samples: Reals,
+    samples: Reals | None,
 ) -> JumpTable | None:
     """Return the jumps of a span behind t and before `last` in s; None where nothing jumps or samples.
 
     `fast`: whether fast equations alone read what jumps. `samplers`, `samples`: what samples, and the
-    instants in s of samples on a grid.
+    instants in s of samples on a grid; None where steps are chosen, which end at samples by themselves.
     """
     first = system.n + system.m
     courses = {first + place: course for place, course in span.staircases.items()}
@@ -118,8 +118,9 @@ def jump_table(
     answering = algebraic if answered else None
     if samplers is not None:
         answering, near = algebraic if answered or samplers.answered else None, samplers.compiled.near
-    table = JumpTable.of(courses, t, last, answering, answered, fast, resolve, samples, near)
-    return table if table.t.size or samplers is not None else None
+    instants = np.zeros(0) if samples is None else samples
+    table = JumpTable.of(courses, t, last, answering, answered, fast, resolve, instants, near)
+    return table if table.t.size or (samplers is not None and samples is None) else None
 
 
 def _answered(system: System, engine: Engine, inputs: Sequence[int]) -> bool:

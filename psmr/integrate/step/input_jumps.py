@@ -119,7 +119,9 @@ class JumpTable:
         instants, first = np.unique(t[own], return_index=True)
         places = np.concatenate([np.zeros(0, np.uint32), *at])[own]
         first = np.append(first, own.size)
-        if samples.size:
+        if samples.size and not instants.size:
+            instants, first = samples, np.zeros(samples.size + 1, np.int64)
+        elif samples.size:
             jumps, before = instants, np.append(-np.inf, instants)[np.searchsorted(instants, samples + near)]
             instants = np.union1d(jumps, samples[samples - before > near])
             first = first[np.searchsorted(jumps, instants, side="left")]
