@@ -23,10 +23,12 @@ from psmr.dae.system.linear import LinearDae
 from psmr.devices.catalogue import components
 from psmr.files.shipped import case_path
 from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.samples import sample_now
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import VariableStep
+from psmr.integrate.step.sampling import Samplers
 from psmr.study.file.read_study import read_study
 from psmr.study.file.recipe import scheme_class
 from psmr.study.output import FEWEST_COMPILED, csv_lines
@@ -93,6 +95,7 @@ def _first_run() -> None:
         system, run, _ = run_study(study, folder)
         run.write_table(Path(folder) / "signals.csv")
     simulate(system, VariableStep(), 0.1).at(0.05)
+    sample_now(Samplers(system), system.w0.copy())
     csv_lines(np.ones((FEWEST_COMPILED, 1)))
 
 

@@ -43,7 +43,7 @@ def integrate(
     scheme: Scheme,
     t_end: float,
     changes: Sequence[Change] = (),
-    start: tuple[ArrayLike, ArrayLike] | None = None,
+    start: tuple[ArrayLike, ...] | None = None,
     every: bool = False,
     progress: Callable[[float], None] | None = None,
     partial: bool = False,
@@ -59,7 +59,8 @@ def integrate(
     `changes`: New parameter and input values at their instants, in any order. The step before an instant is
       shortened to reach it. At the instant the algebraic equations are solved again, f is evaluated anew and
       history is dropped.
-    `start`: (x, y) in place of the system's starting values; y is a guess and is made consistent.
+    `start`: (x, y) in place of the system's starting values; y is a guess and is made consistent. Behind
+      them (s,) values of what samples write, where they are others.
     `every`: Record the fast points of a multirate scheme too.
     `progress`: Called with the time reached, about ten times a second.
     `partial`: Keep the points up to a failure: they are `partial` of the error.
@@ -430,8 +431,13 @@ def _points(scheme: Scheme, every: bool) -> int:
     return point_times(scheme, scheme.step).size if every else 1
 
 
-def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:
-    w = system.w0.copy() if start is None else system.buffer(*start, t=float(system.w0[-1]))
+def _starting_buffer(system: System, start: tuple[ArrayLike, ...] | None) -> Reals:
+    w = system.w0.copy() if start is None else system.buffer(start[0], start[1], t=float(system.w0[-1]))
+    if start is not None and len(start) > 2:
+        sampled = np.asarray(start[2], dtype=float)
+        if sampled.shape != (system.s,):
+            raise InputError(f"start: sampled has shape {sampled.shape}, needed is ({system.s},)")
+        w[system.n + system.m : system.n + system.m + system.s] = sampled
     names = (*system.names_x, *system.names_y, *system.names_u, "t")
     for i in np.flatnonzero(~np.isfinite(w)):
         raise InputError(f"start: {names[i]} = {w[i]}; it must be finite")

@@ -121,7 +121,7 @@ def instants(clocks: Sequence[tuple[float, float]], a: float, b: float) -> Reals
         first, last = (math.ceil((t + side - offset) / period) for t, side in ((a, near), (b, -near)))
         found.append(offset + period * np.arange(max(first, 0), max(last, 0)))
     if len(found) < 2:
-        return found[0] if found else NO_STOPS
+        return np.asarray(found[0] if found else NO_STOPS)
     t = np.sort(np.concatenate(found), kind="stable")  # which merges what ascends
     return np.asarray(t[np.diff(t, prepend=-np.inf) > near])
 
@@ -147,8 +147,8 @@ class GridSamples:
             return end
         if self.two is None:
             return float(instants([min(self.samplers.clocks)], t, t + window)[-1])
-        h, begin = self.two.h_fast * self.two.ratio, instants(self.slow, t, t + window)[-1:]
-        begin = float(begin[0]) if begin.size else t
+        h = self.two.h_fast * self.two.ratio
+        begin = max([t, *instants(self.slow, t, t + window)[-1:].tolist()])
         ahead = begin + max(1.0, math.floor((t + window - begin) / h)) * h
         first = instants(self.fast, t, t + 2.0 * self.shortest)[:1]
         if self.fast and times_off_grid(t, first, self.two.h_fast).size:

@@ -189,10 +189,10 @@ def _readers(system: System) -> NDArray[np.int64]:
     found = np.full(system.n + system.m + system.k + 1, UNREAD, np.int64)
     for group in system.groups:
         row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
-        at, by = group.index[:, column], np.where(group.row[:, row] < system.n, READ, ANSWERED)
-        np.maximum.at(found, at.ravel(), by.ravel())
-    for at in (system.lower_at, system.upper_at):
-        found[at[at >= 0]] = ANSWERED
+        by = np.where(group.row[:, row] < system.n, READ, ANSWERED)
+        np.maximum.at(found, group.index[:, column].ravel(), by.ravel())
+    for limits in (system.lower_at, system.upper_at):
+        found[limits[limits >= 0]] = ANSWERED
     return found
 
 

@@ -85,14 +85,17 @@ def refuse_number_as_scheme(scheme: object, t_end: object) -> None:
         raise SchemeError(f"scheme = {shown(scheme)}: must be a scheme; write t_end= for the length of a run")
 
 
-def checked_start(start: tuple[ArrayLike, ArrayLike] | None) -> tuple[ArrayLike, ArrayLike] | None:
-    """Return (x, y), or None for the equilibrium; raise InputError for what is not two arrays."""
+def checked_start(start: tuple[ArrayLike, ...] | None) -> tuple[ArrayLike, ...] | None:
+    """Return (x, y) or (x, y, sampled), or None for the equilibrium; raise InputError for what is neither."""
     if start is None:
         return None
     given = tuple(start)
-    if len(given) != 2:
-        raise InputError("start: must be two arrays, (x, y), or left out for the equilibrium")
-    return given[0], given[1]
+    if len(given) not in (2, 3):
+        raise InputError(
+            "start: must be two arrays, (x, y), with what samples had written three, (x, y, sampled), or "
+            "left out for the equilibrium"
+        )
+    return given
 
 
 def checked_monitors(monitors: Iterable[Monitor], t_end: float) -> tuple[Monitor, ...]:
@@ -138,7 +141,7 @@ class Setup:
     t_end: float
     end: float
     cut_off: Stop | None
-    start: tuple[ArrayLike, ArrayLike] | None
+    start: tuple[ArrayLike, ...] | None
     events: tuple[Event, ...]
     changes: tuple[Change, ...]
     actions: Actions | None
@@ -189,7 +192,7 @@ def set_up(
     scheme: Scheme,
     t_end: float | None,
     events: Iterable[Event],
-    start: tuple[ArrayLike, ArrayLike] | None,
+    start: tuple[ArrayLike, ...] | None,
     monitors: Iterable[Monitor],
     record: Record | str | Iterable[str] | None,
     every: int | None,
@@ -298,14 +301,14 @@ def _widened(scheme: Scheme, system: System) -> Scheme:
 
 
 def _extended(
-    start: tuple[ArrayLike, ArrayLike] | None, system: System, before: System
-) -> tuple[ArrayLike, ArrayLike] | None:
+    start: tuple[ArrayLike, ...] | None, system: System, before: System
+) -> tuple[ArrayLike, ...] | None:
     """Return a starting point with more variables for events, which begin at zero."""
     if start is None or (np.shape(start[0]), np.shape(start[1])) != ((before.n,), (before.m,)):
         return start
-    known = dict(zip((*before.names_x, *before.names_y), np.concatenate(start), strict=True))
+    known = dict(zip((*before.names_x, *before.names_y), np.concatenate(start[:2]), strict=True))
     x, y = (np.array([known.get(n, 0.0) for n in names]) for names in (system.names_x, system.names_y))
-    return x, y
+    return x, y, *start[2:]
 
 
 def _with_zero_sequence(respond: Dependent | None) -> Dependent:

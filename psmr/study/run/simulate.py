@@ -239,7 +239,7 @@ def simulate(
     scheme: Scheme | None = None,
     t_end: float | None = None,
     events: Iterable[Event] = (),
-    start: tuple[ArrayLike, ArrayLike] | None = None,
+    start: tuple[ArrayLike, ...] | None = None,
     all: bool = False,
     progress: Callable[[float], None] | None = None,
     certify: bool | Literal["always"] = True,
@@ -268,7 +268,7 @@ def simulate(
         `ShuntSwitch`, `SetPoint`, `ParameterStep`, `TimeSeries`, `When`; checked together before the run.
     start
         (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent
-        with x.
+        with x. (x, y, sampled): (s,) values of what samples write as well, as in `Run.sampled`.
     all
         Record the fast points within a macro step as well, not only the accepted macro points.
     progress
