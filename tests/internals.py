@@ -42,6 +42,7 @@ psmr.dae.compile.shipped_code: shipped_code_module
 psmr.dae.compile.trace: switches trace
 psmr.dae.declare.component: Action local_rows local_variables nonnegative parameters_of positive NumericMath
 psmr.dae.declare.device: form_for structure_for
+psmr.dae.declare.sampled_forms: resting_form
 psmr.dae.system.assemble: linear_system
 psmr.dae.system.eigenvalues: eigen eigenvalues Modes modes_of
 psmr.dae.system.kept: kept

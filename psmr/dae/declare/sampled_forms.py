@@ -15,7 +15,8 @@ from psmr.dae.declare.component import Component, Terms, rows_of
 from psmr.dae.declare.derived import derived
 from psmr.dae.declare.sampling import check_sampled, samplings
 
-TIME = "t_held"
+TIME, TURNING = "t_held", "turning"
+"""When a line began; how fast angles turn in rad/s, of variables at rest."""
 
 
 def sampled_form(component: type[Component], values: Mapping[str, float]) -> type[Component]:
@@ -92,17 +93,23 @@ def resting_form(component: type[Component]) -> tuple[str, Mapping[str, Any]]:
     What external code computes is not known: its outputs are inputs then, set-points that the start solves
     for, and its sampled states and the inputs that nothing provides are inputs with the value 0.
     """
+    assert component.samples is not None
     done = [s for s in samplings(component) if not s.external]
     names = tuple(name for s in done for name in s.names)
     given = [name for s in samplings(component) if s.external for name in s.names]
     unknown = {*component.sampled_outputs, *component.releases.values()}
-    inner = component.equations
+    inner, period = component.equations, component.samples.period
 
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the equations with what a sample changes at the end."""
         derivatives, residuals, injections = inner(m, v, p)
         new = [value for s in done for value in s.values(m, v, p)]
-        moved = (value - getattr(v, name) for name, value in zip(names, new, strict=True))
+        # Angles turn with the network, where a start says how fast it turns.
+        turned = getattr(p, period) * getattr(v, TURNING, 0.0)
+        moved = (
+            value - getattr(v, name) - (turned if component.units.get(name) == "rad" else 0.0)
+            for name, value in zip(names, new, strict=True)
+        )
         return derivatives, (*residuals, *moved), injections
 
     held = dict.fromkeys((*component.inputs, *given), 0.0) if given else {}

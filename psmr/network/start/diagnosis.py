@@ -15,6 +15,7 @@ from psmr.dae.declare.component import rows_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.sampling import sampled_variables
 from psmr.dae.system.assemble import assemble
+from psmr.dae.system.samplers import sample_changes
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import components
 from psmr.network.case.case import Case
@@ -51,6 +52,10 @@ def no_variables() -> pd.DataFrame:
 def variable_table(system: System, residual: np.ndarray, found: Sequence[Margin]) -> pd.DataFrame:
     """Return a row per state, algebraic variable, held input and limiter of the devices; see `Report`."""
     of_row = {name: float(r) for name, r in zip((*system.names_x, *system.names_g), residual, strict=True)}
+    places, changes = sample_changes(system, system.w0)
+    of_row |= {
+        system.names_u[k - system.n - system.m]: float(x) for k, x in zip(places, changes, strict=True)
+    }
     limits: dict[tuple[str, str], list[Margin]] = {}
     for margin in found:
         limits.setdefault((margin.device, margin.state), []).append(margin)

@@ -23,6 +23,7 @@ from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, warn
 from psmr.dae.declare.component import Component, NumericMath, parameters_of, rows_of
 from psmr.dae.declare.device import Device
+from psmr.dae.declare.sampled_forms import TURNING
 from psmr.devices.converters.bridge import AveragedBridge, PhasorBridge
 from psmr.devices.placement import placement
 from psmr.network.powerflow.power_balance import STEP
@@ -279,7 +280,7 @@ class _Group:
                     v[port] = component.optional[port]
             p = SimpleNamespace(**{name: value[:, None] for name, value in vars(self.parameters[k]).items()})
             derivatives, residuals, injections = component.equations(
-                OpenLimits, SimpleNamespace(**v, t=0.0), p
+                OpenLimits, SimpleNamespace(**v, **{TURNING: self.turning[:, None]}, t=0.0), p
             )
             angles = (component.units.get(state) == "rad" for state in component.states)
             rates = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psmr.base.errors import first_few
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.tables import LoadRow
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
+
+# Devices named of those that sample.
+SAMPLED = 6
 
 
 @dataclass(frozen=True)
@@ -254,6 +258,9 @@ def _dynamics(report: Report) -> Iterator[str]:
     words = (("outside", "exceeded"), ("at", "reached"), ("near", "within 2 %"))
     counts = ", ".join(f"{limit.str.startswith(word).sum()} {name}" for word, name in words)
     yield _line("  limits", f"{_count(sides, 'bound')}: {counts}")
+    if report.system is not None and report.system.s:
+        often = {s.device: f"{s.device} every {s.period:g} s" for s in report.system.samplers}
+        yield _line("  samples", first_few(list(often.values()), SAMPLED))
     if report.modes is not None:
         yield _line("  modes", report.modes.words)
 

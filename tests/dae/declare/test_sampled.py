@@ -9,7 +9,7 @@ import pytest
 
 import psmr
 from psmr.errors import InputError
-from tests.internals import NumericMath, nonnegative, positive, sample_changes
+from tests.internals import NumericMath, nonnegative, positive, resting_form, sample_changes
 from tests.systems.sampled import (
     PI,
     Area,
@@ -159,6 +159,17 @@ def test_the_start_of_external_code_is_what_its_plant_needs():
     system = regulated(ExternalPI, code=Code())
     start = dict(zip(system.names_u, system.u0, strict=True))
     assert start == pytest.approx({"C.integral": 0.0, "C.u": 0.7, "C.ref": 0.0})
+
+
+def test_sampled_angles_turn_with_the_network():
+    """A loop that turns at 2 rad/s beside nominal is at rest there with its integral at 2 rad/s."""
+    v = SimpleNamespace(v_re=np.cos(0.3), v_im=np.sin(0.3), theta=0.3, integral=2.0, f=60.0 + 1.0 / np.pi)
+    p = SimpleNamespace(T=0.001, f_n=60.0, k_p=60.0, k_i=900.0)
+    resting = resting_form(DigitalLoop).equations
+    still = resting(NumericMath, v, p)[1]
+    assert np.array(still) == pytest.approx([0.002, 0.0, 0.0], abs=1e-12)
+    v.turning = 2.0
+    assert np.array(resting(NumericMath, v, p)[1]) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_systems_and_devices_with_samples_are_pickled():

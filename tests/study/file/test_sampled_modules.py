@@ -43,8 +43,12 @@ def test_the_template_starts_at_rest_with_its_plant(folder):
     assert start["AVR1.integral"] == pytest.approx(start["AVR1.v_f"] / 50.0, abs=1e-12)
     assert np.abs(sample_changes(system, system.w0)[1]).max() < 1e-12
     assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
-    report = psmr.check(case).variables
-    assert list(report[report.kind == "sampled"].variable) == ["integral", "v_f"]
+    report = psmr.check(case)
+    sampled = report.variables[report.variables.kind == "sampled"]
+    assert list(sampled.variable) == ["integral", "v_f"]
+    assert np.abs(sampled.residual).max() < 1e-12
+    assert "  samples" in report.text()
+    assert "AVR1 every 0.005 s" in report.text()
 
 
 def test_modes_say_what_they_hold(folder, capsys):
