@@ -97,7 +97,7 @@ def check_sampled(component: type[Component]) -> None:
 def _wrong(component: type[Component]) -> str:
     """Return the objection to the declaration of samples, with the remedy; empty where there is none."""
     names = sampled_variables(component)
-    samples = component.samples
+    samples: Any = component.samples  # as a user declares it
     if samples is None:
         given = [name for name in ("sampled_states", "sampled_outputs") if getattr(component, name)]
         given += [name for name in ("sample", "reads") if getattr(component, name) is not None]

@@ -123,7 +123,9 @@ class DeviceRow(Row):
         object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
         values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
         wrong = component.conflict(values) or crossed_limits(form_for(component, values), values)
-        if wrong := wrong or (component.samples and component.samples.objection(values)):
+        if wrong is None and component.samples is not None:
+            wrong = component.samples.objection(values)
+        if wrong:
             raise CaseError(f"{self.place}: {wrong}")
 
     @property
