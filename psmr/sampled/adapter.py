@@ -170,8 +170,10 @@ def _sample(handle, t, reads, values):  # type: ignore[no-untyped-def]
     good = True
     for k in range(outputs):
         value = _get(table[2 * k], table[2 * k + 1]) * scales[k]
-        found[at + k] = value
-        good = good and value - value == 0.0
+        if value - value == 0.0:
+            found[at + k] = value
+        else:
+            good = False
     row[STATUS] = GOOD if good else NO_NUMBER
     return row[STATUS]
 

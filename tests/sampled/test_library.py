@@ -1,9 +1,6 @@
 """Libraries of the IEEE/CIGRE interface: opened, described, checked, run, cut and continued."""
 
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,31 +8,7 @@ import pytest
 from psmr.errors import InputError, SimulationError
 from tests.internals import RMS, CodeLibrary, labels
 
-SOURCES = Path(__file__).parent / "code"
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-
-pytestmark = pytest.mark.skipif(
-    COMPILER is None or sys.platform == "win32", reason="no C compiler to make a controller with"
-)
-
 AT_REST = np.array([1.0, 0.0, 1.0, 1.0, 1.5, 0.0, 0.0, 0.0, 0.0])
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("code")
-
-    def build(*choices):
-        path = folder / f"scrx{''.join(choices)}.so"
-        if not path.exists():
-            source = SOURCES / "scrx.c"
-            flags = [f"-D{choice}" for choice in choices]
-            subprocess.run(
-                [COMPILER, "-O1", "-shared", "-fPIC", *flags, "-o", path, source, "-lm"], check=True
-            )
-        return path
-
-    return build
 
 
 @pytest.fixture

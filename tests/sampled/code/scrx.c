@@ -1,7 +1,8 @@
-/* The exciter SCRX at samples: lead-lag, limited lag, source and bridge, by the trapezoidal rule.
+/* The exciter SCRX at samples: lead-lag, limited lag, source and bridge, by Euler's rule.
 
-   Compiled with -DAPI=0 it says that it is of another version, with -DNO_SAMPLE it lacks a function, with
-   -DBROKEN it gives up at 0.1 s, with -DNOT_A_NUMBER its output is none from there on. */
+   Compiled with -DAPI=0 it says that it is of another version, with -DNO_SAMPLE it lacks a function. From -DAT=,
+   a time in s, on it gives up with -DBROKEN, its output is no number with -DNOT_A_NUMBER, it writes where it must
+   not with -DCRASH. -DPERIOD= is the time between its samples in s. */
 #include "interface.h"
 #include <math.h>
 #include <stdio.h>
@@ -48,11 +49,17 @@ static const Parameter parameters[] = {
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array[0])))
-static const double period = 1e-3;
+#ifndef AT
+#define AT 0.1
+#endif
+#ifndef PERIOD
+#define PERIOD 1e-3
+#endif
+static const double period = PERIOD;
 
 static const Info info = {
     {API == 2 ? 2 : 1, 0, 0, 0}, "SCRX at samples", "1.0", "Static exciter", "", "", "psmr", "", "", "", "",
-    1e-3, 2, COUNT(inputs), inputs, COUNT(outputs), outputs, COUNT(parameters), parameters, 1, 1, 3,
+    PERIOD, 2, COUNT(inputs), inputs, COUNT(outputs), outputs, COUNT(parameters), parameters, 1, 1, 3,
 };
 
 EXPORTED const Info *Model_GetInfo(void) { return &info; }
@@ -89,8 +96,11 @@ EXPORTED int Model_Outputs(Instance *one) {
     Outputs *y = one->outputs;
     double *x = one->doubles, error = u->reference + u->trim[2] + u->stabilizer - u->voltage + x[2];
     double led = x[0] + p->ta_tb * (error - x[0]), source = p->c_switch ? 1.0 : u->terminal;
+#ifdef CRASH
+    if (one->time > AT - 1e-9) *(volatile int *)0 = 1;
+#endif
 #ifdef BROKEN
-    if (one->time > 0.1 - 1e-9) {
+    if (one->time > AT - 1e-9) {
         one->error = "the watchdog\n has expired";
         return 2;
     }
@@ -98,7 +108,7 @@ EXPORTED int Model_Outputs(Instance *one) {
     y->field = x[1] * source;
     if (u->current < 0.0 && p->rc_rfd > 0.0f) y->field = -p->rc_rfd * u->current;
 #ifdef NOT_A_NUMBER
-    if (one->time > 0.1 - 1e-9) y->field = NAN;
+    if (one->time > AT - 1e-9) y->field = NAN;
 #endif
     y->samples = ++one->ints[0];
     if (!u->blocked) {
