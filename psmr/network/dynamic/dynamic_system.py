@@ -247,11 +247,18 @@ class _Conversion:
             return self._branch(device) if device.name in self.names else device
         bus = device.connections.get("i_re", "").rpartition(".")[0]
         if not bus:
-            return device
+            return self._with_zero_sequence(device)
         if issubclass(device.component, Shunt) and bus in self.charged and device.parameters["b"] > 0:
             wires = {**device.connections, "b": f"{bus}.b"}
             return replace(device, component=DynamicCapacitor, connections=wires)
         return self._at_bus(device, bus)
+
+    def _with_zero_sequence(self, device: Device) -> Device:
+        """Return a device that reads the phases of a bus , with the bus's zero sequence."""
+        bus = device.connections.get("v_re", "").rpartition(".")[0]
+        if "v_0" not in device.component.inputs or bus not in self.zero.kinds:
+            return device
+        return replace(device, connections={**device.connections, "v_0": f"{zero_name(bus)}.v"})
 
     def _bus(self, device: Device) -> Device:
         name = device.name
