@@ -17,26 +17,16 @@ from psmr.dae.compile.numba_internals import cgutils
 from psmr.integrate.solve.records import View, array_at, integers, reals
 from psmr.sampled.adapter import SIGNATURE, _get, _put
 
-FIELDS = (
-    "instance", "version", "step", "sets", "set_count", "gets", "get_count", "clocks", "clock_count", "times",
-    "flags", "scales", "restore", "save", "write", "bytes", "byte_count", "last", "states", "kept", "serials",
-    "serial", "reads", "outputs", "started", "failed", "status",
-)  # fmt: skip
-"""What stands in the row: addresses and counts; the last state's number; where a sample failed, and how.
-
-`times` are the unit's start, step and time of the last sample in s. `save` 0: it gives no state; `byte_count`
-0: not as bytes. Then the number of its state stands among the sampled states, and `kept` has so many of them.
-"""
-
-SIZE = len(FIELDS)
+# Places in the row of a unit: addresses and counts. TIMES are its start, step and time of the last sample in
+# s; where SAVE is 0 it gives no state, where BYTE_COUNT is 0 not as bytes, and KEPT has MOST of them.
 (
-    INSTANCE, VERSION, STEP, SETS, SET_COUNT, GETS, GET_COUNT, CLOCKS, CLOCK_COUNT, TIMES,
-    FLAGS, SCALES, RESTORE, SAVE, WRITE, BYTES, BYTE_COUNT, LAST, STATES, KEPT, SERIALS,
-    SERIAL, READS, OUTPUTS, STARTED, FAILED, STATUS,
-) = range(SIZE)  # fmt: skip
+    INSTANCE, VERSION, STEP, SETS, SET_COUNT, GETS, GET_COUNT, CLOCKS, CLOCK_COUNT, TIMES, FLAGS, SCALES,
+    RESTORE, SAVE, WRITE, BYTES, BYTE_COUNT, LAST, STATES, KEPT, NUMBERS, NUMBER, READS, OUTPUTS, STARTED,
+    FAILED, STATUS, SIZE,
+) = range(28)  # fmt: skip
 
-FUNCTION, KIND, REFERENCES, COUNT, VALUES, FIRST, LENGTH, GROUP = range(8)
-"""Places in the row of ports of one kind that follow each other: `COUNT` variables, `LENGTH` numbers."""
+# Places in the row of ports of one kind that follow each other: COUNT variables, LENGTH numbers.
+FUNCTION, KIND, WIDTH, REFERENCES, COUNT, VALUES, FIRST, LENGTH, GROUP = range(9)
 
 MOST = 4096
 """So many states are kept of a unit that does not write them: as many samples may be done over."""
@@ -75,16 +65,15 @@ def _exchange(row, group):  # type: ignore[no-untyped-def]
 @lean
 def _step(row, n, times):  # type: ignore[no-untyped-def]
     """Do step n, or the partitions of the clocks that are due; return where it failed and the status."""
-    one, now, h, last = row[INSTANCE], times[2], times[1], np.uint8(row[SAVE] == 0)
+    one, now, h, last, flags = row[INSTANCE], times[2], times[1], np.uint8(row[SAVE] == 0), row[FLAGS]
     if row[VERSION] == 2:
         return STEPPING, _call(row[STEP], (one, now, h, np.int32(last)))
     if row[CLOCK_COUNT] == 0:
-        flags = row[FLAGS]  # an event is needed, end, early; the time it came to
         status = _call(row[STEP], (one, now, h, last, flags, flags + 1, flags + 2, flags + 8))
-        if status > 1:
-            return STEPPING, status
         ended, early = integers(flags, 1)[0] & 0xFF00, integers(flags, 1)[0] & 0xFF0000
-        return (ENDING, 2) if ended != 0 else (EARLY, 2) if early != 0 else (STEPPING, status)
+        if status > 1 or (ended == 0 and early == 0):
+            return STEPPING, status
+        return ENDING if ended != 0 else EARLY, 2
     for k in range(row[CLOCK_COUNT]):
         clock = integers(row[CLOCKS] + 24 * k, 3)
         if n >= clock[2] and (n - clock[2]) % clock[1] == 0:
@@ -97,20 +86,19 @@ def _step(row, n, times):  # type: ignore[no-untyped-def]
 @lean
 def _save(row, now):  # type: ignore[no-untyped-def]
     """Get the unit's state; write its bytes, six to a number, or its number; return the status."""
-    serial, status, last = row[SERIAL] + 1, 0, reals(row[LAST], row[STATES])
-    row[SERIAL] = serial
+    number, status, last = row[NUMBER] + 1, 0, reals(row[LAST], row[STATES])
+    row[NUMBER] = number
+    place = row[KEPT]
     if row[BYTE_COUNT] == 0:
-        now[2] = serial
-        reals(row[SERIALS], MOST)[serial % MOST] = serial
+        place += 8 * (number % MOST)
+        now[2] = reals(row[NUMBERS], MOST)[number % MOST] = number
     if row[SAVE] != 0:
-        place = row[KEPT] + (8 * (serial % MOST) if row[BYTE_COUNT] == 0 else 0)
         status = _call(row[SAVE], (row[INSTANCE], place))
-        if row[BYTE_COUNT] != 0 and status <= 1:
-            state = integers(place, 1)[0]
-            status = _call(row[WRITE], (row[INSTANCE], state, row[BYTES], row[BYTE_COUNT]))
-            pairs = _pairs(row[BYTES], row[STATES] * 3 - 6)
-            for i in range(row[STATES] - 2):
-                now[2 + i] = pairs[3 * i] + 65536.0 * (pairs[3 * i + 1] + 65536.0 * pairs[3 * i + 2])
+    if row[BYTE_COUNT] != 0 and status <= 1:
+        status = _call(row[WRITE], (row[INSTANCE], integers(place, 1)[0], row[BYTES], row[BYTE_COUNT]))
+        pairs = _pairs(row[BYTES], row[STATES] * 3 - 6)
+        for i in range(row[STATES] - 2):
+            now[2 + i] = pairs[3 * i] + 65536.0 * (pairs[3 * i + 1] + 65536.0 * pairs[3 * i + 2])
     for i in range(last.size):
         last[i] = now[i]
     return status
@@ -130,9 +118,10 @@ def _sampled(row, t, reads, values):  # type: ignore[no-untyped-def]
     for g in range(row[SET_COUNT]):
         group = integers(row[SETS] + 8 * GROUP * g, GROUP)
         for i in range(group[LENGTH]):
+            place, value = group[VALUES] + group[WIDTH] * i, given[group[FIRST] + i]
             if group[KIND] == LONG:
-                integers(group[VALUES] + 8 * i, 1)[0] = np.int64(np.rint(given[group[FIRST] + i]))
-            elif not _put(group[KIND], group[VALUES] + WIDTHS[group[KIND]] * i, given[group[FIRST] + i]):
+                integers(place, 1)[0] = np.int64(np.rint(value))
+            elif not _put(group[KIND], place, value):
                 return NO_INPUT, 3
         status = _exchange(row, group)
         if status > 1:
@@ -147,22 +136,14 @@ def _sampled(row, t, reads, values):  # type: ignore[no-untyped-def]
         if status > 1:
             return GETTING, status
         for i in range(group[LENGTH]):
-            if group[KIND] == LONG:
-                value = np.float64(integers(group[VALUES] + 8 * i, 1)[0])
-            else:
-                value = _get(group[KIND], group[VALUES] + WIDTHS[group[KIND]] * i)
-            at = group[FIRST] + i
+            place, at = group[VALUES] + group[WIDTH] * i, group[FIRST] + i
+            long = group[KIND] == LONG
+            value = np.float64(integers(place, 1)[0]) if long else _get(group[KIND], place)
             now[size + at] = value * scales[at]
             good = good and value - value == 0.0
     now[0] += 1.0
     status = _save(row, now)
-    if status > 1:
-        return SAVING, status
-    return (GOOD, 0) if good else (NO_NUMBER, 3)
-
-
-WIDTHS = (0, 1, 1, 1, 2, 2, 4, 4, 4, 8, 0, 8)
-"""Bytes of a number by its kind."""
+    return (SAVING, status) if status > 1 else (GOOD, 0) if good else (NO_NUMBER, 3)
 
 
 @unit(SIGNATURE, "the calls of units of FMI", 3)
