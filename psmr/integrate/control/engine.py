@@ -143,9 +143,7 @@ class FixedSteps(_ProgramSteps):
             stepper.take_jumps(self.jumps.compiled(jumps.ends, jumps.within, jumps.points, fast=stepper.fast))
             anew = stepper.restarts or (history > 0 and not self.jumps.fast)
             # A sample is no event whose oscillation a first step would have to damp.
-            begins = jumps.ends != NO_JUMP
-            if begins.any() and history == 0:
-                begins &= self.jumps.jumping[jumps.ends]
+            begins = (jumps.ends != NO_JUMP) & (history > 0 or self.jumps.jumping[jumps.ends])
         status = DONE
         while first < last and status == DONE:
             h = float(grid.steps[first])

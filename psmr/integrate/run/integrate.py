@@ -26,7 +26,7 @@ from psmr.integrate.run.advance_span import (
     solve_within_limits,
 )
 from psmr.integrate.run.recorder import Recorder
-from psmr.integrate.run.samples import GridSamples, require_repeatable, sample_now, samplers_in
+from psmr.integrate.run.samples import GridSamples, sample_now, samplers_in
 from psmr.integrate.run.staircases import at_jump, jump_table, with_jumps_as_changes, with_snapped_jumps
 from psmr.integrate.run.start import KeptStarts, RunStart, kept_starts
 from psmr.integrate.run.trajectory import Counters, Follower, Trajectory
@@ -376,8 +376,11 @@ class _Integration:
 
     def _back(self) -> None:
         """Go back to the last point before an action."""
-        if self.samplers is not None:
-            require_repeatable(self.samplers, float(self.w[-1]))
+        if self.samplers is not None and not self.samplers.repeatable:
+            raise SimulationError(
+                f"t = {self.w[-1]:.6g} s: something acts between two samples, and external code keeps states "
+                "of its own, so that the run cannot go back to there; take code whose states can be read"
+            )
         self.w[-1], self.w[: self.recorder.size] = self.recorder.go_on()
         put_inputs(self.system, self.span, self.history, self.w)
         still = autonomous(self.system, self.parameters) and not self.span.followed and self.history is None

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import InputError, SchemeError, SimulationError
+from psmr.base.errors import InputError, SchemeError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
@@ -186,12 +186,3 @@ def sample_now(samplers: Samplers, w: Reals) -> bool:
     if status != DONE:
         raise samplers.failure(w)
     return bool(effect != NOT_DUE)
-
-
-def require_repeatable(samplers: Samplers, t: float) -> None:
-    """Raise SimulationError where steps up to t in s are to go back, with samples of code that has states."""
-    if not samplers.repeatable:
-        raise SimulationError(
-            f"t = {t:.6g} s: protection acts between two samples, and external code keeps states of its own, "
-            "so that the run cannot go back to there; take a unit whose states can be read and set"
-        )

@@ -204,8 +204,6 @@ class GridJumps:
 
         `inner`: whether there are rows within the steps.
         """
-        if self.t.size == 0:
-            return t, ends
         at = np.full(t.size, NO_JUMP, np.int64)
         if inner and self.within.size:
             at[1:] = self.within

@@ -6,7 +6,6 @@ A step that is rejected, or done over, gives everything back with w; sampled aga
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -254,11 +253,6 @@ class Samplers:
     def answered(self) -> bool:
         """Whether algebraic equations, or limits, read what samples write."""
         return bool((self.compiled.effect == ANSWERED).any())
-
-    @functools.cached_property
-    def read(self) -> NDArray[np.uint32]:
-        """Positions in w of what samples read."""
-        return np.unique(np.concatenate([np.zeros(0, np.uint32), *(s.index for s in self._own)]))
 
     def of_clock(self, c: int) -> Sequence[Any]:
         """Return the samplers of a clock by its number."""

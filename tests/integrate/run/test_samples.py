@@ -371,3 +371,11 @@ def test_code_with_states_of_its_own_is_not_done_over():
     code.times.clear()
     simulate(system, scheme, 0.25)
     assert len(code.times) == 25
+
+
+def test_code_with_states_of_its_own_does_not_go_back_to_a_condition():
+    system = with_code(Code(repeatable=False))
+    acting = psmr.When("P.x > 0.02", psmr.SetPoint("E", "r", 2.0, 0.0))
+    with pytest.raises(SimulationError, match="so that the run cannot go back to there"):
+        simulate(system, VariableStep(1e-6), 0.25, acting)
+    simulate(with_code(Code()), VariableStep(1e-6), 0.25, acting)
