@@ -101,11 +101,13 @@ class FmuCode:
         self._scales[:] = factors
 
     def initialize(self, t: float, inputs: Reals, outputs: Reals | None = None) -> Reals:
-        """Start the unit anew at t in s with these inputs and return `values`; it is not told its outputs.
+        """Start the unit anew at t in s with these inputs, and outputs where they are known; return `values`.
 
-        Raises InputError with the unit's own words where it objects.
+        Of outputs it is told those that it begins with (initial = "exact" or "approx"). Raises InputError
+        with its own words where it objects.
         """
-        self.values[len(self.states) :] = self._start(t, inputs) * self._scales
+        found = self._start(t, inputs, None if outputs is None else outputs / self._scales)
+        self.values[len(self.states) :] = found * self._scales
         self._row[adapter.STARTED] = 1
         try:
             self.sample(t, inputs)
@@ -171,8 +173,8 @@ class FmuCode:
             [int(r) for r in references], [kinds.get(of, round)(x) for x in values]
         )
 
-    def _start(self, t: float, inputs: Reals) -> Reals:
-        """Start the unit at t in s with these inputs; return its outputs."""
+    def _start(self, t: float, inputs: Reals, outputs: Reals | None = None) -> Reals:
+        """Start the unit at t in s with these inputs and outputs in its own units; return its outputs."""
         unit, version = self._unit, self.fmu.version
         self._times[[0, 2]] = t
         _free(unit, self._name, self._kept)
@@ -184,6 +186,10 @@ class FmuCode:
             for name, value in self.given.items():
                 variable = self.fmu.variables[name]
                 self._set(_type(variable, version), [variable.valueReference], [value])
+            for port, value in zip(self.fmu.info.outputs, () if outputs is None else outputs, strict=False):
+                variable = self.fmu.variables[port.name]
+                if variable.initial in ("exact", "approx") and port.width == 1:
+                    self._set(_type(variable, version), [variable.valueReference], [value])
             if version == 2:
                 unit.setupExperiment(startTime=t)
             unit.enterInitializationMode(**({"startTime": t} if version == 3 else {}))
@@ -284,7 +290,9 @@ class FmuCode:
         unit, name = self._unit, self._name
         try:
             if not states.any() or (not size and states[0] == 0.0):
-                self._start(states[1] or t, np.ctypeslib.as_array(reads, (count,)) if count else np.zeros(0))
+                inputs = np.ctypeslib.as_array(reads, (count,)) if count else np.zeros(0)
+                held = np.ctypeslib.as_array(values, (self.values.size,))[states.size :]
+                self._start(states[1] or t, inputs, held / self._scales)
                 states[1] = self._times[0]
             elif size:
                 data = b"".join(int(x).to_bytes(6, "little") for x in states[2:])[:size]

@@ -97,15 +97,14 @@ def _samplers(system: SystemTables) -> list[Sampler]:
 def sample_changes(system: SystemTables, w: Reals) -> tuple[NDArray[np.intp], Reals]:
     """Return the positions in w that a sample of every device writes, and by how much it changes them.
 
-    What external code writes is not among them.
+    What external code computes is not among them, be it written at once or later.
     """
     places, changes = [np.zeros(0, np.intp)], [np.zeros(0)]
     for g, group in enumerate(system.groups):
         component = group.compiled.component
         names = local_variables(component)
-        for sampling in samplings(component):
-            if sampling.external:
-                continue
+        kinds = samplings(component)
+        for sampling in () if any(kind.external for kind in kinds) else kinds:
             v = dict(zip(names, w[group.index].T, strict=True))
             p = dict(zip(parameters_of(component), system.parameters[g].T, strict=True))
             new = sampling.values(NumericMath, SimpleNamespace(**v), SimpleNamespace(**p))

@@ -83,7 +83,7 @@ def read_code(document: Document, place: TablePath, given: Mapping[str, Any], na
             only_phasors = info.mode == RMS
             mode = _MODES.get(values.get("mode", ""), RMS if only_phasors else EMT)
             file = CodeFile(path, kind, mode, parameters, isolate, where=where).allowed()
-            file.instance("")  # what is wrong with its parameters
+        file.instance("")  # what is wrong with its parameters
         code = PlantCode(file, *tables)
         code.check()
     except document.error:
@@ -91,7 +91,8 @@ def read_code(document: Document, place: TablePath, given: Mapping[str, Any], na
     except InputError as error:
         document.fail(str(error), place)
     times = {"T": info.period, "T_0": values.get("offset", 0.0)}
-    times["T_d"] = values.get("delay", info.period if kind == FMU and not info.clocks else 0.0)
+    ahead = kind == FMU and not file.opened().scheduled  # its outputs are those at the end of its step
+    times["T_d"] = values.get("delay", info.period if ahead else 0.0)
     return DeviceRow(values.get("name", name), "code", "Controller", times, code=code, where=where)
 
 

@@ -54,6 +54,7 @@ static Unit *made(const char *name, const char *token, void *environment, void *
 
 static int started(Unit *one) {
     double *v = one->state.values, *x = one->state.x, source = v[KIND] ? 1.0 : v[V_T];
+    if (v[V_F] != 0.0) v[START] = v[V_F];
     if (v[E_MAX] <= 0.0) {
         say(one, ERROR, "E_MAX is not above E_MIN");
         return ERROR;

@@ -1,0 +1,66 @@
+"""A unit of FMI as the code of a plant in a case file."""
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.errors import CaseError
+from tests.sampled.fmi.build import MISSING, VARIABLES, build
+from tests.sampled.test_code_in_a_case import CASE, FAULT, fixed
+
+pytest.importorskip("fmpy", reason="FMPy reads units of FMI: pip install 'psmr[fmi]'")
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+
+CODE = """
+[generator.code]
+fmu = "UNIT"
+MORE
+
+[generator.code.parameters]
+k = 50.0
+t_b = 1.0
+
+[generator.code.inputs]
+v_ref = "v_ref pu"
+v_s = 0
+v_c = "v pu"
+v_t = "v pu"
+i_f = "i_f pu"
+blocked = 0
+
+[generator.code.outputs]
+v_f = "v_f pu"
+"""
+
+
+# The unit is told the field voltage that it begins with.
+TOLD = [(*row[:5], "0", row[6] + ' initial="exact"') if row[0] == "v_f" else row for row in VARIABLES]
+
+
+@pytest.fixture
+def case_with(tmp_path):
+    def read(more="", code=CODE, allow_code=True, **about):
+        path = build(tmp_path, 3, variables=TOLD, **about)
+        text = CASE + code.replace("UNIT", path.name).replace("MORE", more)
+        (tmp_path / "case.toml").write_text(text)
+        return psmr.read_case(tmp_path / "case.toml", allow_code=allow_code)
+
+    return read
+
+
+def test_nothing_runs_without_permission(case_with):
+    with pytest.raises(
+        CaseError, match=r"case.toml:\d+ \[generator.code\]: fmu = .* would run .*--allow-code"
+    ):
+        case_with(allow_code=False)
+
+
+@pytest.mark.parametrize(("more", "delay"), [("", 1e-3), ("delay = 0.0", 0.0), ("period = 0.002", 2e-3)])
+def test_unit_starts_at_rest_and_runs(case_with, more, delay):
+    system = psmr.build(case_with(more))
+    (device,) = [device for device in system.devices if device.code is not None]
+    assert device.parameters["T_d"] == delay
+    rest = psmr.simulate(system, fixed(), 0.2, certify=False)
+    assert np.ptp(rest.x, axis=0).max() < 1e-9
+    run = psmr.simulate(system, fixed(), 1.0, [FAULT], certify=False)
+    assert np.ptp(run["CODE1.v_f"]) > 0.5
