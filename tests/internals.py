@@ -130,6 +130,7 @@ psmr.integrate.step.validity: next_trial
 psmr.integrate.tableaux: PAIRS EXPLICIT COEFFICIENTS TABLEAUX tableaux_module
 psmr.integrate.timeline.span: Change AsTripped first_span span_after spans_by_changes
 psmr.network.case.checks: connected_parts monitored_branches
+psmr.network.case.edit: devices_of
 psmr.network.case.rows: admittance
 psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow
 psmr.network.chain: chain

@@ -87,19 +87,24 @@ class Wire:
         return self.factor / UNITS[self.kind][self.unit](p)
 
 
-def wire(given: object) -> Wire:
+def wire(given: object, declared: str = "") -> Wire:
     """Return what a table says of a port: a number, or ``"signal unit"``, ``"signal factor unit"``.
 
-    Raises InputError for what is neither.
+    `declared` is the unit by the port's own description, of a unit of FMI: what holds where the table gives
+    none. Raises InputError for what is neither, and for two units or one that the signal cannot have.
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
         return Wire("", float(given))
     found = _TERM.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None:
         raise InputError(f'{shown(given)}: must be a number, or a signal and its unit, as in "v_a kV"')
-    signal, unit = found["signal"], found["unit"] or ("rad" if found["signal"] == "angle" else "pu")
-    unit = "s" if signal == "t" else unit
+    signal, declared = found["signal"], "pu" if declared == "1" else declared
+    unit = found["unit"] or declared or {"angle": "rad", "t": "s"}.get(signal, "pu")
     made = Wire(signal, float(found["factor"] or 1.0), unit)
+    if not found["factor"] and declared in UNITS[made.kind] and unit != declared:
+        raise InputError(
+            f"{shown(given)}: the port is in {declared} by its description; drop the unit or give a factor"
+        )
     if unit not in UNITS[made.kind]:
         known = UNITS[made.kind]
         raise InputError(

@@ -80,6 +80,10 @@ class FmuDescription:
         both = self.about.coSimulation, self.about.scheduledExecution
         self.scheduled = both[1] is not None and (both[0] is None or bool(clocks))
         self.face = both[self.scheduled]
+        if clocks and not self.scheduled:
+            raise InputError(
+                f"{path}: clocks = {clocks[0]!r}: it has no scheduled execution, whose clocks tick"
+            )
         if self.face is None:
             raise InputError(
                 f"{path}: is for model exchange only: it leaves its states to whoever runs it; export it for "

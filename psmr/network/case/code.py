@@ -10,7 +10,7 @@ from typing import Any
 from psmr.base.errors import InputError, first_few, nearest
 from psmr.dae.declare.component import Component
 from psmr.devices.controller import Controller, Wire, port_of, wire, wired
-from psmr.sampled.code import CodeFile
+from psmr.sampled.code import FMU, CodeFile
 
 Given = str | float
 """What a table says of one value of a port: a signal with its unit, or a number."""
@@ -59,6 +59,7 @@ class PlantCode:
                     raise InputError(f"{what}: {name} has {known[name].width} values, not {len(values)}")
                 if what == "outputs" and any(not wire(value).signal for value in values):
                     raise InputError(f"outputs: {name} = {values[0]!r}: must be the signal that it is")
+        self.wires()
         taken = [made.signal for made in self.targets() if made is not None]
         if twice := sorted({name for name in taken if taken.count(name) > 1}):
             raise InputError(f"outputs: {twice[0]} stands there twice; keep one")
@@ -69,12 +70,18 @@ class PlantCode:
 
     def wires(self) -> tuple[Wire, ...]:
         """Return what each value of its inputs is."""
-        return tuple(wire(value) for value in _each(self.file.opened().info.inputs, dict(self.inputs)))
+        ports = self.file.opened().info.inputs
+        return tuple(map(wire, _each(ports, dict(self.inputs)), self._units(ports)))
 
     def targets(self) -> tuple[Wire | None, ...]:
         """Return the signal that each value of its outputs is; None for what nobody takes."""
-        found = _each(self.file.opened().info.outputs, dict(self.outputs))
-        return tuple(None if value is None else wire(value) for value in found)
+        ports = self.file.opened().info.outputs
+        found = zip(_each(ports, dict(self.outputs)), self._units(ports), strict=True)
+        return tuple(None if value is None else wire(value, unit) for value, unit in found)
+
+    def _units(self, ports: Iterable[Any]) -> list[str]:
+        """Return the unit of each value of ports that has one by rule: of a library it is but a text."""
+        return [port.unit if self.file.kind == FMU else "" for port in ports for _ in range(port.width)]
 
     def component(self, frame: str, terminal: tuple[str, str]) -> type[Component]:
         """Return the class of its device in a plant whose currents are in a frame, see `wired`.

@@ -5,6 +5,7 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError
+from tests.internals import devices_of
 from tests.sampled.fmi.build import MISSING, VARIABLES, build
 from tests.sampled.test_code_in_a_case import CASE, FAULT, fixed
 
@@ -40,7 +41,7 @@ TOLD = [(*row[:5], "0", row[6] + ' initial="exact"') if row[0] == "v_f" else row
 @pytest.fixture
 def case_with(tmp_path):
     def read(more="", code=CODE, allow_code=True, **about):
-        path = build(tmp_path, 3, variables=TOLD, **about)
+        path = build(tmp_path, 3, **({"variables": TOLD} | about))
         text = CASE + code.replace("UNIT", path.name).replace("MORE", more)
         (tmp_path / "case.toml").write_text(text)
         return psmr.read_case(tmp_path / "case.toml", allow_code=allow_code)
@@ -64,3 +65,46 @@ def test_unit_starts_at_rest_and_runs(case_with, more, delay):
     assert np.ptp(rest.x, axis=0).max() < 1e-9
     run = psmr.simulate(system, fixed(), 1.0, [FAULT], certify=False)
     assert np.ptp(run["CODE1.v_f"]) > 0.5
+
+
+def voltage_in(unit):
+    return [(*row[:6], f'unit="{unit}"') if row[0] == "v_c" else row for row in TOLD]
+
+
+@pytest.mark.parametrize(("unit", "found"), [("kilovolt", "kV"), ("volt", "V"), ("pu", "pu")])
+def test_a_signal_is_in_the_unit_of_its_port(case_with, unit, found):
+    case = case_with(code=CODE.replace('v_c = "v pu"', 'v_c = "v"'), variables=voltage_in(unit))
+    (code,) = [row.code for _, row in devices_of(case) if row.code is not None]
+    assert code.wires()[2].unit == found
+
+
+@pytest.mark.parametrize(
+    ("table", "unit", "words"),
+    [
+        (
+            '"v V"',
+            "kilovolt",
+            r"'v V': the port is in kV by its description; drop the unit or give a factor",
+        ),
+        ('"v"', "degree", r"'v': v has no unit 'deg'; .*known: pu, kV, V"),
+        ('"w pu"', "pu", "w"),
+    ],
+)
+def test_what_a_port_cannot_be(case_with, table, unit, words):
+    with pytest.raises(CaseError, match=words):
+        psmr.build(case_with(code=CODE.replace('v_c = "v pu"', f"v_c = {table}"), variables=voltage_in(unit)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("k = 50.0", "k = 5000.0", r"case.toml:\d+.*k = 5000\.0: must be from 0 to 1000 pu"),
+        ("v_s = 0", "v_ss = 0", r"case.toml:\d+.*has no input 'v_ss'; did you mean 'v_s'\?"),
+        ("MORE", 'clocks = ["fast"]', r"case.toml:\d+.*clocks"),
+        ("MORE", "period = 0.0", r"case.toml:\d+.*period = 0 s: must be the time between two steps"),
+        ("MORE", 'mode = "rms"', "mode has no place beside fmu"),
+    ],
+)
+def test_what_a_table_of_a_unit_cannot_have(case_with, old, new, words):
+    with pytest.raises(CaseError, match=words):
+        case_with(code=CODE.replace(old, new))
