@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 import psmr
 from tests.dae.declare.test_sampled import Code
-from tests.internals import NumericMath
+from tests.internals import NumericMath, equilibrium_near
 from tests.systems.sampled import (
     PI,
     Area,
@@ -129,3 +129,16 @@ def test_external_code_and_the_declaration_are_the_same():
     other = psmr.simulate(code, scheme, 1.0, ref, certify=False)
     names = ["P.x", "C.u", "C.integral"]
     assert other.frame(names).to_numpy() == pytest.approx(own.frame(names).to_numpy(), abs=1e-12)
+
+
+def test_a_loop_in_software_rests_beside_nominal_frequency():
+    """All angles turn at pi rad/s together, that of the loop with them; its integral has that speed."""
+    wires = {"v_re": "S.v_re", "v_im": "S.v_im"}
+    devices = [psmr.Device("S", Source, {}), psmr.Device("M", DigitalLoop, {}, wires)]
+    system = psmr.assemble(devices, {"S.delta": 0.4, "S.v_re": 0.9, "S.df": 0.5})
+    found = equilibrium_near(system)
+    at = dict(zip(system.names_u, found.u, strict=True))
+    assert found.turning == pytest.approx(np.pi, abs=1e-10)
+    assert at["M.integral"] == pytest.approx(np.pi, abs=1e-9)
+    assert at["M.theta"] == pytest.approx(found.x[0], abs=1e-9)
+    assert at["M.f"] == pytest.approx(60.5, abs=1e-9)

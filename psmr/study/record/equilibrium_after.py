@@ -7,7 +7,7 @@ are the same at every common angle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from partitioning import Partition, PartitionError
 from psmr.base.arrays import Reals
 from psmr.base.errors import InitialisationError, InputError
 from psmr.base.newton import NewtonEnd, newton
+from psmr.dae.system.assemble import assemble
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Span
@@ -50,11 +51,17 @@ class Equilibrium:
 
     `x`, `y`: (n,) states and (m,) algebraic variables.
     `turning`: How fast all angles turn together, in rad/s; 0 at nominal frequency.
+    `u`: (k,) held inputs, with what samples write as no sample changes it; None where nothing samples.
     """
 
     x: Reals
     y: Reals
     turning: float
+    u: Reals | None = None
+
+    def start(self, system: System) -> System:
+        """Return the system, started here."""
+        return system.with_start(self.x, self.y, self.u)
 
 
 def equilibrium_near(system: System) -> Equilibrium | None:
@@ -70,8 +77,59 @@ def equilibrium_near(system: System) -> Equilibrium | None:
         )  # a recorded point of a multirate scheme misses g = 0 by its coupling error
     except InitialisationError:
         return None
+    if not system.s:
+        return _equilibrium_near(system, ())
+    resting = resting_system(system)
+    kept = tuple(_kept(system, resting))
+    found = _equilibrium_near(resting, kept)
+    if found is None:
+        return None
+    names = (*resting.names_x, *resting.names_y, *resting.names_u)
+    values = dict(zip(names, np.concatenate([found.x, found.y, resting.u0]), strict=True))
+    parts = ([values[n] for n in own] for own in (system.names_x, system.names_y, system.names_u))
+    x, y, u = (np.array(part, dtype=float) for part in parts)
+    return Equilibrium(x, y, found.turning, u)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A variable that samples write, of a system at rest: position of its equation and its own in (x, y).
+
+    `turns`: Time in s for which it turns with the angles from one sample to the next; 0 where it is none.
+    """
+
+    row: int
+    column: int
+    turns: float
+
+
+def resting_system(system: System) -> System:
+    """Return a system with what its samples write as algebraic variables, which no sample changes."""
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    start = dict(zip(names, map(float, system.w0[:-1]), strict=True))
+    found = assemble([device.at_rest for device in system.devices], start, name=system.name)
+    lower, upper = found.constant_limits(system.parameters)
+    made = replace(found, parameters=system.parameters, lower=lower, upper=upper)
+    return replace(made, w0=made.buffer(t=float(system.w0[-1])))
+
+
+def _kept(system: System, resting: System) -> Iterator[_Kept]:
+    """Yield what samples write of a system at rest."""
+    rows = {name: k for k, name in enumerate(resting.names_g, resting.n)}
+    for device in system.devices:
+        samples, units = device.component.samples, device.component.units
+        if samples is None:
+            continue
+        period = system.parameter(device.name, samples.period)
+        for name in device.at_rest.component.kept:
+            full = f"{device.name}.{name}"
+            yield _Kept(rows[full], resting.index(full), period if units.get(name) == "rad" else 0.0)
+
+
+def _equilibrium_near(system: System, kept: Sequence[_Kept]) -> Equilibrium | None:
+    """Return the equilibrium near the start of a system with what samples write among its variables."""
     t, n = float(system.w0[-1]), system.n
-    motions = _motions(system)
+    motions = _motions(system, kept)
     pins = [int(np.abs(motion).argmax()) for motion in motions]
 
     def off(x: Reals, y: Reals, rates: Reals) -> Reals:
@@ -80,10 +138,12 @@ def equilibrium_near(system: System) -> Equilibrium | None:
             _turn(system, x, y) if k == 0 else motions[k] for k in range(len(motions))
         ):
             left[:n] -= rates[k] * motion[:n]
+        for variable in kept if motions else ():
+            left[variable.row] -= rates[0] * variable.turns
         return left
 
     with np.errstate(all="ignore"):  # a step too far may leave the finite numbers, and is then halved
-        return _newton(system, t, motions, pins, off)
+        return _newton(system, t, motions, pins, off, kept)
 
 
 def equilibrium_after(
@@ -119,7 +179,7 @@ def equilibrium_by_continuation(
         if found is None:
             return None
         x, y = found.x, found.y
-        start = after.with_start(x, y)
+        start = found.start(after)
     return equilibrium_near(start)
 
 
@@ -144,13 +204,14 @@ def _newton(
     motions: list[Reals],
     pins: list[int],
     off: Callable[[Reals, Reals, Reals], Reals],
+    kept: Sequence[_Kept],
 ) -> Equilibrium | None:
     """Return where `off` vanishes, by Newton with halved steps from the system's starting point."""
     ends, allowed = (system.n, system.n + system.m), allowed_residual(system)
 
     def step(z: Reals, residual: Reals) -> Reals:
         x, y, _ = np.split(z, ends)
-        factors = splu(_bordered(system, x, y, t, motions, pins))
+        factors = splu(_bordered(system, x, y, t, motions, pins, kept))
         return np.asarray(factors.solve(-np.append(residual, np.zeros(len(motions)))))
 
     def moved(z: Reals, way: Reals) -> Reals:
@@ -172,7 +233,13 @@ def _newton(
 
 
 def _bordered(
-    system: System, x: Reals, y: Reals, t: float, motions: list[Reals], pins: list[int]
+    system: System,
+    x: Reals,
+    y: Reals,
+    t: float,
+    motions: list[Reals],
+    pins: list[int],
+    kept: Sequence[_Kept],
 ) -> sparse.csc_matrix:
     """Return the matrix of Newton's step for x, y and the common motions, one variable held for each."""
     n, size, count = system.n, system.n + system.m, len(motions)
@@ -180,17 +247,22 @@ def _bordered(
     # A state that its limit holds has an empty row: it stays where it is.
     for i in np.flatnonzero(np.diff(matrix.tocsr().indptr[: n + 1]) == 0):
         matrix[i, i] = 1.0
+    for variable in kept:  # what a sample leaves as it is stays as well
+        if not matrix[variable.row].count_nonzero():
+            matrix[variable.row, variable.column] = 1.0
     if not count:
         return matrix.tocsc()
     columns = np.zeros((size, count))
     for k, motion in enumerate(motions):
         columns[:n, k] = -motion[:n]
+    for variable in kept:
+        columns[variable.row, 0] = -variable.turns
     held = sparse.coo_matrix((np.ones(count), (range(count), pins)), shape=(count, size + count))
     top = sparse.hstack([matrix.tocsc(), sparse.csc_matrix(columns)])
     return sparse.csc_matrix(sparse.vstack([top, held]))
 
 
-def _motions(system: System) -> list[Reals]:
+def _motions(system: System, kept: Sequence[_Kept]) -> list[Reals]:
     """Return the (n + m,) directions along which the equations do not change: common angle, common speed."""
     n, w = system.n, system.w0
     turn = _turn(system, system.x0, system.y0)
@@ -213,6 +285,8 @@ def _motions(system: System) -> list[Reals]:
     row = sparse.coo_matrix(([1.0], ([0], [pin])), shape=(1, len(turn) + 1))
     top = sparse.hstack([matrix, sparse.csc_matrix(against[:, None])])
     wanted = np.append(np.where(np.arange(len(turn)) < n, turn, 0.0), 0.0)
+    for variable in kept:
+        wanted[variable.row] = variable.turns
     try:
         found = splu(sparse.csc_matrix(sparse.vstack([top, row]))).solve(wanted)
     except RuntimeError:
@@ -280,7 +354,7 @@ def certificate_after(run: FinishedRun) -> Certificate | None:
     if found is None:
         place = "at the last point of the run, since no equilibrium was found"
     else:
-        last = last.with_start(found.x, found.y)
+        last = found.start(last)
         place = f"where it would rest {HELD}" if reads_time(last) else place
     try:
         linear = last.linearise()

@@ -366,7 +366,7 @@ def linear_system_at(run: FinishedRun, t: float, at: Where) -> tuple[System, Lin
             f"no equilibrium was found for the system as it stands at t = {t:g} s; linearise at the point of "
             'the run (at="point"), or at a later time, when the run has settled'
         )
-    system = system.with_start(found.x, found.y)
+    system = found.start(system)
     return system, in_turning_frame(system, system.linearise(), found.turning)
 
 

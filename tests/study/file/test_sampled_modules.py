@@ -244,3 +244,15 @@ def test_a_sweep_of_the_period(folder):
     last = [swept.signals(k)["AVR1.v_f"].iloc[-1] for k in range(4)]
     first, second, third = np.abs(np.diff(last))
     assert first > 1.5 * second > 1.5**2 * third > 0.0
+
+
+def test_the_equilibrium_behind_events_has_samples_at_rest(folder):
+    """Sought at 1 s, where the run swings, it is where the run comes to rest in a minute."""
+    system = psmr.build(psmr.read_case("digital-case.toml", allow_code=True))
+    v_ref = float(system.w0[system.index("AVR1.v_ref")])
+    events = [psmr.SetPoint("AVR1", "v_ref", v_ref + 0.02, 0.5), psmr.LineTrip("line1-2-2", 0.6)]
+    run = psmr.simulate(system, psmr.VariableStep(1e-5), 60.0, events, certify=False)
+    after = run.linearise(1.0, at="equilibrium")
+    end = run.linearise(60.0)
+    assert np.abs(after.state_matrix() - end.state_matrix()).max() < 1e-8
+    assert np.abs(run.linearise(1.0).state_matrix() - end.state_matrix()).max() > 1e-3
