@@ -15,12 +15,17 @@ from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
 from psmr.integrate.schemes.choices import check_partition
 from psmr.integrate.schemes.one_step import tableau_program
-from psmr.integrate.schemes.variable_step import AUTO, VARIABLE_METHODS, VariableStep
+from psmr.integrate.schemes.variable_step import AUTO, VariableStep
 from psmr.integrate.step.program import NEW, Each, March, Program, Stage
 from psmr.integrate.tableaux import PAIRS, TABLEAUX
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+
+METHODS = (AUTO, *PAIRS)
+
+LONG = 0.02
+"""Period in s from which on samples are no reason for two rates: a step of the one rate ends at each."""
 
 FAST_RULE = TABLEAUX["SDIRK2"]
 """Of the fast side: no stage has the rate before a jump, and the last one is the end."""
@@ -59,18 +64,19 @@ def sampled_program(name: str) -> Program:
 
 
 def sampled_partition(system: System) -> Partition | None:
-    """Return what is sampled as fast, with what reads it; None where no equation does.
+    """Return what is sampled in less than `LONG` as fast, with what reads it; None where no equation does.
 
     These are the variables of the devices that sample, and of those with a row that reads what is sampled. A
     device whose states are coupled with theirs both ways, as those of a network with dynamics are, comes
     with them, and so on.
     """
-    at = np.concatenate([np.zeros(0, np.int64), *(sampler.at for sampler in system.samplers)])
-    if not at.size:
+    samplers = [sampler for sampler in system.samplers if sampler.period < LONG]
+    if not samplers:
         return None
+    at = np.concatenate([sampler.at for sampler in samplers])
     names = np.array([name.rpartition(".")[0] for name in (*system.names_x, *system.names_g)])
     owner = np.array([name.rpartition(".")[0] for name in (*system.names_x, *system.names_y)])
-    chosen, pairs = {sampler.device for sampler in system.samplers}, set[tuple[str, str]]()
+    chosen, pairs = {sampler.device for sampler in samplers}, set[tuple[str, str]]()
     read = False
     for group in system.groups:
         row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
@@ -88,6 +94,11 @@ def sampled_partition(system: System) -> Partition | None:
     return partitioning.by_device(system.linearise(), sorted(chosen & set(owner)))
 
 
+def repeatable(system: System) -> bool:
+    """Return whether samples may be taken again: external code may keep states of its own."""
+    return all(sampler.code is None or sampler.code.repeatable for sampler in system.samplers)
+
+
 @explains_keywords(SchemeError)
 @dataclass(frozen=True, repr=False)
 class SampledMultirate(VariableStep):
@@ -100,15 +111,17 @@ class SampledMultirate(VariableStep):
     It reads the slow states, and the levels of slow algebraic variables under the network's response, on the
     parabola through the last three points; the slow side sees the line that has the fast side's mean and
     first moment over the step (docs/theory.md). Events and limits are met as by `VariableStep`. Where nothing
-    is sampled, or nothing is slow, it is `VariableStep`.
+    is sampled, nothing is slow, or external code keeps states of its own, so that it cannot sample again in a
+    step that is rejected, it is `VariableStep`, of which a step ends at each sample.
 
     Parameters
     ----------
     tolerance, method, h_max, most_steps
         As of `VariableStep`; ``"BDF"`` is not among the methods.
     split
-        Which variables are fast; None: the devices that sample, those with an equation that reads what is
-        sampled, and those whose states are coupled both ways with states of these (a network with dynamics).
+        Which variables are fast; None: the devices that sample more often than every 20 ms, those with an
+        equation that reads what is sampled, and those whose states are coupled both ways with states of these
+        (a network with dynamics).
     h_fast
         Longest fast step in s; None: the shortest period. Needed with a split where nothing is sampled.
 
@@ -116,11 +129,10 @@ class SampledMultirate(VariableStep):
     ------
     SchemeError
         As `VariableStep`; for a split that is no partition; before a run for a split without samples and
-        without `h_fast`, and for external code that keeps states of its own, which cannot sample again in a
-        step that is rejected.
+        without `h_fast`, or with external code that keeps states of its own.
     """
 
-    method: Annotated[str, tuple(name for name in VARIABLE_METHODS if name in (AUTO, *PAIRS))] = AUTO
+    method: Annotated[str, METHODS] = AUTO
     split: Partition | None = None  # type: ignore[misc]
     h_fast: Annotated[float | None, Positive("s")] = None
 
@@ -140,14 +152,15 @@ class SampledMultirate(VariableStep):
 
         split = sampled_partition(system) if self.split is None else self.split
         fast = np.zeros(1, bool) if split is None else np.concatenate([split.fast_x, split.fast_y])
-        if split is None or fast.all() or not fast.any():
+        again = repeatable(system)
+        if split is None or fast.all() or not fast.any() or (self.split is None and not again):
             own = VariableStep(self.tolerance, self.method, self.h_max, self.most_steps)
             return own.engine(system, parameters, w, every)
-        if not all(sampler.code is None or sampler.code.repeatable for sampler in system.samplers):
+        if not again:
             raise SchemeError(
                 f"{self}: a step that is rejected takes its samples again, and external code keeps states "
-                "of its own; take psmr.Multirate with h_fast a divisor of the period, or a unit whose states "
-                "can be read and set"
+                "of its own; leave out split, so that a step of one rate ends at each sample, or take "
+                "psmr.Multirate"
             )
         clocks = [(sampler.period, sampler.offset) for sampler in system.samplers]
         step, origin = min(clocks, default=(self.h_fast, float(w[-1])))

@@ -187,9 +187,10 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
     values = document.values(place, _beside_type(given), spec)
     try:
         split = None
-        if spec.keys() >= SPLIT.keys():
-            split = Split(**{key: values.pop(key) for key in SPLIT if key in values})
-        recipe = Recipe(values, split, kind, own.get(kind))
+        found = {key: values.pop(key) for key in SPLIT if key in values}
+        if spec.keys() >= SPLIT.keys() and (found or kind != "sampled"):
+            split = Split(**found)
+        recipe = Recipe(values, split, kind, own.get(kind), usual)
         recipe.check()
     except SchemeError as error:
         field = error.field if error.field in given else None

@@ -111,6 +111,7 @@ HOMES = {
     "smes": "psmr.papers.shi_rojas.smes.Smes",
     "arc-length": "psmr.papers.kuznetsov_krasnikov.arc_length.ArcLength",
     "adaptive": "psmr.papers.kuznetsov_krasnikov.arc_length.Adaptive",
+    "sampled": "psmr.integrate.schemes.sampled.SampledMultirate",
     "variable": "psmr.integrate.schemes.variable_step.VariableStep",
     "slow-manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold.SlowManifold",
 }
@@ -153,13 +154,15 @@ class Recipe:
 
     `choices` are arguments of the scheme; `Multirate` takes ``h_fast`` in place of ``ratio`` too, and `Smes`
     without ``delta`` or ``micro`` those of `Smes.for_system`. `kind` is a type of `HOMES`, or the name of
-    `own`, a scheme of the user's own; by default single rate without a split, multirate with one.
+    `own`, a scheme of the user's own; by default single rate without a split, multirate with one. Where none
+    was named (`usual`) and something samples, two rates by samples take its choices.
     """
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     split: Split | None = None
     kind: str = ""
     own: type[Scheme] | None = None
+    usual: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.kind or ("single" if self.split is None else "multirate"))
@@ -179,7 +182,10 @@ class Recipe:
             if self.split is not None:
                 checked = self.choices if self.kind == "multirate" else None
                 choices["split"] = self.split.of(linear, checked, stage)
-            found = self.made.chosen(choices, linear)
+            made = self.made
+            if self.usual and linear.held and choices.get("method") != "BDF":
+                made = scheme_class("sampled")
+            found = made.chosen(choices, linear)
         except PartitionError as error:
             raise SchemeError(str(error)) from error
         assert found is not None

@@ -58,7 +58,7 @@ class Stats:
         What single rate at the fast step would have cost in matrix rows: as many iterations and
         factorisations per step as the fast set needed here. An estimate; None for a single-rate run.
     h_fast
-        The step of that single rate in s.
+        The step of that single rate in s; 0 where it would have the steps that samples ask for.
     """
 
     counters: Counters
@@ -77,6 +77,11 @@ class Stats:
         volume = Volume(
             rows(counters.residuals), rows(counters.factorisations_by_role), rows(counters.solves)
         )
+        if scheme.two_rates is None and orders.get("fast"):
+            # At one rate all equations take the fast steps, with the factorisations that there were.
+            solved = float(size * counters.solves.get("fast", 0))
+            held = volume.factorisations
+            return cls(counters, volume, Volume(solved, held, solved))
         if scheme.two_rates is None:
             return cls(counters, volume)
         # Without a fast set every variable takes the macro step; its counts are then those of the slow set.
@@ -111,7 +116,7 @@ class Stats:
         """Return the rest in sentences: steps, time, and the comparison with single rate."""
         c = self.counters
         steps = f"{c.steps} steps"
-        if self.single_rate is not None:
+        if self.single_rate is not None and self.h_fast:
             steps = f"{c.macro_steps} macro steps, {c.steps} fast steps, {c.corrections} corrections"
         if c.rejected or c.reversals:
             steps += f", {c.rejected} rejected"
@@ -128,7 +133,13 @@ class Stats:
             taken = first_few([f"{number} of {name}" for name, number in often], TIMES)
             lines.append(f"{sum(c.samples.values())} samples: {taken}")
         lines += _helped(c)
-        if self.single_rate is not None:
+        if self.single_rate is not None and not self.h_fast:
+            cheaper = self.single_rate.solves / max(1.0, self.volume.solves)
+            lines.append(
+                f"two rates by samples: {c.steps} steps of the slow side; one rate at the fast steps would "
+                f"solve {cheaper:.3g} times as much (estimate by matrix rows)"
+            )
+        elif self.single_rate is not None:
             parts = [
                 f"{_ratio(getattr(self.volume, name), getattr(self.single_rate, name))} of the {words}"
                 for name, words in COMPARED.items()

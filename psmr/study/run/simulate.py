@@ -18,6 +18,7 @@ from psmr.dae.system.system import System
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Counters, Trajectory
+from psmr.integrate.schemes.sampled import SampledMultirate
 from psmr.integrate.schemes.scheme import damped_after_events
 from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.integrate.timeline.span import Change, Span
@@ -259,8 +260,9 @@ def simulate(
     system
         The DAE, at its equilibrium.
     scheme
-        `VariableStep`, `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or `Adaptive`; where
-        left out `VariableStep` with its usual tolerance.
+        `VariableStep`, `SampledMultirate`, `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or
+        `Adaptive`; where left out `VariableStep` with its usual tolerance, and where something samples
+        `SampledMultirate`.
     t_end
         Length of the run in s; it must be given.
     events
@@ -320,7 +322,7 @@ def simulate(
     """
     refuse_unknown_keywords(unknown, simulate)
     refuse_number_as_scheme(scheme, t_end)
-    scheme = VariableStep() if scheme is None else scheme
+    scheme = (SampledMultirate() if system.samplers else VariableStep()) if scheme is None else scheme
     check_arguments(simulate, locals(), leaving=("t_end",))
     if dynamic_elements(system):
         scheme = damped_after_events(scheme)

@@ -256,3 +256,25 @@ def test_the_equilibrium_behind_events_has_samples_at_rest(folder):
     end = run.linearise(60.0)
     assert np.abs(after.state_matrix() - end.state_matrix()).max() < 1e-8
     assert np.abs(run.linearise(1.0).state_matrix() - end.state_matrix()).max() > 1e-3
+
+
+def test_two_rates_are_the_usual_scheme_where_something_samples(folder, capsys):
+    """A study without a scheme, or with a tolerance alone, takes them, and the report says what they gain."""
+    study = psmr.read_study("digital-study.toml", allow_code=True)
+    case = psmr.read_case("digital-case.toml", allow_code=True)
+    linear = psmr.build(case).linearise()
+    assert isinstance(study.recipe.scheme(linear), psmr.SampledMultirate)
+    text = (folder / "digital-study.toml").read_text()
+    for table, kind in (
+        ("[scheme]\ntolerance = 1e-3\n", psmr.SampledMultirate),
+        ('[scheme]\ntype = "sampled"\ntolerance = 1e-3\nh_fast = 0.001\n', psmr.SampledMultirate),
+        ('[scheme]\ntype = "variable"\ntolerance = 1e-3\n', psmr.VariableStep),
+        ('[scheme]\nmethod = "BDF"\n', psmr.VariableStep),
+    ):
+        (folder / "digital-study.toml").write_text(text + "\n" + table)
+        scheme = psmr.read_study("digital-study.toml", allow_code=True).recipe.scheme(linear)
+        assert type(scheme) is kind
+    (folder / "digital-study.toml").write_text(text)
+    assert main(["run", "digital-study.toml", "--allow-code"]) in (0, 1)
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert "two rates by samples" in said
