@@ -138,6 +138,14 @@ _PARTS = (
 )
 
 
+def on_nodes(component: type[Component], graph: Graph) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """Return the variables and the parameters of a component by name, as nodes of a graph."""
+    return (
+        SimpleNamespace(**{name: graph.variable(i) for i, name in enumerate(local_variables(component))}),
+        SimpleNamespace(**{name: graph.parameter(i) for i, name in enumerate(parameters_of(component))}),
+    )
+
+
 def trace(component: type[Component]) -> TracedEquations:
     """Evaluate the equations of `component` on nodes.
 
@@ -146,10 +154,8 @@ def trace(component: type[Component]) -> TracedEquations:
     """
     names, constants = local_variables(component), tuple(parameters_of(component))
     graph = Graph()
-    variables = SimpleNamespace(**{name: graph.variable(i) for i, name in enumerate(names)})
-    parameters = SimpleNamespace(**{name: graph.parameter(i) for i, name in enumerate(constants)})
     try:
-        parts = component.equations(graph, variables, parameters)
+        parts = component.equations(graph, *on_nodes(component, graph))
         if len(parts) != 3 or any(isinstance(part, Node) for part in parts):
             raise InputError(_PARTS)
         expressions = tuple(tuple(map(graph.node, part)) for part in parts)

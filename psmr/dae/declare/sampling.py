@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from psmr.base.errors import InputError, nearest
-from psmr.base.numbers import plain
 from psmr.dae.declare.component import Component, Terms, parameters_of
 from psmr.dae.declare.samples import Samples
 
@@ -139,10 +138,3 @@ def check_code(name: str, component: type[Component], code: Any) -> None:
         raise InputError(
             f"{name}: code: {component.__name__} declares no reads(m, v, p) that it could be handed"
         )
-    lacks = [
-        part for part in ("address", "handle", "repeatable", "failure") if code and not hasattr(code, part)
-    ]
-    if lacks:
-        raise InputError(f"{name}: code = {type(code).__name__}: has no {lacks[0]}; see psmr.ExternalCode")
-    if code is not None and not isinstance(plain(code.address), int):
-        raise InputError(f"{name}: code.address must be a whole number, the address of a C function")

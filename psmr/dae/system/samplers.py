@@ -75,20 +75,20 @@ def _samplers(system: SystemTables) -> list[Sampler]:
             values = dict(zip(parameters_of(component), system.parameters[g][row].tolist(), strict=True))
             check_times(name, component, values)
             period, offset, delay = component.samples.times(values)
-            for kernel in sample_kernels(component):
-                at = group.index[row, [columns[n] for n in kernel.sampling.names]]
+            for sampling, kernel, width in sample_kernels(component):
+                at = group.index[row, [columns[n] for n in sampling.names]]
                 sampler = Sampler(
                     name,
                     period,
-                    offset + delay * kernel.sampling.released,
-                    kernel.address,
+                    offset + delay * sampling.released,
+                    kernel,
                     read_only(np.ascontiguousarray(group.index[row])),
-                    read_only(np.arange(kernel.width, dtype=np.uint32)),
-                    kernel.width,
+                    read_only(np.arange(width, dtype=np.uint32)),
+                    width,
                     read_only(np.ascontiguousarray(at)),
                     g,
                     row,
-                    devices_by_name(system)[name].code if kernel.sampling.external else None,
+                    devices_by_name(system)[name].code if sampling.external else None,
                 )
                 by_device.setdefault(name, []).append(sampler)
     return [sampler for device in system.devices for sampler in by_device.get(device.name, ())]

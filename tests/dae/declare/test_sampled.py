@@ -255,8 +255,6 @@ def test_code_that_nothing_calls_or_that_is_missing_gets_a_sentence():
         regulated(ExternalPI)
     with pytest.raises(InputError, match="C: code: PI declares no reads"):
         regulated(PI, code=Code())
-    with pytest.raises(InputError, match="C: code = SimpleNamespace: has no handle"):
-        regulated(ExternalPI, code=SimpleNamespace(address=1))
 
 
 EVENTS = {
