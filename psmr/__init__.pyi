@@ -45,6 +45,7 @@ from .pencil.operator.simulated_response import simulated_response as simulated_
 from .pencil.operator.step_operator import step_operator as step_operator
 from .study.certificate.certify import certify as certify
 from .study.certificate.network_deformation import network_deformation as network_deformation
+from .study.certificate.ringdown import ringdown as ringdown
 from .study.check import check as check
 from .study.criteria import Criteria as Criteria
 from .study.detectors.detection import AngleSpread as AngleSpread

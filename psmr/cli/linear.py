@@ -149,6 +149,15 @@ def deformation(
     system, recipe = system_and_recipe(case, reading, {**single, **split, **several})
     linear = system.linearise()
     made = (recipe or _recipe(single, split, several)).scheme(linear)
+    if linear.samples is not None and linear.samples.broken:
+        from psmr.study.certificate.ringdown import ringdown
+
+        head = (
+            f"{system.name}: the samples cannot be linearised: {linear.samples.broken}. Modes fitted to runs with {made}"
+            " after small kicks, beside those with what is sampled held, in 1/s and rad/s"
+        )
+        give_table(ringdown(system, made), head, json, output)
+        return
     report = deformation(linear, made, **pencil, modes=modes or None)
     if output:
         (report.to_csv if output.lower().endswith(TABLES) else report.to_html)(output)
