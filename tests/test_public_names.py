@@ -145,7 +145,6 @@ def right_calls(it):
         "Region": {"buses": 5},
         "winding_data": {"x": 1.79, "x1": 0.169, "x2": 0.135, "t1": 4.3, "t2": 0.032, "x_l": 0.13},
         "network_deformation": {"case": case, "modes": [-0.2 + 8.6j]},
-        "ringdown": {"scheme": psmr.SingleRate("TM", 0.01)},
         "Fault": {"bus": 5, "start": 0.1, "clear": 0.2},
         "GeneratorTrip": {"generator": 1, **start},
         "GeneratorTrips": start,
@@ -205,6 +204,7 @@ def right_calls(it):
             "f": [1.0],
         },
         "step_operator": {"linear": linear, "scheme": scheme},
+        "ringdown": {"system": system, "scheme": scheme, "seconds": 1.0},
         "sweep": {
             "base": it["sweep"],
             "folder": folder / "swept",

@@ -153,8 +153,8 @@ def deformation(
         from psmr.study.certificate.ringdown import ringdown
 
         head = (
-            f"{system.name}: the samples cannot be linearised: {linear.samples.broken}. Modes fitted to runs with {made}"
-            " after small kicks, beside those with what is sampled held, in 1/s and rad/s"
+            f"{system.name}: the samples cannot be linearised: {linear.samples.broken}. Modes fitted to runs "
+            f"with {made} after small kicks, beside those with what is sampled held, in 1/s and rad/s"
         )
         give_table(ringdown(system, made), head, json, output)
         return

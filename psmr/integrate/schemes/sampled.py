@@ -14,9 +14,11 @@ from psmr.base.arguments import explains_keywords
 from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
 from psmr.integrate.schemes.choices import check_partition
+from psmr.integrate.schemes.multirate import lagrange_weights
 from psmr.integrate.schemes.one_step import tableau_program
+from psmr.integrate.schemes.scheme import ErrorControl, Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
-from psmr.integrate.step.program import NEW, Each, March, Program, Stage
+from psmr.integrate.step.program import NEW, NOW, OLDER, Add, Each, March, Program, Repeat, Restore, Stage
 from psmr.integrate.tableaux import PAIRS, TABLEAUX
 
 if TYPE_CHECKING:
@@ -133,7 +135,7 @@ class SampledMultirate(VariableStep):
     """
 
     method: Annotated[str, METHODS] = AUTO
-    split: Partition | None = None  # type: ignore[misc]
+    split: Partition | None = None  # type: ignore[assignment,misc]
     h_fast: Annotated[float | None, Positive("s")] = None
 
     def __post_init__(self) -> None:
@@ -175,6 +177,107 @@ class SampledMultirate(VariableStep):
             w, split, grid,
         )  # fmt: skip
 
+    def on(self, system: System) -> SampledMultirate:
+        """See `Scheme`: with the fast side and the fast step that it has there."""
+        split = sampled_partition(system) if self.split is None else self.split
+        shortest = min((sampler.period for sampler in system.samplers), default=self.h_fast)
+        fast = min(shortest or np.inf, self.h_fast or np.inf)
+        return self if split is None else replace(self, split=split, h_fast=fast)
+
+    @property
+    def error_control(self) -> ErrorControl:
+        """See `Scheme`."""
+        if self.split is None or self.h_fast is None:
+            return VariableStep(self.tolerance, self.method, self.h_max, self.most_steps).error_control
+        return ErrorControl(functools.partial(MarchedSteps.of, self.name, self.split, self.h_fast))
+
     def __str__(self) -> str:
         fast = "" if self.h_fast is None else f", fast steps of {self.h_fast:g} s"
         return f"two rates by samples{fast}, {super().__str__()}"
+
+
+@dataclass(frozen=True, repr=False)
+class MarchedSteps(Scheme):
+    """Macro steps of `SampledMultirate` of one size, as the pencil judges them.
+
+    `pair`: Name of the pair of the slow side.
+    `split`: Which variables are fast.
+    `h_fast`, `ratio`: Fast step in s, and how many of them there are.
+    """
+
+    pair: str
+    split: Partition  # type: ignore[misc]
+    h_fast: float
+    ratio: int
+
+    @classmethod
+    def of(cls, pair: str, split: Partition, h_fast: float, h: float) -> MarchedSteps:
+        """Return that with a macro step next to h in s: some fast steps, or a part of one in two halves."""
+        if h < 1.5 * h_fast:
+            return cls(pair, split, h_fast / (2 * max(1, round(h_fast / h))), 2)
+        return cls(pair, split, h_fast, round(h / h_fast))
+
+    @property
+    def step(self) -> float:
+        """See `Scheme`."""
+        return self.ratio * self.h_fast
+
+    @property
+    def two_rates(self) -> Any:
+        """See `Scheme`."""
+        return self
+
+    def predicting_implicitly(self) -> None:
+        """See `TwoRates`: nothing explicit is predicted for the slow side."""
+
+    @property
+    def corrections(self) -> int:
+        """See `TwoRates`."""
+        return 0
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: a march is a loop of equal fast steps."""
+        march, *slow = sampled_program(self.pair).instructions
+        assert isinstance(march, March)
+        count, nodes = round(h / self.h_fast), np.array([0.0, *(-back / h for back in before)])
+        begins = np.arange(count) / count
+        names = (NOW, *OLDER)[: nodes.size]
+
+        def stage(own: Stage, at: Any, base: str, to: str) -> Stage:
+            weights = lagrange_weights(nodes, at)
+            outside = tuple((name, tuple(weights[:, k].tolist())) for k, name in enumerate(names))
+            rates = tuple((name, weight / count) for name, weight in own.rates if weight)
+            return replace(
+                own,
+                base=base,
+                to=to,
+                rates=rates,
+                gamma=own.gamma / count,
+                at=tuple(at.tolist()),
+                outside=outside,
+            )
+
+        within = FAST_RULE.gamma
+        first, second = march.body
+        middle = stage(first, begins + within / count, "fast point", "fast middle")
+        end = stage(second, begins + 1.0 / count, "fast middle", "fast point")
+        one, of_slope = 3.0 / count * (2.0 * begins + 1.0 / count - 1.0), 0.5 / count**2 / (1.0 - within)
+        share, (mean, slope) = march.mean, march.moments
+        body = (
+            middle,
+            Add("fast", mean, (share / count,)),
+            Add("fast", slope, tuple((one * share - of_slope).tolist())),
+            end,
+            Add("fast", mean, ((1.0 - share) / count,)),
+            Add("fast", slope, tuple((one * (1.0 - share) + of_slope).tolist())),
+        )
+        empty = (Add("fast", mean, (0.0,), anew=True), Add("fast", slope, (0.0,), anew=True))
+        last = Add("fast", march.to, (1.0,), anew=True)
+        return Program(
+            (Restore("fast point", NOW), *empty, Repeat(count, body), last, *slow),
+            history=2,
+            history_of="all",
+        )
+
+    def __str__(self) -> str:
+        return f"two rates by samples, {self.pair}, h = {self.step:g} s, fast steps of {self.h_fast:g} s"

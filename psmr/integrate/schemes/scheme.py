@@ -77,6 +77,10 @@ class Scheme(PrintedFields):
             return math.nan
         raise NotImplementedError
 
+    def on(self, system: System) -> Scheme:
+        """Return the scheme with what it finds in a system: itself, where it finds nothing there."""
+        return self
+
     @property
     def order(self) -> int:
         """Power of the step with which the error of a run falls."""

@@ -23,7 +23,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import Spectra, report_of
 from psmr.pencil.deformation.report import Deformation
 from psmr.pencil.modes.spectrum import Match, Multipliers, match, multipliers_of
-from psmr.pencil.modes.verdict import DampingLimit, damping_ratio
+from psmr.pencil.modes.verdict import DampingLimit, damping_ratio, mode_text
 from psmr.pencil.operator.sampled import (
     SampledDae,
     exact_operator,
@@ -157,7 +157,21 @@ def sampling_deformation(linear: LinearDae, scheme: Scheme) -> Deformation:
     without = sampled.without_delays()
     prompt = own if without is sampled else sampled_modes(without, design, period)
     columns = dict(report.columns) | _beside(own, prompt, report.columns, sampled.prompt_known)
-    return replace(report, columns=columns, said=(*_words(sampled, design, own, prompt, held), *report.said))
+    report = replace(report, columns=columns)
+    words = (*_of_dominant(report), *_words(sampled, design, own, prompt, held))
+    return replace(report, said=(*words, *report.said))
+
+
+def _of_dominant(report: Deformation) -> tuple[str, ...]:
+    """Return what sampling does to the least damped oscillation, and over which time multipliers act."""
+    columns, k = report.columns, report.dominant_at
+    every = f"Samples and steps come round every {report.step:.4g} s, which a multiplier acts over."
+    if k is None or not np.isfinite(columns["real_continuous"][k]):
+        return (every,)
+    s, design = (complex(columns[f"real{e}"][k], columns[f"imag{e}"][k]) for e in ("", "_continuous"))
+    words = f"By sampling the dominant mode is {mode_text(s)}, in the continuous design {mode_text(design)}"
+    words += f" (damping ratio {100 * _ratio(s):.3g} and {100 * _ratio(design):.3g} %)."
+    return words, every
 
 
 def _beside(

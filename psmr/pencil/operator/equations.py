@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.integrate.step.program import (
@@ -219,8 +220,12 @@ class _Writer:
                 self._stage(instruction, label, i)
             elif isinstance(instruction, Repeat):
                 self._repeat(instruction, label)
-            else:
+            elif isinstance(instruction, Iterate):
                 self._iterate(instruction, label, i)
+            else:
+                raise SchemeError(
+                    "a march has no step of its own; its scheme at a fixed step has a loop for it"
+                )
 
     def _repeat(self, repeat: Repeat, label: str) -> None:
         last = repeat.times - 1  # it and the first one may weigh what they add otherwise
@@ -233,7 +238,7 @@ class _Writer:
                         self.write(repeat.between, label, k - 1)
                     self.write(repeat.body, f" {k + 1}{label}", k)
             if end in self.within_steps and end < repeat.times:
-                stage = next(part for part in repeat.body if isinstance(part, Stage))
+                *_, stage = (part for part in repeat.body if isinstance(part, Stage))
                 self._sample(stage, self.within_steps[end], value(stage.at, end - 1), f" {end}{label}")
             if end < repeat.times:
                 self.write(repeat.between, label, end - 1)
@@ -307,6 +312,7 @@ class _Writer:
         if not add.anew:
             terms.append((self.points[add.to], self.identity))
         unknown = f"{add.to}{label}{' begun' if add.anew else ''}"
+        unknown += " again" if unknown in self.times else ""  # two stages of a fast step add to a mean
         self.times[unknown] = self.times[self.present]
         self._equations.append(Equation(unknown, self.identity, merged_terms(terms), "sum"))
         self.points[add.to] = unknown

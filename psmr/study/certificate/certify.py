@@ -232,7 +232,8 @@ def _judged(
     judge: Judge | None,
 ) -> tuple[Certificate, str]:
     """Return the certificate, and why it has no verdict where the pencil did not find one."""
-    split = getattr(scheme, "split", None)
+    on = scheme.on(system)
+    split = getattr(on, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
     size = system.n + system.m
     if size > LARGEST and not any_size:
@@ -250,7 +251,7 @@ def _judged(
     if system.n == 0:
         note = "the system has no states, there is nothing to deform"
         return Certificate(str(scheme), partition, note=note), ""
-    control = scheme.error_control if steps else None
+    control = on.error_control if steps else None
     if control is None and math.isnan(operator_step(scheme)):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note), ""

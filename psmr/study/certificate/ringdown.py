@@ -57,7 +57,7 @@ def ringdown(system: System, scheme: Scheme, seconds: Annotated[float, Positive(
     Raises
     ------
     InputError
-        Where nothing oscillates.
+        Where nothing oscillates, and for a length that is none.
     SimulationError
         Where a run fails.
 
@@ -66,6 +66,8 @@ def ringdown(system: System, scheme: Scheme, seconds: Annotated[float, Positive(
     See `psmr.fit_mode`. With a kick of 1e-3 what is not linear adds about 1e-6 of a mode.
     """
     check_arguments(ringdown, locals())
+    if not 0.0 < seconds < np.inf:
+        raise InputError(f"seconds = {seconds:g}: must be a length of the runs above 0 s")
     import pandas as pd
 
     modes = modes_of(system.linearise())

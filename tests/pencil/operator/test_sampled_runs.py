@@ -1,10 +1,22 @@
 """One truth: the operator of a common period of samples is what a run does to a linear system with them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from partitioning import Partition
-from psmr import Component, Device, Multirate, Parameter, Samples, SingleRate, assemble, simulate
+from psmr import (
+    Component,
+    Device,
+    Multirate,
+    Parameter,
+    SampledMultirate,
+    Samples,
+    SingleRate,
+    assemble,
+    simulate,
+)
 from tests.internals import SampledDae, sampled_operator, samples_within, scheme_period
 
 
@@ -109,11 +121,7 @@ FAMILIES = [
 def test_macro_steps_with_samples_within(component, choices):
     system = system_of(component, T_d=0.0025)
     linear = system.linearise()
-    fast = [
-        [name not in ("P.s", "P.q", "P.z") for name in names] for names in (linear.names_x, linear.names_y)
-    ]
-    names = linear.names_x, linear.names_y, linear.names_g
-    split = Partition(np.array(fast[0]), np.array(fast[1]), np.array(fast[1]), None, "manual", *names)
+    split = split_of(linear)
     scheme = Multirate(split, 0.02, 16, **choices)
     assert samples_within(SampledDae.of(linear), scheme)
     slow = ~np.concatenate([split.fast_x, np.ones(system.s, bool), split.fast_y])
@@ -121,3 +129,37 @@ def test_macro_steps_with_samples_within(component, choices):
         slow[:] = True  # all is remembered
     points = 2 if scheme.interpolation == "spline" else int(scheme.predictor == "extrapolation")
     assert off(system, scheme, np.flatnonzero(slow), points) < 1e-12
+
+
+def split_of(linear):
+    """The two slow states and the algebraic variable of their side, and the others."""
+    slow = ("P.s", "P.q", "P.z")
+    fast_x, fast_y = (
+        np.array([name not in slow for name in names]) for names in (linear.names_x, linear.names_y)
+    )
+    names = linear.names_x, linear.names_y, linear.names_g
+    return Partition(fast_x, fast_y, fast_y, None, "manual", *names)
+
+
+@pytest.mark.parametrize("component", [Sampling, AlongLines])
+@pytest.mark.parametrize("delay", [0.0, 0.0025])
+def test_macro_steps_of_two_rates_by_samples(component, delay):
+    """Loose and limited in its steps it takes them all alike; between two of them its states are compared."""
+    system = system_of(component, T_d=delay)
+    linear, h = system.linearise(), 0.02
+    scheme = SampledMultirate(0.5, split=split_of(linear), h_fast=0.0025, h_max=h).on(system)
+    run = simulate(system, scheme, t_end=1.0, start=(START, np.zeros(system.m)))
+    steps = np.flatnonzero(np.abs(np.diff(run.t) - h) < 1e-9)
+    begin = run.t[steps[-40]]
+    last = [np.flatnonzero(np.abs(run.t - begin - k * h) < 1e-9)[-1] for k in range(40)]
+    w = np.hstack([run.x, run.sampled, run.y])[last]
+    sampled = SampledDae.of(linear)  # its instants counted from the begin of a step
+    shifted = [
+        replace(s, offset=round((s.offset - begin) % s.period, 9) % s.period) for s in sampled.samplers
+    ]
+    T = sampled_operator(replace(sampled, samplers=tuple(shifted)), scheme.error_control.at_step(h))
+    found = (np.hstack([w[2:-1], w[1:-2], w[:-3]]) @ T.T)[:, : w.shape[1]] - w[3:]
+    kept = [
+        k for k, name in enumerate((*linear.names_x, *linear.samples.names)) if not name.endswith("t_held")
+    ]
+    assert np.abs(found[:, kept]).max() < 1e-12 * np.abs(w[:, kept]).max()
