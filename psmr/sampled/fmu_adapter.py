@@ -152,6 +152,8 @@ def sample(handle, t, reads, values):  # type: ignore[no-untyped-def]
     row = integers(handle, SIZE)
     if row[STARTED] == 0:
         row[FAILED], row[STATUS] = _sampled(row, t, reads, values)
+        if row[FAILED] != GOOD:
+            reals(row[LAST], 1)[0] = np.nan  # nobody knows in which state it is now
         return row[FAILED]
     now = reals(values, row[STATES])
     now[0], now[1] = 0.0, t
