@@ -37,6 +37,7 @@ WORDS: Mapping[Any, str] = {
     str: "a text in quotes",
     bool: "true or false",
     dict: "a table",
+    list: "a list of tables",
     Path: "the path of a file, relative to this one, in quotes",
     list[str]: 'a list of texts, for instance ["*.omega"]',
     list[int]: "a list of whole numbers",
