@@ -153,7 +153,7 @@ def _prepared(
         begun.algebraic,
         begun.engine,
     )
-    samplers = samplers_in(system, scheme, engine, float(w[-1]), t_end)
+    samplers = samplers_in(system, scheme, engine)
     began, compiling = time.perf_counter(), seconds_compiling()
     history = None
     if system.delays:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import InputError, SchemeError
+from psmr.base.errors import SchemeError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
@@ -30,30 +30,20 @@ DIGITS = 10**8
 """Largest denominator of a period in s that is taken for a fraction."""
 
 
-def samplers_in(
-    system: System, scheme: Scheme, engine: Engine, t_start: float, t_end: float
-) -> Samplers | None:
+def samplers_in(system: System, scheme: Scheme, engine: Engine) -> Samplers | None:
     """Return what samples in a run; None where nothing does.
 
     Raises SchemeError for a scheme that takes no samples, for samples that are at no fast step of one with
-    two rates, and code whose steps cannot be done over where they are; InputError for a period longer than
-    the run.
+    two rates, and code whose steps cannot be done over where they are.
     """
-    found = engine.samplers if system.samplers else None
     if not system.samplers:
         return None
-    first = system.samplers[0]
+    found, first = engine.samplers, system.samplers[0]
     if found is None:
         raise SchemeError(
             f"{first.device} samples every {first.period:g} s, and {scheme} takes no samples; take "
             "psmr.VariableStep, psmr.SingleRate or psmr.Multirate"
         )
-    for sampler in system.samplers:
-        if sampler.period > (t_end - min(t_start, 0.0)) * (1.0 + NEAR):
-            raise InputError(
-                f"{sampler.device} samples every {sampler.period:g} s, and the run ends at {t_end:g} s: its "
-                "samples would do nothing; take a longer run, or a shorter period (in s)"
-            )
     if system.delays:
         late = system.names_u[system.delays[0].input - system.n - system.m]
         raise SchemeError(

@@ -207,6 +207,12 @@ def set_up(
     start = checked_start(start)
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
+    for sampler in system.samplers:
+        if sampler.period > t_end:
+            raise InputError(
+                f"{sampler.device} samples every {sampler.period:g} s, and the run ends at {t_end:g} s: its "
+                "samples would do nothing; take a longer run, or a shorter period (in s)"
+            )
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
     plan, before = plan_events(system, events, t_end), system
     if plan.system is not before:
