@@ -290,10 +290,11 @@ class _Run:
         chosen = np.flatnonzero(behind & (np.abs(part - np.rint(part)) < 1e-6))[:-1]
         (span,) = path.spans
         assert span.sampled is not None
-        table = np.hstack([path.x, path.y, span.sampled.values])
-        self.system = replace(self.system, w0=np.concatenate([table[-1], self.system.w0[table.shape[1] :]]))
+        parts = path.x, path.y, span.sampled.values
+        last = np.concatenate([part[-1] for part in parts])
+        self.system = replace(self.system, w0=np.concatenate([last, self.system.w0[last.size :]]))
         t = self.t + path.t[chosen]
-        rows = self._signals(path.t[chosen], table[chosen])
+        rows = self._signals(path.t[chosen], [part[chosen] for part in parts])
         self.t += self.length
         for device in self.codes:
             device.code.live.later = self.t
@@ -304,15 +305,15 @@ class _Run:
         """What must be constant, a name for each column."""
         return ("p", "q", *self.others, *self.system.names_x)
 
-    def _signals(self, t: Reals, table: Reals) -> Reals:
-        """Return (K, names) what must be constant at the times t, of rows of variables."""
+    def _signals(self, t: Reals, parts: Sequence[Reals]) -> Reals:
+        """Return (K, names) what must be constant at times t, of all variables at samples."""
         system = self.system
-        v, e = (
-            w[system.index(f"{self.bus}.{q}_re")] + 1j * w[system.index(f"{self.bus}.{q}_im")]
-            for q, w in (("v", table.T), ("e", system.w0))
-        )
+        names = (*system.names_x, *system.names_y, *system.names_u[: system.s])
+        columns = dict(zip(names, (column for part in parts for column in part.T), strict=True))
+        v = columns[f"{self.bus}.v_re"] + 1j * columns[f"{self.bus}.v_im"]
+        e = complex(*(system.w0[system.index(f"{self.bus}.e_{part}")] for part in ("re", "im")))
         power = v * np.conj((v - e) / (1j * self.x))
-        given = {name: table[:, system.index(name)] for name in self.taken}
+        given = {name: columns[name] for name in self.taken}
         for name in [name for name in given if name.endswith(".e_a")]:
             own = name[:-1]
             phases = tuple(given.pop(f"{own}{phase}") for phase in "abc")
@@ -320,7 +321,7 @@ class _Run:
                 zip((f"{own}d", f"{own}q"), from_phases(NumericMath, self.f_n, t, phases), strict=True)
             )
         self.others = tuple(given)
-        return np.column_stack([power.real, power.imag, *given.values(), table[:, : system.n]])
+        return np.column_stack([power.real, power.imag, *given.values(), parts[0]])
 
     def _rested(self, change: float, missing: float) -> tuple[StartingPlant, dict[str, float]]:
         system = self.system

@@ -23,7 +23,12 @@ from psmr.network.case.checks import islands_of, unlikely
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.code import REST, codes_of, run_to_rest
 from psmr.network.start.equilibrium import StartingPlant, attempt_plants, decide
-from psmr.network.start.initialise import allowed_residual, beyond_limits, with_algebraic_resolved
+from psmr.network.start.initialise import (
+    allowed_residual,
+    beyond_limits,
+    ripples,
+    with_algebraic_resolved,
+)
 from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
 from psmr.network.start.report import ERROR, NOTE, WARNING, Report, StartFinding, ordered
 from psmr.network.start.wiring import (
@@ -368,6 +373,7 @@ def _residual(system: System, blind: set[str]) -> np.ndarray:
     with np.errstate(all="ignore"):
         residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
     residual = np.where(np.isfinite(residual), residual, np.inf)
+    residual[ripples(system)] = np.nan  # at rest in the turning frame, not at an instant
     return np.where([name.split(".")[0] in blind for name in names], np.nan, residual)
 
 

@@ -141,7 +141,7 @@ def build(
     check_residual(system)
     if dynamic is not None:
         system = with_dynamics(system, dynamic, case.frequency_hz)
-        check_residual(system, at_rest=not _ripples(system))
+        check_residual(system, at_rest=not ripples(system))
     return system
 
 
@@ -246,7 +246,7 @@ def allowed_residual(system: System, error: Reals | None = None) -> Reals:
     """
     rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
     allowed = np.maximum(RESIDUAL, ROUNDING * rate)
-    allowed[[*_timers(system), *_ripples(system)]] = np.inf
+    allowed[[*_timers(system), *ripples(system)]] = np.inf
     if error is None or not (error > allowed).any() or system.m == 0:
         return allowed
     return np.maximum(allowed, _rounding_of_algebraic(system))
@@ -261,7 +261,7 @@ def _timers(system: System) -> list[int]:
     ]
 
 
-def _ripples(system: System) -> list[int]:
+def ripples(system: System) -> list[int]:
     """Return the places of the states that what is held between samples moves (`Placement.ripples`)."""
     return [
         system.index(f"{device.name}.{state}")
