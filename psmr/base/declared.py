@@ -52,9 +52,7 @@ class Option:
     heading: str = ""
 
 
-ALLOW_CODE = Option(
-    "import the Python modules that the files name, which runs them: for files that you trust"
-)
+ALLOW_CODE = Option("run the Python modules and controllers that the files name: for files that you trust")
 """Of whatever reads files that may name modules."""
 
 

@@ -1,15 +1,12 @@
 """A controller in a file as a case names it, and that of a device: opened only where the person allowed it.
 
-What a case, a study or a saved run holds is paths and numbers. A library is a program: it is opened by
-`CodeFile.allowed`, which the reader of a case calls where the person said so, and by nothing that is in a
-file. What is pickled or saved is closed again.
+What a case, a study or a saved run holds is paths and numbers. What is copied, pickled or saved is closed:
+whoever reads it for a person who said so opens it (`CodeFile.allowed`, `allow_codes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,31 +18,32 @@ from psmr.sampled.library import CodeLibrary
 
 LIBRARY, FMU = "library", "fmu"
 
-_allowed = ContextVar("allowed", default=False)
 
+class _Closed:
+    """What has names with an underscore in this process alone."""
 
-@contextmanager
-def code_allowed(allowed: bool = True) -> Iterator[None]:
-    """Open what is unpickled within: for whoever passes on that the person allowed it."""
-    token = _allowed.set(allowed)
-    try:
-        yield
-    finally:
-        _allowed.reset(token)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    def _once(self, name: str, make: Any) -> Any:
+        if name not in vars(self):
+            object.__setattr__(self, name, make())
+        return vars(self)[name]
 
 
 @dataclass(frozen=True)
-class CodeFile:
+class CodeFile(_Closed):
     """A file with a controller, and what a case says of it.
 
     Attributes
     ----------
-    path
-        The file.
-    kind
-        ``"library"`` of the IEEE/CIGRE interface, or ``"fmu"``.
+    path, kind
+        The file: a ``"library"`` of the IEEE/CIGRE interface, or an ``"fmu"``.
     mode
-        1: instantaneous values, 2: phasors; of a library.
+        Of a library. 1: instantaneous values, 2: phasors.
     parameters
         Names and values of those that are not the file's own.
     isolate
@@ -66,30 +64,26 @@ class CodeFile:
     where: str = field(default="", compare=False)
 
     def allowed(self) -> CodeFile:
-        """Return it such that it may be opened: the person said so."""
-        made = replace(self)
-        object.__setattr__(made, "_may", True)
-        return made
+        """Let it be opened: the person said so."""
+        object.__setattr__(self, "_may", True)
+        return self
 
     def opened(self) -> Any:
         """Return the library or the unit, with its description `info`.
 
         Raises InputError where it may not be opened, and for what is wrong with the file.
         """
-        if not (getattr(self, "_may", False) or _allowed.get()):
-            raise InputError(
-                f"{f'{self.where}: ' if self.where else ''}{self.path} would run; where you trust that code,"
-                f" give {ALLOW}"
-            )
-        if "_opened" not in self.__dict__:
-            if self.kind == FMU:
-                from psmr.sampled.fmu import Fmu
+        if not getattr(self, "_may", False):
+            where = f"{self.where}: " if self.where else ""
+            raise InputError(f"{where}{self.path} would run; where you trust that code, give {ALLOW}")
+        return self._once("_opened", self._open)
 
-                made: Any = Fmu(self.path, self.period, self.clocks)
-            else:
-                made = CodeLibrary(self.path)
-            object.__setattr__(self, "_opened", made)
-        return self.__dict__["_opened"]
+    def _open(self) -> Any:
+        if self.kind == LIBRARY:
+            return CodeLibrary(self.path)
+        from psmr.sampled.fmu import Fmu  # needs FMPy
+
+        return Fmu(self.path, self.period, self.clocks)
 
     def instance(self, name: str) -> Any:
         """Return a controller of its own, which messages call by a name."""
@@ -98,9 +92,7 @@ class CodeFile:
 
     def states(self) -> tuple[str, ...]:
         """Return the names of the states that a controller keeps between samples."""
-        if self.kind == LIBRARY:
-            return state_names(self.opened().info)
-        return tuple(self.instance("").states)
+        return state_names(self.opened().info) if self.kind == LIBRARY else tuple(self.instance("").states)
 
     def inputs(self) -> tuple[str, ...]:
         """Return a name for each value that it reads."""
@@ -110,28 +102,14 @@ class CodeFile:
         """Return a name for each value that it gives."""
         return labels(self.opened().info.outputs)
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-        return kept
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
 
 @dataclass(frozen=True)
-class ControllerCode:
+class ControllerCode(_Closed):
     """The external code of a device (`psmr.ExternalCode`): opened when a run first asks for its address.
 
-    Attributes
-    ----------
-    file
-        What runs.
-    name
-        The device.
-    scales
-        What each value of its outputs is multiplied by.
-    later
-        Time in s that it ran before t = 0, from which its own time counts.
+    `file`, `name`: What runs, and the device.
+    `scales`: What each value of its outputs is multiplied by.
+    `later`: Time in s that it ran before t = 0, from which its own time counts.
     """
 
     file: CodeFile
@@ -141,16 +119,16 @@ class ControllerCode:
 
     @property
     def live(self) -> Any:
-        """The controller in memory."""
-        if "_live" not in self.__dict__:
-            if self.file.isolate:
-                made: Any = Isolated(self, self.file.inputs(), self.file.states())
-            else:
-                made = self.file.instance(self.name)
-                made.scale(self.scales)
-                made.later = self.later
-            object.__setattr__(self, "_live", made)
-        return self.__dict__["_live"]
+        """The controller in memory, or in its process."""
+        return self._once("_live", self._open)
+
+    def _open(self) -> Any:
+        if self.file.isolate:
+            return Isolated(self, self.file.inputs(), self.file.states())
+        made = self.file.instance(self.name)
+        made.scale(self.scales)
+        made.later = self.later
+        return made
 
     @property
     def address(self) -> int:
@@ -175,25 +153,24 @@ class ControllerCode:
     @property
     def messages(self) -> list[tuple[float, str]]:
         """What it said so far: (time in s, words); nothing where it never ran."""
-        return list(self.live.messages) if "_live" in self.__dict__ else []
+        return list(self.live.messages) if "_live" in vars(self) else []
 
     def failure(self, t: float, reads: Sequence[float]) -> str:
         """See `psmr.ExternalCode`."""
         return str(self.live.failure(t, reads))
 
     def started(self, later: float) -> ControllerCode:
-        """Return the code of a controller that has run for a time in s before t = 0."""
+        """Return the code of this controller after it has run for a time in s before t = 0."""
         made = replace(self, later=later)
-        if "_live" in self.__dict__:
-            object.__setattr__(made, "_live", self.live)
-            self.live.later = later
+        object.__setattr__(made, "_live", self.live)
         return made
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+def allow_codes(codes: Iterable[Any]) -> None:
+    """Let the controllers in files among codes of devices be opened: the person said so."""
+    for code in codes:
+        if isinstance(code, ControllerCode):
+            code.file.allowed()
 
 
 def serve() -> None:

@@ -42,6 +42,7 @@ from psmr.devices import catalogue  # noqa: F401  # imports all that makes class
 from psmr.files.text import require_file
 from psmr.integrate.run.recorder import available_memory, bytes_text
 from psmr.integrate.schemes.choices import DefaultChoice, Weights
+from psmr.sampled.code import allow_codes
 from psmr.study.detectors.detector import Stop
 from psmr.study.output import placed
 from psmr.study.record.record import FinishedRun
@@ -355,8 +356,8 @@ def load_run(
         the run's folder or the current one, as they are installed, or else from where they were as it was
         saved.
     allow_code
-        Whether all the modules are imported that the file names, in the same way, which runs them: for files
-        and modules whose authors you trust.
+        Whether all the modules are imported that the file names, in the same way, which runs them, and its
+        controllers may run: for files and modules whose authors you trust.
 
     Raises
     ------
@@ -397,6 +398,8 @@ def load_run(
         why = f"{error} ({other})" if other else str(error)
         again = "; run the study again" if other or isinstance(error, Damaged) else ""
         raise InputError(f"{place}: {words}: {why}{again}") from error
+    if allow_code and run.system is not None:
+        allow_codes(device.code for device in run.system.devices)
     if other:
         warnings.warn(
             f"{place}: {other}; its points are as they were, what is computed from them is as this psmr "
