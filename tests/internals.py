@@ -16,7 +16,7 @@ partitioning.participation: modes
 partitioning.repair: RequestedSplit
 partitioning.storage: StoragePencil
 psmr.acceptance.battery: Trial battery disturbance impedance requirements
-psmr.acceptance.bench: BenchFile phasors_alone
+psmr.acceptance.bench: BenchFile BenchSource phasors_alone
 psmr.base.arguments: check_arguments settle_fields
 psmr.base.declared: declared
 psmr.base.errors: Mistakes SHOWN in_line printable has_control_characters
