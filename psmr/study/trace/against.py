@@ -214,7 +214,8 @@ def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, TraceCol
             found = recognised_names(column, known, base, frequency)
         else:
             raise InputError(f"{trace.source}: the run has no signal {name!r}{nearest(name, known)}")
-        if found is None:
+        mapped = found is not None and found.signal in columns and not columns[found.signal].is_named
+        if found is None or (mapped and column.is_named):
             continue
         if found.signal in columns:
             raise InputError(

@@ -302,6 +302,8 @@ def read_trace(
     shift
         Added to the times, in s.
 
+    What a map leaves out has the signal of its own name, where the map gives that to no other column.
+
     Raises
     ------
     InputError
@@ -320,6 +322,16 @@ def read_trace(
     given = list(every.items())
     if columns is not None:
         given = list(_mapped(path, table, every, columns))
+        mapped, taken = {k for k, _ in given}, {column.signal for _, column in given}
+        names = Counter(column.signal for k, column in every.items() if k not in mapped)
+        given += [
+            (k, column)
+            for k, column in every.items()
+            if k not in mapped
+            and column.signal not in taken
+            and names[column.signal] == 1
+            and not np.isnan(table.numbers[:, k]).all()
+        ]
     values = {column.signal: column.scale * table.numbers[:, k] + column.offset for k, column in given}
     if twice := [name for name, n in Counter(column.signal for _, column in given).items() if n > 1]:
         raise InputError(f"{path}: {twice[0]!r} is the signal of two columns; say which: --map FILE")

@@ -130,6 +130,22 @@ def test_a_map_by_name_or_number_with_units_or_scales(columns, run, values, tmp_
     assert "G2.omega = 'speed'" in str(found)
 
 
+def test_what_a_map_leaves_out_is_recognised_by_its_name(run, values, tmp_path):
+    (tmp_path / "trace.csv").write_text("t,speed,bus5.v,G2.p,bus5.angle\n" + lines(values))
+    (tmp_path / "map.csv").write_text("column,signal\nspeed,G2.omega\n")
+    found = compared(run, tmp_path / "trace.csv", columns=tmp_path / "map.csv")
+    assert sorted(found.table.signal) == ["G2.omega", "G2.p", "bus5.angle", "bus5.v"]
+
+
+@pytest.mark.parametrize("other", ["G2.omega", "SPD 2"])
+def test_a_map_decides_which_of_two_columns_is_a_signal(other, run, values, tmp_path):
+    (tmp_path / "trace.csv").write_text(f"t,speed,{other}\n" + lines(values[:, [0, 3]]))
+    (tmp_path / "map.csv").write_text("speed,G2.omega\n")
+    found = psmr.compare_trace(run, psmr.read_trace(tmp_path / "trace.csv", columns=tmp_path / "map.csv"))
+    assert found.table.signal.tolist() == ["G2.omega"]
+    assert found.table.rms.max() < 1e-6
+
+
 def test_a_trace_of_another_beginning_is_shifted(run, values, tmp_path):
     """0.35 s, more than the differences at one instant would tell."""
     (tmp_path / "trace.csv").write_text(HEAD + lines(values, times=TIMES + 0.35))
