@@ -42,7 +42,7 @@ def samplers_in(system: System, scheme: Scheme, engine: Engine) -> Samplers | No
     if found is None:
         raise SchemeError(
             f"{first.device} samples every {first.period:g} s, and {scheme} takes no samples; take "
-            "psmr.VariableStep, psmr.SingleRate or psmr.Multirate"
+            "psmr.SampledMultirate, psmr.VariableStep, psmr.SingleRate or psmr.Multirate"
         )
     if system.delays:
         late = system.names_u[system.delays[0].input - system.n - system.m]
