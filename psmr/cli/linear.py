@@ -142,6 +142,8 @@ def deformation(
     example: psmr deformation cases/wscc9/deformation.toml -o report.html
     """
     from psmr.pencil.deformation.deformation import deformation
+    from psmr.pencil.operator.sampled import NotLinearisedError
+    from psmr.study.certificate.ringdown import ringdown
 
     several = {**steps, **choices}
     if not names_study(case, reading):  # what is wrong with the options is said before the case is read
@@ -149,16 +151,12 @@ def deformation(
     system, recipe = system_and_recipe(case, reading, {**single, **split, **several})
     linear = system.linearise()
     made = (recipe or _recipe(single, split, several)).scheme(linear)
-    if linear.samples is not None and linear.samples.broken:
-        from psmr.study.certificate.ringdown import ringdown
-
-        head = (
-            f"{system.name}: the samples cannot be linearised: {linear.samples.broken}. Modes fitted to runs "
-            f"with {made} after small kicks, beside those with what is sampled held, in 1/s and rad/s"
-        )
-        give_table(ringdown(system, made), head, json, output)
+    try:
+        report = deformation(linear, made, **pencil, modes=modes or None)
+    except NotLinearisedError as error:
+        words = f"{system.name}: {error}, as here, in 1/s and rad/s, beside those with what is sampled held"
+        give_table(ringdown(system, made), words, json, output)
         return
-    report = deformation(linear, made, **pencil, modes=modes or None)
     if output:
         (report.to_csv if output.lower().endswith(TABLES) else report.to_html)(output)
     record = {

@@ -7,6 +7,7 @@ Matrix Computations (1996), section 11.3, for the coefficients.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import factorial
@@ -175,8 +176,10 @@ class LinearDae:
         (n + m,) labels; variables with one label stay on one side of a partition.
     delays
         What is read with a delay, which the four blocks do not have; None where nothing is.
-    samples
-        What samples write, which the four blocks have held; None where nothing is sampled.
+    held
+        Names of what samples write: the four blocks have it held, and so have the modes of these.
+    linearised_samples
+        Returns `samples`; None where nothing is sampled.
     """
 
     fx: sparse.csc_matrix
@@ -188,7 +191,8 @@ class LinearDae:
     names_g: tuple[str, ...]
     groups: NDArray[np.intp]
     delays: Delays | None = None
-    samples: LinearSamples | None = None
+    held: tuple[str, ...] = ()
+    linearised_samples: Callable[[], LinearSamples] | None = None
 
     def __post_init__(self) -> None:
         for matrix in (self.fx, self.fy, self.gx, self.gy):
@@ -201,10 +205,10 @@ class LinearDae:
         sampled = f", {len(self.held)} sampled variables held" if self.held else ""
         return f"LinearDae(n={self.n}, m={self.m}{sampled})"
 
-    @property
-    def held(self) -> tuple[str, ...]:
-        """Names of what samples write: the four blocks have it held, and so have the modes of these."""
-        return () if self.samples is None else self.samples.names
+    @functools.cached_property
+    def samples(self) -> LinearSamples | None:
+        """What samples write, linearised when it is asked for; None where nothing is sampled."""
+        return None if self.linearised_samples is None else self.linearised_samples()
 
     @property
     def n(self) -> int:

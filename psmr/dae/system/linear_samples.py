@@ -160,7 +160,10 @@ def _slopes(system: System, w: Reals, g: int, sampling: Sampling) -> tuple[Reals
 DIFFERENCE = 1e-4
 """Part of max(1, |x|) by which what external code is handed is moved either way."""
 
-SMOOTH = 1e-3
+NEARER = (1.0, 0.1, 0.01, 0.001)
+"""Parts of it that are tried, where a limit or a switch is near."""
+
+SMOOTH = 1e-2
 """Part by which differences of that and of twice that may differ; of a switch, or a whole number, they do."""
 
 
@@ -187,12 +190,15 @@ def _code_slopes(
         raise InputError(f"{device}: its code keeps states of its own, so that differences do not come back")
     slopes, steps = np.zeros((new.size, here.size)), np.zeros(here.size, bool)
     for k, size in enumerate(DIFFERENCE * np.maximum(1.0, np.abs(here))):
-        near, far = (_difference(call, here, k, f * size) for f in (1.0, 2.0))
-        steps[k] = np.abs(near - far).max(initial=0.0) > SMOOTH * max(1.0, np.abs(far).max(initial=0.0))
-        slopes[:, k] = 0.0 if steps[k] else (4.0 * near - far) / 3.0
+        for part in NEARER:
+            near, far = (_difference(call, here, k, f * part * size) for f in (1.0, 2.0))
+            steps[k] = np.abs(near - far).max(initial=0.0) > SMOOTH * max(1.0, np.abs(far).max(initial=0.0))
+            if not steps[k]:
+                slopes[:, k] = (4.0 * near - far) / 3.0
+                break
     if steps[: reads.size].any():
         k = int(np.flatnonzero(steps)[0])
-        raise InputError(f"{device}: its code switches at rest on number {k + 1} of what it reads")
+        raise InputError(f"{device}: its code is not smooth at rest in number {k + 1} of what it reads")
     return new, slopes[:, : reads.size], slopes[:, reads.size :], steps[reads.size :]
 
 

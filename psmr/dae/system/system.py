@@ -23,7 +23,7 @@ from psmr.dae.compile.kernels import Kernels, Reals, constant_jacobian, jacobian
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import NEAR, local_rows, local_variables, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.system.linear import Delay, Delays, LinearDae, read_only
+from psmr.dae.system.linear import Delay, Delays, LinearDae, LinearSamples, read_only
 from psmr.dae.system.places import (
     Group,
     device_rows,
@@ -65,6 +65,11 @@ def require_solution(system: System, w: Reals, gy: sparse.csc_matrix) -> None:
         f"{off[column]:.2g}. After an event of a run the system is another one: take run.linearise(t), "
         "or solve for y"
     )
+
+
+def _samples_at(system: System, w: Reals) -> LinearSamples:
+    found: LinearSamples = function_above("dae.system.linear_samples.samples_at")(system, w)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,7 +420,8 @@ class System:
             names_g=self.names_g,
             groups=self.together,
             delays=self._delays_at(w),
-            samples=function_above("dae.system.linear_samples.samples_at")(self, w) if self.s else None,
+            held=self.names_u[: self.s],
+            linearised_samples=functools.partial(_samples_at, self, w) if self.s else None,
         )
 
     def with_start(

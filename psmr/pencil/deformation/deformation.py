@@ -336,10 +336,10 @@ def deformation(
     if pencil not in PENCILS:
         raise SchemeError(f"pencil = {shown(pencil)}: must be one of {', '.join(map(repr, PENCILS))}")
     size = linear.n + linear.m
-    if linear.samples is not None:
+    if linear.held:
         if pencil == "published" or modes is not None or size > LARGEST:
             raise SchemeError(
-                f"with samples ({', '.join(linear.samples.names[:3])}) every mode of at most {LARGEST} "
+                f"with samples ({', '.join(linear.held[:3])}) every mode of at most {LARGEST} "
                 f"variables is computed (here {size}), with the exact pencil; leave out modes and pencil"
             )
         sampling: Deformation = function_above("pencil.deformation.sampling.sampling_deformation")(

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from psmr.base.errors import SchemeError, first_few
+from psmr.base.errors import first_few
 from psmr.base.threads import on_one_thread
 from psmr.dae.system.eigenvalues import EPS, Modes, modes_of
 from psmr.dae.system.linear import LinearDae
@@ -25,6 +25,7 @@ from psmr.pencil.deformation.report import Deformation
 from psmr.pencil.modes.spectrum import Match, Multipliers, match, multipliers_of
 from psmr.pencil.modes.verdict import DampingLimit, damping_ratio, mode_text
 from psmr.pencil.operator.sampled import (
+    NotLinearisedError,
     SampledDae,
     exact_operator,
     sampled_operator,
@@ -144,7 +145,7 @@ def sampling_deformation(linear: LinearDae, scheme: Scheme) -> Deformation:
     when an equation has no unique solution.
     """
     if linear.samples is not None and linear.samples.broken:
-        raise SchemeError(
+        raise NotLinearisedError(
             f"the samples cannot be linearised: {linear.samples.broken}; psmr.ringdown(system, scheme) fits "
             "modes to a run"
         )

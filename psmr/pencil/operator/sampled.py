@@ -47,6 +47,14 @@ MOST_INSTANTS = 20_000
 """Instants in a common period up to which it is worked with; beyond, the slowest samplers are held."""
 
 
+MOST_TURNING = 1000
+"""The same of samples that are linearised one by one, at 3 to 20 ms each, as they read the time."""
+
+
+class NotLinearisedError(SchemeError):
+    """Samples that are not linearised, so that there is no operator with them."""
+
+
 def exact_time(t: float) -> Fraction:
     """Return a time in s as the fraction that it was meant to be."""
     return Fraction(t).limit_denominator(LARGEST_DENOMINATOR)
@@ -89,7 +97,8 @@ class SampledDae:
             gx=sp.csc_matrix(sp.hstack([linear.gx, b[n:]])),
             names_x=(*linear.names_x, *samples.names),
             groups=np.concatenate([linear.groups[:n], labels, linear.groups[n:]]),
-            samples=None,
+            held=(),
+            linearised_samples=None,
         )
         return cls(held, s, samples.samplers, linear)
 
@@ -102,7 +111,8 @@ class SampledDae:
         """Return the same with all periods, offsets and delays times a factor."""
         assert self.source.samples is not None
         assert self.source.samples.at_periods is not None
-        return SampledDae.of(replace(self.source, samples=self.source.samples.at_periods(factor)))
+        made = functools.partial(self.source.samples.at_periods, factor)
+        return SampledDae.of(replace(self.source, linearised_samples=made))
 
     @property
     def prompt_known(self) -> bool:
@@ -151,6 +161,13 @@ class SampledDae:
         assert self.source.samples is not None
         if self.source.samples.along is None:
             return None
+        count = sum(int(period / exact_time(self.samplers[k].period)) for k in self.active)
+        if count > MOST_TURNING:
+            raise NotLinearisedError(
+                f"the samples are not linearised: {self.samplers[0].device} reads the time, and in the "
+                f"{float(period):.4g} s in which all comes round are {count} samples, above {MOST_TURNING}; "
+                "psmr.ringdown(system, scheme) fits modes to runs"
+            )
         return self.source.samples.along([(float(t), due) for t, due in self.all_instants(period)])
 
     def all_instants(self, period: Fraction) -> list[tuple[Fraction, tuple[int, ...]]]:

@@ -106,7 +106,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
     check_arguments(step_operator, locals())
-    if linear.samples is not None:
+    if linear.held:
         return np.asarray(function_above("pencil.operator.sampled.operator_with_samples")(linear, scheme))
     if scheme.operator is not None:
         return scheme.operator.matrix(linear)

@@ -322,7 +322,7 @@ class LinearPencil:
 
         # Beyond LARGEST the least damped mode and the outermost multipliers.
         small = self.linear.n + self.linear.m <= LARGEST
-        plain = self.linear.delays is None and self.linear.samples is None
+        plain = self.linear.delays is None and not self.linear.held
         if small and scheme.tableau is not None and plain:
             return self._modes.deformation(scheme)
         return deformation(self.linear, scheme, modes=None if small else 1)

@@ -22,6 +22,10 @@ from tests.internals import (
 from tests.pencil.oracle import ode, partition, random_dae
 
 
+def with_samples(linear, samples):
+    return replace(linear, held=samples.names, linearised_samples=lambda: samples)
+
+
 def integrating_loop(a, gain, period, delay):
     """The plant x' = -a x + u with u an integrator: q+ = q - gain T x, u = q+, written a delay later."""
     lin, step = ode([[-a]]), gain * period
@@ -37,7 +41,7 @@ def integrating_loop(a, gain, period, delay):
     found = LinearSamples(
         sp.csc_array(b), names, samplers, lambda f: integrating_loop(a, gain, f * period, f * delay).samples
     )
-    return replace(lin, samples=found)
+    return with_samples(lin, found)
 
 
 def sampler(device, period, offset, at, matrix):
@@ -84,7 +88,7 @@ def two_samplers(period=0.005):
         sampler("A", period, 0.0, [0, 1], first),
         sampler("B", 2 * period, period, [2], second),
     )
-    return replace(LINEAR, samples=LinearSamples(sp.csc_array(b), ("A.s", "A.u", "B.u"), samplers))
+    return with_samples(LINEAR, LinearSamples(sp.csc_array(b), ("A.s", "A.u", "B.u"), samplers))
 
 
 def brute_force(sampled, period):
@@ -139,7 +143,7 @@ def test_slow_samplers_are_held_where_the_common_period_is_unworkable():
     samples = linear.samples
     slow = replace(samples.samplers[1], period=4.0, offset=0.0)
     fast = replace(samples.samplers[0], period=1e-5)
-    linear = replace(linear, samples=replace(samples, samplers=(fast, slow)))
+    linear = with_samples(linear, replace(samples, samplers=(fast, slow)))
     sampled, words = workable(SampledDae.of(linear), SingleRate("TM", 0.01))
     assert sampled.out == {"B"}
     assert words[0].startswith("Held as it is: B, sampled every 4 s, since the common period of 4 s")
@@ -166,7 +170,7 @@ def proportional_loop(gain, period):
         sp.csc_array([[1.0]]), ("C.u",), (sampler("C", period, 0.0, [0], [[-gain, 0.0]]),),
         lambda f: proportional_loop(gain, f * period).samples,
     )  # fmt: skip
-    return replace(ode([[-2.0]]), samples=found)
+    return with_samples(ode([[-2.0]]), found)
 
 
 def test_an_unstable_sampled_loop_gets_a_period_that_does():
