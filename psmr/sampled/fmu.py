@@ -234,7 +234,7 @@ class FmuCode:
         finally:
             os.chdir(here)  # FMPy leaves it where a library cannot be loaded
         self._callbacks = _callbacks(module, fmu.version, self)
-        weakref.finalize(self, _close, self._unit, self._name, self._kept, folder)
+        weakref.finalize(self, _free, self._unit, self._name, self._kept, folder)
 
     def _lay_out(self) -> None:
         """Make the row that the compiled function is handed, and what it points to."""
@@ -314,20 +314,16 @@ class FmuCode:
         return 0
 
 
-def _free(unit: Any, name: str, kept: np.ndarray) -> None:
-    """Give back an instance of a unit where there is one, with its states."""
+def _free(unit: Any, name: str, kept: np.ndarray, folder: Path | None = None) -> None:
+    """Give back an instance of a unit where there is one, with its states, and the copy of its library."""
     if unit.component:
         for place in np.flatnonzero(kept):
             getattr(unit, f"free{name}")(ctypes.c_void_p(int(kept[place])))
         kept[:] = 0
         getattr(unit, f"fmi{2 if name == 'FMUstate' else 3}FreeInstance")(unit.component)
         unit.component = None
-
-
-def _close(unit: Any, name: str, kept: np.ndarray, folder: Path) -> None:
-    """Give a unit back, and the copy of its library."""
-    _free(unit, name, kept)
-    shutil.rmtree(folder, ignore_errors=True)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _callbacks(module: Any, version: int, code: FmuCode) -> dict[str, Any]:

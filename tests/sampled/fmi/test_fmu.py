@@ -1,11 +1,12 @@
 """Units of FMI 2 and 3: read, checked, started, run, brought back, and what is said of those that fail."""
 
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
-from psmr.errors import InputError, SimulationError
+from psmr.errors import InputError, PsmrError, SimulationError
 from tests.internals import Fmu, labels
 from tests.sampled.fmi.build import MISSING, STATE, VARIABLES, WRITTEN, build, described
 
@@ -331,6 +332,12 @@ def test_file_that_is_no_unit(tmp_path, make, words):
 def written(path, text):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("modelDescription.xml", text)
+
+
+def test_fmpy_is_said_where_it_is_missing(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fmpy", None)
+    with pytest.raises(PsmrError, match=r"a unit of FMI needs fmpy, which .* pip install 'psmr\[fmi\]'"):
+        Fmu(build(folder, 3))
 
 
 def test_library_that_is_none(folder, tmp_path):

@@ -56,7 +56,9 @@ def test_nothing_runs_without_permission(case_with):
         case_with(allow_code=False)
 
 
-@pytest.mark.parametrize(("more", "delay"), [("", 1e-3), ("delay = 0.0", 0.0), ("period = 0.002", 2e-3)])
+@pytest.mark.parametrize(
+    ("more", "delay"), [("", 1e-3), ("delay = 0.0", 0.0), ("period = 0.002", 2e-3), ("isolate = true", 1e-3)]
+)
 def test_unit_starts_at_rest_and_runs(case_with, more, delay):
     system = psmr.build(case_with(more))
     (device,) = [device for device in system.devices if device.code is not None]
