@@ -173,6 +173,16 @@ def allow_codes(codes: Iterable[Any]) -> None:
             code.file.allowed()
 
 
+def messages_of(devices: Iterable[Any]) -> list[str]:
+    """Return what the controllers in files among devices have said so far, with their times and names."""
+    return [
+        f"t = {t:.9g} s: {device.name} says: {words}"
+        for device in devices
+        if isinstance(device.code, ControllerCode)
+        for t, words in device.code.messages
+    ]
+
+
 def serve() -> None:
     """Run the controller that standard input tells of for another process, which may (`Isolated`)."""
 

@@ -161,6 +161,14 @@ def test_it_starts_at_rest_and_stays_there(case_with):
     assert run["CODE1.samples_out"].iloc[-1] == 750  # a quarter of a second of the start among them
 
 
+def test_what_the_library_says_is_said_with_time_and_device(case_with):
+    with pytest.warns(psmr.errors.PsmrWarning, match=r"t = 0 s: CODE1 says: at nowhere \(at its start\)"):
+        system = psmr.build(case_with())
+    with pytest.warns(psmr.errors.PsmrWarning, match=r"t = 0\.2 s: CODE1 says: nobody asked for this"):
+        psmr.simulate(psmr.build(case_with("TALKS", "AT=0.45")), fixed(), 0.3, certify=False)
+    assert [words for _, words in system.devices[-1].code.messages] == ["at nowhere"]
+
+
 def test_the_start_is_said(case_with):
     report = psmr.check(case_with())
     (said,) = [finding.message for finding in report.findings if finding.name == "CODE1"]

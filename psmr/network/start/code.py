@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import InitialisationError, first_few
+from psmr.base.errors import InitialisationError, first_few, warn
 from psmr.base.files import write_texts
 from psmr.base.modules import draw
 from psmr.dae.declare.component import Component, NumericMath, Parameter, Terms, own_variables, positive
@@ -37,6 +37,7 @@ from psmr.devices.dynamic_network.breaker_poles import phase_values
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.one_step import SingleRate
 from psmr.network.start.equilibrium import StartingPlant
+from psmr.sampled.code import messages_of
 
 AT_REST = 1e-5
 """Largest change in pu, over the last part of the run, of what is at rest."""
@@ -107,6 +108,8 @@ def run_to_rest(
     for k, plant in enumerate(plants):
         if codes_of(plant):
             found[k], own = _Run(plant, values, folder).rest()
+            for words in messages_of(found[k].devices):
+                warn(f"{words} (at its start)")
             values |= own
             devices = {d.name: (*own_variables(d.component), *d.held) for d in found[k].devices}
             values = {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import PsmrError, PsmrWarning, first_few
+from psmr.base.errors import PsmrError, PsmrWarning, first_few, warn
 from psmr.base.files import OutputTransaction
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
@@ -27,6 +27,7 @@ from psmr.network.signals.signals import units_of
 from psmr.network.topology.connections import system_at_start
 from psmr.network.topology.islands import DeadParts
 from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
+from psmr.sampled.code import messages_of
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import certify as certified
 from psmr.study.certificate.certify import foreseen, judged_steps
@@ -332,6 +333,7 @@ def simulate(
     certificate = None
     if certify and scheme.step_choice is None:
         certificate = certified(system, scheme, any_size=certify == "always", t_end=setup.end)
+    said = messages_of(setup.system.devices)
     try:
         with setup.files(transaction):
             trajectory = integrate(
@@ -351,5 +353,8 @@ def simulate(
     except PsmrError as error:
         explain_failure(setup, error, certificate, partial)
         raise
+    finally:
+        for words in messages_of(setup.system.devices)[len(said) :]:
+            warn(words)
     warn_of_counters(trajectory.counters, scheme)
     return run_of(setup, trajectory, certificate)

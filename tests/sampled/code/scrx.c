@@ -2,7 +2,7 @@
 
    Compiled with -DAPI=0 it says that it is of another version, with -DNO_SAMPLE it lacks a function. From -DAT=,
    a time in s, on it gives up with -DBROKEN, its output is no number with -DNOT_A_NUMBER, it writes where it must
-   not with -DCRASH. -DPERIOD= is the time between its samples in s. */
+   not with -DCRASH, it talks with -DTALKS. -DPERIOD= is the time between its samples in s. */
 #include "interface.h"
 #include <math.h>
 #include <stdio.h>
@@ -116,6 +116,12 @@ EXPORTED int Model_Outputs(Instance *one) {
         x[1] += period / p->t_e * (p->k * led - x[1]);
         x[1] = fmin(fmax(x[1], p->e_min), p->e_max);
     }
+#ifdef TALKS
+    if (one->time > AT - 1e-9) {
+        one->message = "nobody asked for this";
+        return 1;
+    }
+#endif
     return 0;
 }
 #endif
