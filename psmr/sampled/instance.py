@@ -195,10 +195,6 @@ class CodeInstance:
             why = f"{what} ended with an error: {self._reason()}"
         return f"{self._where()}, t = {t:.9g} s: {why}. Its inputs at that sample: {inputs}"
 
-    def close(self) -> None:
-        """Tell the library that the run has ended."""
-        self._call("Model_Terminate")
-
     def _call(self, name: str, error: type[InputError] | type[SimulationError] = SimulationError) -> None:
         """Call a function of the library; keep its message, or raise the error with its words."""
         function = self.library.function(name)

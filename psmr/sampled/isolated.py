@@ -173,7 +173,7 @@ class Isolated:
         except (EOFError, OSError):
             return json.dumps({"error": f"{self.name}: {self.path}: {self._why()}"})
 
-    def _request(self, what: int, t: float = 0.0, values: Sequence[float] = ()) -> dict[str, Any]:
+    def _request(self, what: int, t: float = 0.0, values: Sequence[float] | Reals = ()) -> dict[str, Any]:
         message = np.zeros(len(self._message))
         message[:2], message[2 : 2 + len(values)] = (what, t), values
         with contextlib.suppress(OSError):

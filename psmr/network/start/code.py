@@ -37,7 +37,7 @@ from psmr.devices.dynamic_network.breaker_poles import phase_values
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.one_step import SingleRate
 from psmr.network.start.equilibrium import StartingPlant
-from psmr.sampled.code import messages_of
+from psmr.sampled.code import ControllerCode, messages_of
 
 AT_REST = 1e-5
 """Largest change in pu, over the last part of the run, of what is at rest."""
@@ -93,6 +93,12 @@ def codes_of(plant: StartingPlant) -> list[Device]:
     return [device for device in plant.devices if device.code is not None]
 
 
+def code_of(device: Device) -> ControllerCode:
+    """Return the code of a device that is a controller in a file."""
+    assert isinstance(device.code, ControllerCode)
+    return device.code
+
+
 def run_to_rest(
     plants: Sequence[StartingPlant], start: Mapping[str, float], folder: Path = Path()
 ) -> tuple[list[StartingPlant], dict[str, float]]:
@@ -111,11 +117,12 @@ def run_to_rest(
             for words in messages_of(found[k].devices):
                 warn(f"{words} (at its start)")
             values |= own
-            devices = {d.name: (*own_variables(d.component), *d.held) for d in found[k].devices}
-            values = {
-                name: x for name, x in values.items()
-                if name.rpartition(".")[2] in devices.get(name.rpartition(".")[0], (name.rpartition(".")[2],))
-            }  # fmt: skip
+            devices = {device.name for device in plant.devices}
+            known = {
+                f"{d.name}.{n}" for d in found[k].devices for n in (*own_variables(d.component), *d.held)
+            }
+            # Set-points stood for what code gives.
+            values = {n: x for n, x in values.items() if n in known or n.partition(".")[0] not in devices}
     return found, values
 
 
@@ -201,8 +208,8 @@ class _Run:
         names = {device.name for device in self.codes}
         for device in self.plant.devices:
             if issubclass(device.component, AveragedBridge):
-                e = [self.start[f"{device.name}.{part}"] for part in ("e_d", "e_q")]
-                phases = phase_values(NumericMath, self.f_n, 0.0, *e, 0.0)
+                d, q = (self.start[f"{device.name}.{part}"] for part in ("e_d", "e_q"))
+                phases = phase_values(NumericMath, self.f_n, 0.0, d, q, 0.0)
                 own = dict(zip(("e_a", "e_b", "e_c"), phases, strict=True))
             else:
                 own = {}
@@ -243,7 +250,7 @@ class _Run:
 
     def _own_start(self, device: Device, start: Mapping[str, float]) -> dict[str, float]:
         """Return what a controller keeps and gives once it is initialised with what it reads."""
-        component, code = device.component, device.code
+        component = device.component
         names = [f"{device.name}.{name}" for name in component.sampled_outputs]
         outputs = [self.taken.get(name, 0.0) for name in names]
         v = {
@@ -255,7 +262,7 @@ class _Run:
         reads = component.reads(
             NumericMath, SimpleNamespace(**v, t=0.0), SimpleNamespace(**device.parameters)
         )
-        values = code.live.initialize(0.0, np.array(reads, float), np.array(outputs))
+        values = code_of(device).live.initialize(0.0, np.array(reads, float), np.array(outputs))
         first, *later = samplings(component)
         found = dict(zip(first.names, map(float, values), strict=True))
         for name in (name for sampling in later for name in sampling.names):
@@ -300,7 +307,7 @@ class _Run:
         rows = self._signals(path.t[chosen], [part[chosen] for part in parts])
         self.t += self.length
         for device in self.codes:
-            device.code.live.later = self.t
+            code_of(device).live.later = self.t
         return t, rows
 
     @property
@@ -336,7 +343,9 @@ class _Run:
             f"ran for {self.t:.4g} s to be at rest within {change:.1e} pu, its power within {missing:.1e} pu"
         )
         done = {
-            device.name: replace(device, code=device.code.started(self.t), data={**device.data, REST: words})
+            device.name: replace(
+                device, code=code_of(device).started(self.t), data={**device.data, REST: words}
+            )
             for device in self.codes
         }
         devices = tuple(done.get(device.name, device) for device in self.plant.devices)
