@@ -204,7 +204,8 @@ def _signals(run: Run, system: System, trace: Trace) -> tuple[dict[str, TraceCol
     """Return what each column of a trace is, and its values in the signal's unit, both by signal."""
     known = run.signals.everything
     units, base, frequency = units_of(system), power_base(system) or 1.0, nominal_frequency(system) or 1.0
-    columns, values = {}, {}
+    columns: dict[str, TraceColumn] = {}
+    values = {}
     for name, given in trace.values.items():
         column = trace.columns.get(name, TraceColumn(name, name))
         found: TraceColumn | None = column
