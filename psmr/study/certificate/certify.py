@@ -93,6 +93,9 @@ class Judge(Protocol):
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000
 
+# Samples within a step: 6 to 12 ms each on a small grid.
+MOST_SAMPLES = 100
+
 # Of several steps the worst one decides.
 SEVERITY = {Kind.STABLE: 0, Kind.HELD: 1, Kind.SYSTEM: 2, Kind.SCHEME: 3, Kind.UNUSABLE: 4}
 
@@ -248,6 +251,13 @@ def _judged(
         words = objection(linear or system.linearise(), scheme) if explicit else ""
         note = f"{note}. {words}" if words else note
         return Certificate(str(scheme), partition, note=note, prediction=words), ""
+    often = _samples_in_step(system, on, steps)
+    if often > MOST_SAMPLES and not any_size:
+        note = (
+            f"{often:.0f} samples in a step are more than the {MOST_SAMPLES} with which each run has a "
+            'certificate; certify = "always" and psmr.certify take the time for it'
+        )
+        return Certificate(str(scheme), partition, note=note), ""
     if system.n == 0:
         note = "the system has no states, there is nothing to deform"
         return Certificate(str(scheme), partition, note=note), ""
@@ -260,6 +270,12 @@ def _judged(
     if control is None:
         return _reported(judge, scheme, partition)
     return _of_steps(judge, scheme, control, partition, steps)
+
+
+def _samples_in_step(system: System, scheme: Scheme, steps: Mapping[str, float]) -> float:
+    """Return how many samples of the shortest period are in the longest step of a scheme, or of a run."""
+    longest = max([*steps.values(), *([] if scheme.step_choice else [scheme.step])], default=0.0)
+    return max((longest / sampler.period for sampler in system.samplers), default=0.0)
 
 
 def _of_steps(

@@ -63,3 +63,11 @@ def test_a_run_has_it_in_its_certificate(tmp_path):
     assert "By sampling the dominant mode is -0.3906 ± j9.089 1/s, in the continuous design -0.4303" in str(
         certificate
     )
+
+
+def test_a_run_with_many_samples_in_a_step_leaves_the_certificate_to_who_asks(tmp_path):
+    system = digital_wscc9(tmp_path).with_values([("AVR2", "T", 1e-5), ("AVR2", "T_d", 1e-5)])
+    run = psmr.simulate(system, psmr.SampledMultirate(1e-3), 0.02)
+    assert "samples in a step are more than the 100 with which each run has a certificate" in str(
+        run.certificate
+    )
