@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 import partitioning
-from partitioning import Partition
+from partitioning import Partition, PartitionError
 from psmr.base.arguments import explains_keywords
 from psmr.base.declared import Positive
 from psmr.base.errors import SchemeError
@@ -76,24 +76,41 @@ def sampled_partition(system: System) -> Partition | None:
     if not samplers:
         return None
     at = np.concatenate([sampler.at for sampler in samplers])
-    names = np.array([name.rpartition(".")[0] for name in (*system.names_x, *system.names_g)])
-    owner = np.array([name.rpartition(".")[0] for name in (*system.names_x, *system.names_y)])
-    chosen, pairs = {sampler.device for sampler in samplers}, set[tuple[str, str]]()
-    read = False
+    names = [n.rpartition(".")[0] for n in (*system.names_x, *system.names_y, *system.names_g)]
+    devices, number = np.unique(names, return_inverse=True)
+    size, n = system.n + system.m, system.n
+    of_row = np.concatenate([number[:n], number[size:]])
+    chosen = np.isin(devices, [sampler.device for sampler in samplers])
+    read, pairs = False, [np.zeros(0, np.int64)]
     for group in system.groups:
         row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
         rows, columns = group.row[:, row], group.index[:, column]
-        own = np.isin(columns, at) & (rows < names.size)
-        chosen |= set(names[rows[own]])
+        own = np.isin(columns, at) & (rows < size)
+        chosen[of_row[rows[own]]] = True
         read |= bool(own.any())
-        states = (rows < system.n) & (columns < system.n)
-        pairs |= set(zip(owner[rows[states]].tolist(), owner[columns[states]].tolist(), strict=True))
+        states = (rows < n) & (columns < n)
+        pairs.append(np.unique(number[rows[states]] * devices.size + number[columns[states]]))
     if not read:
         return None
-    coupled = {(a, b) for a, b in pairs if a != b and (b, a) in pairs}
-    while more := {b for a, b in coupled if a in chosen and b not in chosen}:
-        chosen |= more
-    return partitioning.by_device(system.linearise(), sorted(chosen & set(owner)))
+    one, other = np.divmod(np.unique(np.concatenate(pairs)), devices.size)
+    both = np.isin(one * devices.size + other, other * devices.size + one)
+    one, other = one[both], other[both]
+    while not chosen[other[chosen[one]]].all():
+        chosen[other[chosen[one]]] = True
+    fast = chosen[number]
+    try:
+        return Partition(
+            fast[:n],
+            fast[n:size],
+            fast[size:],
+            None,
+            "device",
+            system.names_x,
+            system.names_y,
+            system.names_g,
+        )
+    except PartitionError:  # other rows than those of the devices are solved for their variables
+        return partitioning.by_device(system.linearise(), devices[chosen].tolist())
 
 
 def repeatable(system: System) -> bool:
