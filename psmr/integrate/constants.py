@@ -312,7 +312,7 @@ class Constants:
         "three of them and two factorisations of their matrix",
     )
     fast_memory: float = _constant(
-        1e3,
+        1e2,
         "points of the grid: chosen: over no more do errors of the fast side add up: what remembers longer "
         "is slow beside them, and its errors are small",
     )

@@ -32,6 +32,10 @@ LONG = 0.02
 FAST_RULE = TABLEAUX["SDIRK2"]
 """Of the fast side: no stage has the rate before a jump, and the last one is the end."""
 
+FAST_PART = 0.1
+"""Part of the tolerance of a step that errors of fast steps may have: of what rings within them the two that
+are compared are wrong alike."""
+
 MOMENTS = ("mean", "slope")
 COUNTED = 100
 """Fast steps that are counted in a step whose length is not known."""
@@ -188,7 +192,7 @@ class SampledMultirate(VariableStep):
                 f"{self}: nothing is sampled, so that the fast step must be given: h_fast", field="h_fast"
             )
         tolerance = self.pair.tolerance_of_step(TUNED.run_tolerance * self.tolerance)
-        grid = min(step, self.h_fast or step), origin, tolerance
+        grid = min(step, self.h_fast or step), origin, FAST_PART * tolerance
         return ControlledSteps(
             system, self.program(1.0), self.pair, tolerance, self.longest_step, self.most_steps, parameters,
             w, split, grid,

@@ -9,7 +9,8 @@ from scipy.linalg import expm
 import partitioning
 import psmr
 from psmr.errors import SchemeError
-from tests.internals import Change, integrate
+from tests.converter_plants import plants_in
+from tests.internals import Change, Course, integrate
 from tests.systems.sampled import TIMES, regulated
 
 PERIOD = 1e-3
@@ -241,3 +242,26 @@ def test_samples_that_slow_equations_read_end_a_step():
     assert {0.05, 0.15, 0.25, 0.35, 0.45} <= {round(float(t), 9) for t in run.t}
     assert run.counters.steps < 300
     assert np.abs(run.x[-1] - reference.x[-1]).max() < 1e-4
+
+
+def test_a_converter_whose_reference_jumps_is_followed_across_a_fault():
+    """New England: 2 kHz jumps of an active power, a fault and its clearing, against one rate."""
+    plants = plants_in("new-england", 1)
+    system, name = plants.system, plants.plants[0]
+    split = plants.partition()
+    times = np.arange(0.0, 0.3, 5e-4)
+    jumps = np.random.default_rng(1).choice((0.98, 1.02), times.size)
+    course = Course.held(times, jumps * system.w0[system.index(f"{name}.p_ref")])
+    changes = [
+        *psmr.Fault(bus=16, start=0.0503, clear=0.1401, x=0.05).changes(system),
+        Change(0.0, courses=((f"{name}.p_ref", course),)),
+    ]
+    reference = integrate(system, psmr.VariableStep(1e-6), 0.3, changes)
+    own = plants.watched()
+    for tolerance, steps in ((1e-3, 60), (1e-4, 110)):
+        scheme = psmr.SampledMultirate(tolerance, split=split, h_fast=5e-4)
+        run = integrate(system, scheme, 0.3, changes)
+        there, k = np.intersect1d(np.round(run.t, 9), np.round(reference.t, 9), return_indices=True)[1:]
+        off = np.abs(np.hstack([run.x, run.y])[there] - np.hstack([reference.x, reference.y])[k])[:, own]
+        assert run.counters.steps < steps
+        assert off.max() < 3.0 * tolerance
