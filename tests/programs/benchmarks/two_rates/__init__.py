@@ -1,0 +1,1 @@
+"""Two rates by a tolerance: studies, measurement, baselines, page."""
