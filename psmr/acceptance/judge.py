@@ -155,7 +155,7 @@ def growth_at_rest(system: System) -> float:
 
     Of code that is sampled an eigenvalue between two samples says nothing: it is 0.
     """
-    return 0.0 if getattr(system, "s", 0) else float(modes(system.linearise())["real"].max())
+    return 0.0 if system.samplers else float(modes(system.linearise())["real"].max())
 
 
 def _within(run: Run, name: str, begin: float) -> Reals:

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psmr.acceptance.judge import FAIL
-from psmr.base.arrays import Reals
 from psmr.figures.chart import (
     FAINT,
     INK,
@@ -44,18 +42,19 @@ BINS = 100
 SHADES = ("#0b2545", "#3a6ea5", "#9cc3e6"), ("#7a1f0d", "#d1692e", "#f2b98a")
 """Of voltage and of active power: at the strongest source, one between, and the weakest."""
 
+ROWS = {"rest": 0, "swell": 0, "jump": 0, "frequency": 1, "step": 1, "dip": 2}
+
 
 def write_page(done: Accepted) -> tuple[Path, ...]:
     """Write the figure and the page; return their paths."""
     drawing = trials_figure(done)
     figure, page = done.folder / "accept.svg", done.folder / "accept.html"
     save(to_matplotlib(drawing), figure)
-    table = done.trials()
     rows = [
         ModeRow(
             [row.trial, f"{row.passed} of {row.of}", row.clause, row.why], "alarm" * (row.passed < row.of)
         )
-        for row in table.itertuples()
+        for row in done.trials().itertuples()
     ]
     text = render(
         "accept.html",
@@ -74,95 +73,69 @@ def write_page(done: Accepted) -> tuple[Path, ...]:
 
 
 def trials_figure(done: Accepted) -> Drawing:
-    """Return small multiples: a panel for each trial, and one for the scan."""
-    table = done.table
-    order = {"rest": 0, "swell": 1, "jump": 2, "frequency": 3, "step": 4, "dip": 5}
-    first = table[table["kind"] != "scan"].drop_duplicates("trial")
+    """Return small multiples: a panel for each trial, and one for each entry of the plant's admittance."""
     rows: dict[tuple[Any, ...], list[Any]] = {}
-    for row in first.itertuples():
-        dip = row.kind == "dip"
-        words = row.trial.partition(", ")[2]
+    for row in done.table[done.table["kind"] != "scan"].drop_duplicates("trial").itertuples():
         # A row for dips of one kind and length, from the deepest to the shallowest.
-        short = dip and " 0.1 s" in row.trial
-        key = (order[row.kind] // 3, words, not short) if dip else (order[row.kind] // 3,)
-        rows.setdefault(key, []).append(row)
+        of_dips = (row.trial.partition(", ")[2], " 0.1 s" not in row.trial) if row.kind == "dip" else ()
+        rows.setdefault((ROWS[row.kind], *of_dips), []).append(row)
     lines = [part[k : k + ACROSS] for _, part in sorted(rows.items()) for k in range(0, len(part), ACROSS)]
-    shown = _strengths(done)
-    height = HEIGHT * (len(lines) + 1)
-    panels = []
-    for j, line in enumerate(lines):
-        for k, row in enumerate(line):
-            panels.append(_trial(done, row, shown, _place(j, k, len(lines) + 1)))
-    scan = table[(table["kind"] == "scan") & table["y"].notna()]
-    for k, entry in enumerate(("dd", "dq", "qd", "qq")):
-        panels.append(_scan(scan, entry, k, shown, _place(len(lines), 2 * k, len(lines) + 1, 2)))
-    said = ", ".join(f"SCR {s:g}" for s, _ in shown)
+    # The strongest source, one between and the weakest, at the X/R that all trials have.
+    usual = min(done.table["x_r"].unique(), key=lambda k: abs(math.log(k / 10)))
+    known = sorted({s for s, k, _ in done.traces if k == usual}, reverse=True)
+    shown = [(known[k], usual) for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []
+    count = len(lines) + 1
+    panels = [
+        _trial(done, row, shown, _place(j, k, count))
+        for j, line in enumerate(lines)
+        for k, row in enumerate(line)
+    ]
+    panels += [
+        _scan(done.table, entry, k, shown, _place(len(lines), 2 * k, count, 2))
+        for k, entry in enumerate(("dd", "dq", "qd", "qq"))
+    ]
     title = f"{done.name}: {done.headline}. Voltage (blue) and active power (orange) in pu over s"
     if shown:
-        title += f", at {said} (dark to light) and X/R {shown[0][1]:g}"
-    return Drawing(panels, WIDTH * ACROSS, height, title)
+        title += f", at {', '.join(f'SCR {s:g}' for s in known)} (dark to light) and X/R {usual:g}"
+    return Drawing(panels, WIDTH * ACROSS, HEIGHT * count, title)
 
 
 def _place(row: int, column: int, rows: int, wide: int = 1) -> tuple[float, float, float, float]:
     """Return where a panel stands, in parts of the figure; the title has a third of an inch."""
-    top = 1 - 0.35 / (rows * HEIGHT)
-    w, h = 1 / ACROSS, top / rows
+    top, w = 1 - 0.35 / (rows * HEIGHT), 1 / ACROSS
+    h = top / rows
     return column * w + 0.22 * w, top - (row + 1) * h + 0.2 * h, (wide - 0.3) * w, 0.6 * h
-
-
-def _strengths(done: Accepted) -> list[tuple[float, float]]:
-    """Return the strongest source, one between and the weakest, at the X/R that all trials have."""
-    usual = min(done.table["x_r"].unique(), key=lambda k: abs(math.log(k / 10)))
-    known = sorted({s for s, k, _ in done.traces if k == usual}, reverse=True)
-    return [(known[k], usual) for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []
 
 
 def _trial(done: Accepted, row: Any, shown: Any, place: tuple[float, float, float, float]) -> Panel:
     """Return the panel of a trial: red where it failed at any strength."""
     marks: list[Mark] = []
+    end = 1.0
     for shade, (s, k) in enumerate(shown):
-        if (s, k, row.trial) not in done.traces:
-            continue
-        t, v, p = done.traces[s, k, row.trial]
-        for colours, values in zip(SHADES, (v, p), strict=True):
-            kept = _extremes(t, values)
+        for colours, values in zip(SHADES, done.traces.get((s, k, row.trial), [[]])[1:], strict=False):
+            t = done.traces[s, k, row.trial][0]
+            edges = np.unique(np.searchsorted(t, np.linspace(t[0], t[-1], BINS + 1)))
+            found = {0, len(t) - 1}
+            for a, b in pairwise(edges.tolist()):
+                found |= {a, a + int(values[a:b].argmin()), a + int(values[a:b].argmax()), b - 1}
+            kept, end = np.array(sorted(found)), float(t[-1])
             marks.append(Line(t[kept], np.clip(values[kept], -0.6, 1.8), colours[shade], 0.8))
     of = done.table[done.table["trial"] == row.trial]
     failed = int((of["verdict"] == FAIL).sum())
-    colour = RED if failed else FAINT
     words = f"{len(of) - failed} of {len(of)} passed"
-    marks.append(
-        Text(words, (0.98, 0.06), PANEL, size=6.5, colour=colour, ha="right", va="bottom", paper=True)
-    )
-    marks.append(Text(_short(row.trial), (0.0, 1.06), PANEL, size=6.8, colour=RED if failed else INK))
-    end = max((mark.points[:, 0].max() for mark in marks if isinstance(mark, Line)), default=1.0)
-    times = [(tick, f"{tick:g}") for tick in LINEAR.ticks(0.0, float(end), 4)]
+    corner: Any = {"size": 6.5, "ha": "right", "va": "bottom", "paper": True}
+    marks.append(Text(words, (0.98, 0.06), PANEL, colour=RED if failed else FAINT, **corner))
+    brief = row.trial.replace("phase jump of ", "jump ").replace(" at 5 Hz/s for", ",")
+    brief = brief.replace("one phase", "1ph").replace("two phases", "2ph").replace(" to ground", "-g")
+    marks.append(Text(brief, (0.0, 1.06), PANEL, size=6.8, colour=RED if failed else INK))
+    times = [(tick, f"{tick:g}") for tick in LINEAR.ticks(0.0, end, 4)]
     values = PanelAxis(limits=(-0.6, 1.8), ticks=[(0.0, "0"), (1.0, "1")], size=6.0)
     return Panel(marks, PanelAxis(ticks=times, size=6.0), values, place=place)
 
 
-def _extremes(t: Reals, values: Reals) -> NDArray[np.intp]:
-    """Return the places of the least and the largest value in each stretch of time, and of both ends."""
-    edges = np.unique(np.searchsorted(t, np.linspace(t[0], t[-1], BINS + 1)))
-    found = {0, len(t) - 1}
-    for a, b in pairwise(edges):
-        found |= {a + int(values[a:b].argmin()), a + int(values[a:b].argmax()), int(a), int(b) - 1}
-    return np.array(sorted(found))
-
-
-def _short(trial: str) -> str:
-    """Return a trial's name for a title over a narrow panel."""
-    for long, brief in (
-        ("two phases to ground", "2ph-g"),
-        ("one phase to ground", "1ph-g"),
-        ("two phases", "2ph"),
-    ):
-        trial = trial.replace(f", {long}", f", {brief}")
-    return trial.replace("phase jump of ", "jump ").replace(" at 5 Hz/s for", ",")
-
-
-def _scan(scan: Any, entry: str, k: int, shown: Any, place: tuple[float, float, float, float]) -> Panel:
+def _scan(table: Any, entry: str, k: int, shown: Any, place: tuple[float, float, float, float]) -> Panel:
     """Return the panel of an entry of the plant's admittance: measured as dots, linearised as lines."""
+    scan = table[table["y"].notna()] if "y" in table else table[:0]
     marks: list[Mark] = []
     for shade, (s, ratio) in enumerate(shown):
         part = scan[(scan["scr"] == s) & (scan["x_r"] == ratio)]
@@ -174,10 +147,8 @@ def _scan(scan: Any, entry: str, k: int, shown: Any, place: tuple[float, float, 
         )
         marks.append(Line(hertz, linear, SHADES[0][shade], 0.9))
         marks.append(Dots(hertz, measured, "o", 3.5, SHADES[1][shade], SHADES[1][shade]))
-    marks.append(
-        Text(f"admittance |Y_{entry}| [pu] over Hz: measured, linearised", (0.0, 1.06), PANEL, size=6.8)
-    )
+    words = f"admittance |Y_{entry}| [pu] over Hz: measured, linearised"
+    marks.append(Text(words, (0.0, 1.06), PANEL, size=6.8))
     decades = [(10.0**n, f"{10.0**n:g}") for n in range(-4, 3)]
     sizes = PanelAxis(limits=(1e-4, 1e2), scale=LogScale(), ticks=decades, size=6.0)
-    hertz_axis = PanelAxis(scale=LogScale(), ticks=decades[4:], size=6.0)
-    return Panel(marks, hertz_axis, sizes, place=place)
+    return Panel(marks, PanelAxis(scale=LogScale(), ticks=decades[4:], size=6.0), sizes, place=place)
