@@ -30,7 +30,7 @@ from psmr.dae.compile.decorators import lean, unit
 from psmr.integrate.solve.records import integers, reals
 from psmr.sampled.adapter import SIGNATURE
 
-SAMPLE, INITIALIZE, LATER, SAY = range(4)
+SAMPLE, INITIALIZE, LATER, SAY, EXPLAIN = range(5)
 """What a message asks for."""
 
 ENDED = 99
@@ -213,7 +213,7 @@ class Isolated:
     def failure(self, t: float, reads: Reals) -> str:
         """See `CodeInstance`."""
         if self.process.poll() is None:
-            found = self._request(SAY, t, reads)
+            found = self._request(EXPLAIN, t, reads)
             if "failure" in found:
                 return str(found["failure"])
         given = [f"{name} = {value:.6g}" for name, value in zip(self.reads, reads, strict=True)]
@@ -267,5 +267,7 @@ def serve_requests(make: Callable[[dict[str, Any]], Any]) -> None:
                 answer({"values": live.initialize(t, given, outputs).tolist()})
             except Exception as error:
                 answer({"error": str(error)})
+        elif what == SAY:
+            answer({"messages": live.messages})
         else:
-            answer({"messages": live.messages, "failure": live.failure(t, given)})
+            answer({"failure": live.failure(t, given)})
