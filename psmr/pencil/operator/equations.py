@@ -229,8 +229,8 @@ class _Writer:
 
     def _repeat(self, repeat: Repeat, label: str) -> None:
         last = repeat.times - 1  # it and the first one may weigh what they add otherwise
-        stops = sorted({*self.stops, *self.within_steps})
-        ends = [1, *(stop for stop in stops if 1 < stop < last), last, repeat.times]
+        stops = {*self.stops, *self.within_steps, last}
+        ends = sorted({1, repeat.times, *(stop for stop in stops if 1 < stop < repeat.times)})
         for begin, end in zip([0, *ends], ends, strict=False):
             if begin == 0 or end - begin < CLOSED_FROM or not self._power(repeat, begin, end, label):
                 for k in range(begin, end):
