@@ -92,6 +92,14 @@ def check_sampled(component: type[Component]) -> None:
         raise InputError(f"{component.__name__}: {wrong}")
 
 
+def added_names(component: type[Component]) -> tuple[str, ...]:
+    """Return the names of what a computing delay and a hold of order one may add to a component."""
+    samples = component.samples
+    assert samples is not None
+    ends = ("computed",) * bool(samples.delay) + ("held", "before") * samples.hold
+    return (*(f"{y}_{end}" for end in ends for y in component.sampled_outputs), *(("t_held",) * samples.hold))
+
+
 @functools.cache
 def _wrong(component: type[Component]) -> str:
     """Return the objection to the declaration of samples, with the remedy; empty where there is none."""
@@ -119,6 +127,10 @@ def _wrong(component: type[Component]) -> str:
     for k, name in enumerate(names):
         if name in others or name in names[:k]:
             return f"{name} is a sampled variable and something else as well; give it another name"
+    more = () if component.written else added_names(component)  # a form has them
+    for k, name in enumerate(more):
+        if name in others or name in names or name in more[:k]:
+            return f"{name} is what a computing delay or a hold of order one adds; give yours another name"
     return ""
 
 

@@ -211,6 +211,22 @@ WRONG = {
     "an input": ({"sampled_states": ("y",)}, "y is a sampled variable and something else as well"),
     "a parameter": ({"sampled_outputs": ("T",)}, "T is a sampled variable and something else as well"),
     "the time": ({"sampled_outputs": ("t",)}, "t is a sampled variable and something else as well"),
+    "a delay's": (
+        {"samples": psmr.Samples("T", delay="T_d"), "algebraic": ("u_computed",)},
+        "u_computed is what a computing delay or a hold of order one adds",
+    ),
+    "a line's": (
+        {"samples": psmr.Samples("T", hold=1), "inputs": ("y", "t_held")},
+        "t_held is what a computing delay or a hold of order one adds",
+    ),
+    "one another's": (
+        {
+            "samples": psmr.Samples("T", hold=1),
+            "sampled_outputs": ("u", "u_held"),
+            "sample": staticmethod(lambda m, v, p: ((), (v.y, v.y))),
+        },
+        "u_held is what a computing delay or a hold of order one adds",
+    ),
     "too few": ({"sample": staticmethod(lambda m, v, p: ((), ()))}, "returned 0 and 0 values, 0 .* 1 "),
     "flat": ({"sample": staticmethod(lambda m, v, p: (v.y,))}, "must return two tuples"),
     "branch": ({"sample": staticmethod(lambda m, v, p: ((), (v.y if v.y > 1 else 1,)))}, "Digital.sample: "),
