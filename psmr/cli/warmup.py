@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 import time
@@ -95,7 +96,7 @@ def _first_run() -> None:
         system, run, _ = run_study(study, folder)
         run.write_table(Path(folder) / "signals.csv")
     simulate(system, VariableStep(), 0.1).at(0.05)
-    sample_now(Samplers(system), system.w0.copy())
+    sample_now(Samplers(system), -math.inf, system.w0.copy())
     csv_lines(np.ones((FEWEST_COMPILED, 1)))
 
 

@@ -68,7 +68,7 @@ from psmr.integrate.step.march import fast_alone_due, level_error, next_slow_sam
 from psmr.integrate.step.march_room import FAST_STEP
 from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
 from psmr.integrate.step.run_program import PART, WHOLE, run_program
-from psmr.integrate.step.sampling import ANSWERED, KEPT, NOT_DUE, UNREAD, find_due, write_kept
+from psmr.integrate.step.sampling import ANSWERED, KEPT, NOT_DUE, UNREAD, find_due, next_sample, write_kept
 from psmr.integrate.step.validity import outdated
 
 
@@ -291,9 +291,12 @@ def effect_at(interpreter, control, k, t):  # type: ignore[no-untyped-def]
     """Return the effect of what happens at t, the end of a step: of a jump k, or of samples."""
     if k != NO_JUMP:
         return ANSWERED
-    if interpreter.sampling.clocks.shape[0] == 0 or t == control.stops[control.stops.size - 1]:
+    sampling, points = interpreter.sampling, interpreter.points
+    if sampling.clocks.shape[0] == 0 or t == control.stops[control.stops.size - 1]:
         return NOT_DUE
-    return find_due(interpreter.sampling, t)
+    # What is as near to the start of the step was taken there.
+    taken = next_sample(sampling, points[AT_START, points.shape[1] - 1]) > t + sampling.near
+    return NOT_DUE if taken else find_due(sampling, t)
 
 
 @lean

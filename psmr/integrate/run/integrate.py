@@ -101,7 +101,7 @@ def integrate(
     ends = sorted({t_start, *instants, float(t_end)})
     unsettled = acting is not None and bool(acting.dependent(run.span))
     try:
-        run.sample(followed=t_start in instants)
+        run.sample(-math.inf, followed=t_start in instants)
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             run.w[-1] = begin
             if begin in instants or run.due <= begin + same or unsettled:
@@ -307,25 +307,25 @@ class _Integration:
     def advance(self, end: float, stops: Reals | None) -> None:
         """Go on to `end` in s, through what devices do by themselves and what jumps in the past bring."""
         while self.w[-1] < end - self.same and not self.recorder.stopped():
-            ahead = min(end, self.due)
+            begin, ahead = float(self.w[-1]), min(end, self.due)
             if self.on_grid is not None:
-                ahead = self.on_grid.end(float(self.w[-1]), ahead)
+                ahead = self.on_grid.end(begin, ahead)
             self._march(ahead, stops, end)
             if self.recorder.paused():
                 self._back()
             elif not self.recorder.stopped():
-                self.sample(followed=min(end, self.due) <= self.w[-1] + self.same)
+                self.sample(begin, followed=min(end, self.due) <= self.w[-1] + self.same)
             if self.due <= self.w[-1] + self.same < end and not self.recorder.stopped():
                 self.happen()
 
-    def sample(self, followed: bool) -> None:
-        """Take the samples due at the time in w, to which a march came, which begins another one.
+    def sample(self, since: float, followed: bool) -> None:
+        """Take the samples due at the time in w, to which a march came from `since`, and another one begins.
 
         They come ahead of changes at that time that have `followed`, and lead to the point from there on.
         """
         if self.samplers is None or self.w[-1] >= self.t_end - self.same or self.recorder.stopped():
             return
-        if sample_now(self.samplers, self.w) and not followed:
+        if sample_now(self.samplers, since, self.w) and not followed:
             if self.samplers.answered:
                 limits = self.system.constant_limits(self.span.parameters)
                 solve_within_limits(

@@ -21,7 +21,7 @@ from psmr.integrate.constants import TUNED
 from psmr.integrate.control.grid import NO_STOPS, times_off_grid
 from psmr.integrate.schemes.scheme import Engine, Scheme, TwoRates
 from psmr.integrate.solve.status import DONE
-from psmr.integrate.step.sampling import NEAR, NOT_DUE, Samplers, sample
+from psmr.integrate.step.sampling import NEAR, NOT_DUE, Samplers, next_sample, sample
 
 MOST = 2**14
 """Samples of which a march on a grid has the instants."""
@@ -165,14 +165,19 @@ class GridSamples:
 
 
 @lean
-def _sample(sampling, w):  # type: ignore[no-untyped-def]
-    """Take samples as compiled code does; see `sample`."""
+def _sample(sampling, since, w):  # type: ignore[no-untyped-def]
+    """Take samples as compiled code does; see `sample`, and `sample_now` for `since`."""
+    if next_sample(sampling, since) > w[w.size - 1] + sampling.near:
+        return DONE, NOT_DUE
     return sample(sampling, w)
 
 
-def sample_now(samplers: Samplers, w: Reals) -> bool:
-    """Take the samples that are due at the time in w; return whether there are any. Nothing is solved."""
-    status, effect = _sample(samplers.compiled, w)
+def sample_now(samplers: Samplers, since: float, w: Reals) -> bool:
+    """Take the samples that are due at the time in w; return whether there are any. Nothing is solved.
+
+    Those that were due at `since`, in s, where the march to there began, have been taken.
+    """
+    status, effect = _sample(samplers.compiled, since, w)
     if status != DONE:
         raise samplers.failure(w)
     return bool(effect != NOT_DUE)

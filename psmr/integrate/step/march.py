@@ -330,13 +330,13 @@ def march(interpreter, code, row, numbers, at, t, h, w):  # type: ignore[no-unty
     points, room, jumps, status = interpreter.points, interpreter.march, interpreter.jumps, DONE
     _extrapolate(interpreter, t, h)
     _begin_fast(interpreter, row, code[at, LIST])
-    near = TUNED.negligible * room.grid[FAST_STEP]
+    near, one = TUNED.negligible * room.grid[FAST_STEP], interpreter.sampling.near
     s, end, instant = t, t + h, _first_from(jumps.t, t - near)
     sampled = interpreter.sampling.clocks.shape[0] > 0
     due = next_sample(interpreter.sampling, t) if sampled else np.inf
     while s < end:
         jumping = instant < jumps.t.size and jumps.t[instant] <= s + near
-        if s > t and sampled and due <= s + near:
+        if s > t and sampled and due <= s + one:
             w[w.size - 1] = s
             status, _ = sample(interpreter.sampling, w)
             if status != DONE:
@@ -346,7 +346,7 @@ def march(interpreter, code, row, numbers, at, t, h, w):  # type: ignore[no-unty
             write_inputs(jumps, instant, w)
             instant += 1
         until = next_fast_point(room.grid, s, end)
-        if sampled and due < until - near:
+        if sampled and due < until - one:
             until = due
         if instant < jumps.t.size and jumps.t[instant] < until - near:
             until = jumps.t[instant]

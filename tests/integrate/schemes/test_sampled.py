@@ -10,8 +10,8 @@ import partitioning
 import psmr
 from psmr.errors import SchemeError
 from tests.converter_plants import plants_in
-from tests.internals import Change, Course, integrate
-from tests.systems.sampled import TIMES, regulated
+from tests.internals import Action, Change, Course, integrate
+from tests.systems.sampled import TIMES, Lag, regulated
 
 PERIOD = 1e-3
 
@@ -265,3 +265,67 @@ def test_a_converter_whose_reference_jumps_is_followed_across_a_fault():
         off = np.abs(np.hstack([run.x, run.y])[there] - np.hstack([reference.x, reference.y])[k])[:, own]
         assert run.counters.steps < steps
         assert off.max() < 3.0 * tolerance
+
+
+class Tally(psmr.Component):
+    """Counts its samples, and acts once on what one of them found high."""
+
+    inputs = ("x",)
+    sampled_states = ("count",)
+    sampled_outputs = ("high",)
+    samples = psmr.Samples(period="T", offset="T_0")
+    T, T_0, _ = TIMES.values()
+    limit = psmr.Parameter("pu", "what is high", default=10.0)
+    seen = psmr.Parameter("1", "1 once it has been seen", default=0.0)
+
+    @staticmethod
+    def sample(m, v, p):
+        return (v.count + 1,), (m.where(m.ge(v.x, p.limit), 1, 0),)
+
+    actions = (Action("high", lambda m, v, p: v.high - 0.5 - p.seen, effect=lambda v, p: {"seen": 1.0}),)
+
+
+@pytest.mark.parametrize("part", [1e-4, 1e-3, 0.5, 1.0 - 1e-3, 1.0 - 1e-4])
+def test_clocks_whose_instants_are_close_take_all_their_samples(part):
+    """Instants a ten-thousandth of the fast step apart, before and behind one another, are two."""
+    more = [psmr.Device("K", Tally, {"T": PERIOD, "T_0": part * PERIOD}, {"x": "F.i_f"})]
+    system = plant(more=more)
+    run = psmr.simulate(system, psmr.SampledMultirate(1e-4), 0.1, certify=False)
+    assert run.sampled[-1, system.names_u.index("K.count")] == 100
+    t, x = exact(system, 0.1)
+    assert error(run, t, x).max() < 1e-4
+
+
+@pytest.mark.parametrize("delay", [1e-4, 1.0 - 1e-4])
+def test_what_comes_just_before_or_behind_a_sample_comes(delay):
+    system = plant(T_d=delay * PERIOD)
+    run = psmr.simulate(system, psmr.SampledMultirate(1e-5), 0.1, certify=False)
+    one = psmr.simulate(system, psmr.VariableStep(1e-8), 0.1, certify=False)
+    np.testing.assert_allclose(run.x[-1], one.x[-1], rtol=0.0, atol=1e-5)
+    np.testing.assert_allclose(run.sampled[-1], one.sampled[-1], rtol=0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("scheme", [psmr.SampledMultirate(1e-4), psmr.VariableStep(1e-4)], ids=["two", "one"])
+def test_steps_within_the_nearness_of_an_instant_take_its_sample_once(scheme):
+    """A rate of 1e12/s makes the first steps shorter than a millionth of the period."""
+    devices = [
+        psmr.Device("P", Lag, {"tau": 1e-12}, {"u": "K.high"}),
+        psmr.Device("Q", Lag, {"tau": 0.1}, {"u": "P.x"}),
+        psmr.Device("K", Tally, {"T": PERIOD}, {"x": "P.x"}),
+    ]
+    system = psmr.assemble(devices, start={"P.x": 1.0})
+    run = psmr.simulate(system, scheme, 0.0095, certify=False)
+    assert np.diff(run.t)[np.diff(run.t) > 0.0].min() < 1e-6 * PERIOD
+    assert run.sampled[-1, system.names_u.index("K.count")] == 10
+
+
+def test_going_back_to_what_a_sample_brings_about_takes_it_once():
+    """The condition reads what a sample within a macro step wrote."""
+    more = [psmr.Device("K", Tally, {"T": PERIOD, "limit": 0.38}, {"x": "F.i_f"})]
+    system = plant(more=more)
+    run = psmr.simulate(system, psmr.SampledMultirate(1e-5), 0.1005, certify=False)
+    ((instant, _),) = run.instants
+    assert instant == pytest.approx(PERIOD * round(instant / PERIOD), abs=1e-8)
+    assert run.sampled[-1, system.names_u.index("K.count")] == 101
+    t, x = exact(system, 0.1)
+    assert error(run, t, x).max() < 1e-4
