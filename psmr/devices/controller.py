@@ -7,6 +7,7 @@ no quantity of the terminal is a variable of another device of the plant, or a s
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ KINDS = {
 """Kinds of the signals that have one; v is the magnitude at the terminal, i of a bridge, i_o behind it."""
 
 _TERM = re.compile(
-    r"(?P<signal>[A-Za-z_][\w.-]*)(\s+(?P<factor>[-+]?[\d.]+([eE][-+]?\d+)?))?(\s+(?P<unit>\S+))?"
+    r"(?P<signal>[A-Za-z_][\w.-]*)(\s+(?P<factor>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?))?(\s+(?P<unit>\S+))?"
 )
 
 
@@ -94,6 +95,8 @@ def wire(given: object, declared: str = "") -> Wire:
     none. Raises InputError for what is neither, and for two units or one that the signal cannot have.
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
+        if not math.isfinite(given):
+            raise InputError(f"{given!r}: must be a finite number")
         return Wire("", float(given))
     found = _TERM.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None:
@@ -101,6 +104,8 @@ def wire(given: object, declared: str = "") -> Wire:
     signal, declared = found["signal"], "pu" if declared == "1" else declared
     unit = found["unit"] or declared or {"angle": "rad", "t": "s"}.get(signal, "pu")
     made = Wire(signal, float(found["factor"] or 1.0), unit)
+    if made.factor == 0.0 or not math.isfinite(made.factor):
+        raise InputError(f"{shown(given)}: the factor must be finite and not zero")
     if not found["factor"] and declared in UNITS[made.kind] and unit != declared:
         raise InputError(
             f"{shown(given)}: the port is in {declared} by its description; drop the unit or give a factor"

@@ -15,8 +15,9 @@ from numba.extending import intrinsic
 from psmr.dae.compile.decorators import lean, unit
 from psmr.integrate.solve.records import View, array_at, integers, reals
 
-GOOD, MESSAGE, FAILED, NO_NUMBER, NO_INPUT = range(5)
-"""How a sample ended: what the library returns (0 to 2), an output or an input that is no number."""
+GOOD, MESSAGE, FAILED, NO_NUMBER, NO_INPUT = 0, 1, 2, 1 << 40, 1 << 41
+"""How a sample ended: what the library returns (0 to 2; others are errors, too), an output or an input that
+is no number, which no int of C is."""
 
 FIELDS = (
     "function", "instance", "time", "text", "inputs", "input_count", "outputs", "output_count", "scales",

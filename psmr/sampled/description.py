@@ -106,6 +106,11 @@ def description(path: Path, found: layout.Info) -> CodeInfo:
     if wrong or not 0.0 < found.period < math.inf:
         wrong += [] if 0.0 < found.period < math.inf else [f"a sample of {found.period!r} s"]
         raise InputError(f"{path}: describes itself with {', '.join(wrong)}, which cannot be")
+    for what in ("input", "output", "parameter"):
+        if (count := sizes[f"{what}_count"]) and not getattr(found, f"{what}s"):
+            raise InputError(
+                f"{path}: describes itself with {count} {what}s, and says nowhere which they are"
+            )
     info = CodeInfo(
         name=in_words(found.name) or path.stem,
         version=in_words(found.version),
@@ -155,19 +160,15 @@ def _parameters(path: Path, entries: Iterable[layout.Parameter]) -> Iterator[Cod
             unit=in_words(entry.unit),
             kind=kind,
             fixed=bool(entry.fixed),
-            default=plain_value(getattr(entry.default, field)),
+            default=plain_value(getattr(entry.default, field), kind),
             lower=-math.inf if text else _number(getattr(entry.lower, field)),
             upper=math.inf if text else _number(getattr(entry.upper, field)),
         )
 
 
-def plain_value(value: Any) -> float | str:
-    """Return a value of C: a text, or a number; a char is the number of its byte."""
-    if value is None:
-        return ""
-    if isinstance(value, bytes) and len(value) != 1:
-        return value.decode("utf-8", "replace")
-    return _number(value)
+def plain_value(value: Any, kind: int) -> float | str:
+    """Return a value of C of a kind: a text, or a number; a char is the number of its byte."""
+    return (value or b"").decode("utf-8", "replace") if kind == layout.TEXT else _number(value)
 
 
 def _number(value: Any) -> float:

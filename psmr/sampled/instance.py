@@ -13,7 +13,19 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, SimulationError, first_few, nearest
 from psmr.sampled import layout
-from psmr.sampled.adapter import FUNCTION, LENGTH, LINES, NO_INPUT, NO_NUMBER, STATUS, row_of, sample
+from psmr.sampled.adapter import (
+    FAILED,
+    FUNCTION,
+    GOOD,
+    LENGTH,
+    LINES,
+    MESSAGE,
+    NO_INPUT,
+    NO_NUMBER,
+    STATUS,
+    row_of,
+    sample,
+)
 from psmr.sampled.description import (
     EMT,
     MODES,
@@ -147,7 +159,10 @@ class CodeInstance:
     @property
     def parameters(self) -> dict[str, float | str]:
         """See the class."""
-        return {p.name: plain_value(getattr(self._parameters, p.name)) for p in self.library.info.parameters}
+        return {
+            p.name: plain_value(getattr(self._parameters, p.name), p.kind)
+            for p in self.library.info.parameters
+        }
 
     @property
     def messages(self) -> list[tuple[float, str]]:
@@ -192,7 +207,7 @@ class CodeInstance:
             wrong = [f"{name} = {value}" for name, value in found.items() if not math.isfinite(value)]
             why = f"its output is no number: {first_few(wrong, 4)}"
         else:
-            why = f"{what} ended with an error: {self._reason()}"
+            why = f"{what} ended with {_an_error(status)}: {self._reason()}"
         return f"{self._where()}, t = {t:.9g} s: {why}. Its inputs at that sample: {inputs}"
 
     def _call(self, name: str, error: type[InputError] | type[SimulationError] = SimulationError) -> None:
@@ -202,10 +217,10 @@ class CodeInstance:
             return
         function.restype = ctypes.c_int32
         code = function(ctypes.byref(self._instance))
-        if code == 2:
-            raise error(f"{self._where()}: {name} ended with an error: {self._reason()}")
+        if code not in (GOOD, MESSAGE):
+            raise error(f"{self._where()}: {name} ended with {_an_error(code)}: {self._reason()}")
         message = in_words(self._instance.message)
-        if code == 1 and message and (not self._said or self._said[-1][1] != message):
+        if code == MESSAGE and message and (not self._said or self._said[-1][1] != message):
             self._said.append((0.0, message))
 
     def _reason(self) -> str:
@@ -214,6 +229,11 @@ class CodeInstance:
     def _where(self) -> str:
         own = f"{self.name}: " if self.name else ""
         return f"{own}{self.library.path}: {self.library.info.name}"
+
+
+def _an_error(status: int) -> str:
+    """Return what a status is called: the interface knows one error, libraries return others as well."""
+    return "an error" if status == FAILED else f"the status {status}, which the interface does not know"
 
 
 def run_sample(code: Any, t: float, inputs: Reals, what: str = "") -> Reals:

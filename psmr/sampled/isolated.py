@@ -14,6 +14,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -33,15 +35,21 @@ from psmr.sampled.adapter import SIGNATURE
 SAMPLE, INITIALIZE, LATER, SAY, EXPLAIN = range(5)
 """What a message asks for."""
 
-ENDED = 99
+ENDED = 1 << 42
 """The status where the process has ended."""
 
-# Places in the row of either side: descriptors, counts, the message, functions of the C library; and of the
-# process's side the function of a sample and its handle.
-TO, FROM, READS, VALUES, MESSAGE, WRITE, READ, FUNCTION, HANDLE, SIZE = range(10)
+# Places in the row of either side: descriptors, counts, the message, functions of the C library, what poll
+# waits for, whether all is over; and of the process's side the function of a sample and its handle.
+TO, FROM, READS, VALUES, MESSAGE, WRITE, READ, POLL, POLLED, OVER, FUNCTION, HANDLE, SIZE = range(13)
 
-TRIES = 1000
-"""So often is asked again where a signal has interrupted the wait."""
+POLL_IN, POLL_OUT, POLL_BAD = 1, 4, 0x28
+"""Of poll: to read, to write; that the other end is closed."""
+
+PATIENCE = 2000
+"""Time in ms that a sample may take after a signal has interrupted the wait for it: it may never end."""
+
+LAST = 2.0
+"""Time in s that a process has to end by itself."""
 
 
 @intrinsic
@@ -70,16 +78,38 @@ def _call(typing_context, function, handle, t, reads, values):  # type: ignore[n
     return SIGNATURE.return_type(types.int64, *SIGNATURE.args), generate
 
 
+@intrinsic
+def _wait(typing_context, function, address, milliseconds):  # type: ignore[no-untyped-def]
+    """Call poll of the C library for one descriptor."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        integer, word = ir.IntType(64), ir.IntType(32)
+        kind = ir.FunctionType(word, [integer, integer, word]).as_pointer()
+        function, address, milliseconds = arguments
+        called = builder.inttoptr(function, kind)
+        return builder.call(called, [address, integer(1), builder.trunc(milliseconds, word)])
+
+    return types.int32(*(types.int64,) * 3), generate
+
+
 @lean
-def _all(function, descriptor, address, count):  # type: ignore[no-untyped-def]
-    """Transfer so many bytes; return whether it could be done."""
-    done, tries = 0, 0
-    while done < count and tries < TRIES:
-        moved = _transfer(function, descriptor, address + done, count - done)
+def _all(row, out, count):  # type: ignore[no-untyped-def]
+    """Send or receive so many bytes of the message; return whether it could be done.
+
+    Where a signal has interrupted that, it goes on where something comes soon.
+    """
+    function, descriptor = (row[WRITE], row[TO]) if out else (row[READ], row[FROM])
+    polled, done = row[POLLED:OVER], 0
+    while done < count:
+        moved = _transfer(function, descriptor, row[MESSAGE] + done, count - done)
         if moved == 0:
             return False
-        done, tries = done + max(moved, 0), tries + (moved < 0)
-    return done == count
+        if moved < 0:
+            polled[0] = descriptor + ((POLL_OUT if out else POLL_IN) << 32)
+            if _wait(row[POLL], polled.ctypes.data, PATIENCE) <= 0 or (polled[0] >> 48) & POLL_BAD != 0:
+                return False
+        done += max(moved, 0)
+    return True
 
 
 def _ask(handle, t, reads, values):  # type: ignore[no-untyped-def]
@@ -87,14 +117,15 @@ def _ask(handle, t, reads, values):  # type: ignore[no-untyped-def]
     row = integers(handle, SIZE)
     n, m = row[READS], row[VALUES]
     message, given, own = reals(row[MESSAGE], 2 + n + m), reals(reads, n), reals(values, m)
+    if row[OVER] != 0:
+        return np.int64(ENDED)
     message[0], message[1] = SAMPLE, t
     for k in range(n):
         message[2 + k] = given[k]
     for k in range(m):
         message[2 + n + k] = own[k]
-    if not _all(row[WRITE], row[TO], row[MESSAGE], 8 * (2 + n + m)):
-        return np.int64(ENDED)
-    if not _all(row[READ], row[FROM], row[MESSAGE], 8 * (1 + m)):
+    if not _all(row, True, 8 * (2 + n + m)) or not _all(row, False, 8 * (1 + m)):
+        row[OVER] = 1
         return np.int64(ENDED)
     status = np.int64(message[0])
     if status == 0:
@@ -108,7 +139,7 @@ def _serve(handle, t, reads, values):  # type: ignore[no-untyped-def]
     row = integers(handle, SIZE)
     n, m = row[READS], row[VALUES]
     message = reals(row[MESSAGE], 2 + n + m)
-    while _all(row[READ], row[FROM], row[MESSAGE], 8 * (2 + n + m)):
+    while _all(row, False, 8 * (2 + n + m)):
         if message[0] != SAMPLE:
             return np.int64(0)
         first = row[MESSAGE] + 16
@@ -116,7 +147,7 @@ def _serve(handle, t, reads, values):  # type: ignore[no-untyped-def]
         message[0] = status
         for k in range(m):
             message[1 + k] = message[2 + n + k]
-        if not _all(row[WRITE], row[TO], row[MESSAGE], 8 * (1 + m)):
+        if not _all(row, True, 8 * (1 + m)):
             break
     return np.int64(1)
 
@@ -128,9 +159,9 @@ serve = unit(SIGNATURE, "the calls of controllers in processes of their own", 1)
 def _row(to: int, back: int, reads: int, values: int, message: Reals) -> np.ndarray:
     library = ctypes.CDLL(None)
     functions = [
-        ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ("write", "read")
+        ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ("write", "read", "poll")
     ]
-    return np.array([to, back, reads, values, message.ctypes.data, *functions, 0, 0], np.int64)
+    return np.array([to, back, reads, values, message.ctypes.data, *functions, 0, 0, 0, 0], np.int64)
 
 
 def _take(descriptor: int, count: int) -> bytes:
@@ -153,7 +184,8 @@ class Isolated:
         if sys.platform == "win32":
             raise InputError(f"{code.name}: isolate = true: there is none on Windows yet; leave it out")
         self.name, self.path, self.states, self.reads = code.name, code.file.path, tuple(states), reads
-        run = [sys.executable, "-c", "from psmr.sampled.code import serve; serve()"]
+        # -P: not what lies in the current folder.
+        run = [sys.executable, "-P", "-c", "from psmr.sampled.code import serve; serve()"]
         self.process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.close = weakref.finalize(self, _end, self.process)
         self.to, self.back = (pipe.fileno() for pipe in (self.process.stdin, self.process.stdout) if pipe)
@@ -176,9 +208,15 @@ class Isolated:
     def _request(self, what: int, t: float = 0.0, values: Sequence[float] | Reals = ()) -> dict[str, Any]:
         message = np.zeros(len(self._message))
         message[:2], message[2 : 2 + len(values)] = (what, t), values
-        with contextlib.suppress(OSError):
-            os.write(self.to, message.tobytes())
-        return dict(json.loads(self._answer()))
+        if self._row[OVER]:
+            self.process.kill()
+        try:
+            with contextlib.suppress(OSError):
+                os.write(self.to, message.tobytes())
+            return dict(json.loads(self._answer()))
+        except BaseException:  # an interrupt: its answer would be taken for that to the next question
+            self.process.kill()
+            raise
 
     def _why(self) -> str:
         """Return how the process ended."""
@@ -212,13 +250,19 @@ class Isolated:
 
     def failure(self, t: float, reads: Reals) -> str:
         """See `CodeInstance`."""
-        if self.process.poll() is None:
+        if not self._row[OVER]:
             found = self._request(EXPLAIN, t, reads)
             if "failure" in found:
                 return str(found["failure"])
         given = [f"{name} = {value:.6g}" for name, value in zip(self.reads, reads, strict=True)]
+        try:
+            self.process.wait(LAST)  # where it has ended, that is all but known
+            why = self._why()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            why = f"it does not come back, {PATIENCE / 1000:g} s after an interrupt"
         return (
-            f"{self.name}: {self.path}, t = {t:.9g} s: {self._why()}. Its inputs at that sample:"
+            f"{self.name}: {self.path}, t = {t:.9g} s: {why}. Its inputs at that sample:"
             f" {first_few(given, 8)}"
         )
 
@@ -227,11 +271,25 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
-    process.wait()
+    try:
+        process.wait(LAST)
+    except subprocess.TimeoutExpired:  # its library does not come back
+        process.kill()
+        process.wait()
+
+
+def _end_with(parent: int) -> None:
+    """End this process once the one that it works for has: some libraries do not come back by themselves."""
+    while os.getppid() == parent:
+        time.sleep(LAST)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def serve_requests(make: Callable[[dict[str, Any]], Any]) -> None:
     """Run the controller that standard input tells of, of which `make` returns the code."""
+    # An interrupt is for the one that it works for, which then ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     # What a library prints goes to standard error: the pipe has answers alone.
     back = os.dup(1)
     os.dup2(2, 1)

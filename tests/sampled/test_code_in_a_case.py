@@ -2,7 +2,10 @@
 
 import os
 import pickle
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -251,6 +254,7 @@ rc_rfd = 0.0
         ("BROKEN", True, "Model_Outputs ended with an error: the watchdog has expired"),
         ("NOT_A_NUMBER", False, r"its output is no number: v_f = nan"),
         ("CRASH", True, r"its process ended \(SIG\w+\)"),
+        ("STATUS=3", True, "Model_Outputs ended with the status 3, which .*: at nowhere"),
     ],
 )
 def test_failure_says_when_and_keeps_the_run(case_with, choice, isolate, words):
@@ -263,6 +267,58 @@ def test_failure_says_when_and_keeps_the_run(case_with, choice, isolate, words):
     kept = caught.value.partial
     assert kept.t[-1] == pytest.approx(0.15)
     assert np.ptp(kept.x, axis=0).max() < 1e-12
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process of its own there")
+def test_isolated_controller_that_does_not_come_back_is_interrupted_and_ended(case_with):
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    system = psmr.build(
+        case_with(
+            "LOOPS", "AT=0.4", code=CODE.replace("[generator.code]", "[generator.code]\nisolate = true")
+        )
+    )
+    psmr.simulate(system, fixed(), 0.1, certify=False)
+    (live,) = [device.code.live for device in system.devices if device.code is not None]
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        with pytest.raises(KeyboardInterrupt):
+            psmr.simulate(system, fixed(), 1.0, certify=False)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(SimulationError, match=r"CODE1: .*: its process ended \(SIGKILL\)|does not come back"):
+        psmr.simulate(system, fixed(), 0.1, certify=False)
+    live.close()
+    assert live.process.returncode == -signal.SIGKILL
+
+
+def test_isolated_controller_ends_with_the_process_that_it_works_for(case_with, tmp_path):
+    code = CODE.replace("[generator.code]", "[generator.code]\nisolate = true")
+    case_with("LOOPS", "AT=0.4", code=code)
+    program = (
+        "import psmr\n"
+        f"system = psmr.build(psmr.read_case({os.fspath(tmp_path / 'case.toml')!r}, allow_code=True))\n"
+        "(code,) = [device.code for device in system.devices if device.code is not None]\n"
+        "print(code.live.process.pid, flush=True)\n"
+        "psmr.simulate(system, psmr.SingleRate('TM', 1e-3), 1.0, certify=False)\n"
+    )
+    run = subprocess.Popen([sys.executable, "-W", "ignore", "-c", program], stdout=subprocess.PIPE)
+    own = int(run.stdout.readline())
+    time.sleep(1.0)
+    run.kill()
+    run.wait()
+    run.stdout.close()
+    for _ in range(100):
+        try:
+            os.kill(own, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(own, signal.SIGKILL)
+    pytest.fail("the process of the controller is left behind")
 
 
 def test_isolated_controller_gives_the_same_run(case_with):
@@ -280,6 +336,12 @@ def test_isolated_controller_gives_the_same_run(case_with):
         (('i_f = "i_f pu"', 'i_f = "i_g pu"'), "inputs: nothing in G1 gives i_g; name a variable"),
         (('i_f = "i_f pu"', 'i_f = "i_f kA"'), "i_f has no unit 'kA'; known: pu"),
         (('i_f = "i_f pu"', "i_f = true"), 'i_f: must be a number, or a signal and its unit, as in "v_a kV"'),
+        (('"i_f pu"', '"i_f . pu"'), "'i_f . pu': must be a number, or a signal and its unit"),
+        (('"v_f pu"', '"v_f 0 pu"'), "'v_f 0 pu': the factor must be finite and not zero"),
+        (('"v_f pu"', '"v_f 1e999 pu"'), "'v_f 1e999 pu': the factor must be finite and not zero"),
+        (("v_s = 0", "v_s = nan"), "nan: must be a finite number"),
+        (("v_s = 0", 'v_s = "bus9.v_re"'), "CODE1 reads bus9.v_re, of which nothing is known at the start"),
+        (("v_s = 0", 'v_s = "gird.e"'), "CODE1 reads gird.e, .* at the start; did you mean 'grid.e'"),
         (("i_f = ", "i_field = "), "inputs: SCRX at samples has no input 'i_field'; did you mean 'i_f'"),
         (("trim = [0, 0, 0]", "trim = [0, 0]"), "inputs: trim has 3 values, not 2"),
         (

@@ -127,6 +127,27 @@ def test_library_that_gives_up(built):
         rest(controller)
 
 
+@pytest.mark.parametrize("status", [3, 4, -1])
+def test_status_that_the_interface_does_not_know(built, status):
+    controller = started(CodeLibrary(built(f"STATUS={status}")))
+    words = (
+        rf"t = 0\.1 s: Model_Outputs ended with the status {status}, which the interface does not know: at "
+    )
+    with pytest.raises(SimulationError, match=words):
+        rest(controller)
+
+
+def test_library_that_refuses_with_a_status_of_its_own(built):
+    with pytest.raises(InputError, match=r"Model_CheckParameters ended with the status 3, .*: no licence"):
+        CodeLibrary(built("REFUSES=3")).instance(mode=RMS)
+
+
+def test_text_of_one_letter(built):
+    controller = CodeLibrary(built("LETTER")).instance(mode=RMS)
+    assert controller.parameters["site"] == "N"
+    assert controller.messages == [(0.0, "at N")]
+
+
 def test_output_that_is_no_number(built):
     controller = started(CodeLibrary(built("NOT_A_NUMBER")))
     words = r"t = 0\.1 s: its output is no number: v_f = nan\. Its inputs at that sample: v_ref = 1, "
@@ -138,6 +159,7 @@ def test_output_that_is_no_number(built):
     ("choice", "words"),
     [
         ("API=0", r"is written to version 1\.0\.0\.0 of the IEEE/CIGRE interface; psmr has 1\.1 and 2\.0"),
+        ("NO_PORTS", "describes itself with 7 inputs, and says nowhere which they are"),
         ("NO_SAMPLE", "has no Model_Outputs: it is not written to the IEEE/CIGRE interface"),
     ],
 )

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.arrays import Reals
-from psmr.base.errors import InitialisationError, first_few, warn
+from psmr.base.errors import InitialisationError, first_few, nearest, warn
 from psmr.base.files import write_texts
 from psmr.base.modules import draw
 from psmr.dae.declare.component import Component, NumericMath, Parameter, Terms, own_variables, positive
@@ -232,7 +232,7 @@ class _Run:
             kept = {port: x for port, x in device.connections.items() if x.rpartition(".")[0] in (bus, *own)}
             for port in device.connections.keys() - kept.keys():
                 target = device.connections[port]
-                start[f"{device.name}.{port}"] = self.start.get(target) or plant.at(target)
+                start[f"{device.name}.{port}"] = self._far(device, target)
             devices.append(replace(device, connections=kept))
             start |= {k: value for k, value in self.start.items() if k.startswith(f"{device.name}.")}
             start = {f"{device.name}.{k}": x for k, x in device.component.optional.items()} | start
@@ -247,6 +247,19 @@ class _Run:
             f"{d.name}.{n}" for d in (terminal, *devices) for n in (*own_variables(d.component), *d.held)
         ]
         return assemble([terminal, *devices], {name: start[name] for name in names}, name=plant.name)
+
+    def _far(self, device: Device, target: str) -> float:
+        """Return what a variable of another device is at the start, which a device of the plant reads."""
+        owner, _, part = target.rpartition(".")
+        if target in self.start:
+            return self.start[target]
+        if target in self.plant.flows or (owner in self.plant.far and part in ("v_re", "v_im")):
+            return self.plant.at(target)
+        known = (*self.start, *(f"{bus}.{x}" for bus in self.plant.far for x in ("v_re", "v_im")))
+        raise InitialisationError(
+            f"{device.name} reads {target}, of which nothing is known at the start{nearest(target, known)};"
+            " wire it to the voltage of a bus or to a variable of a generator"
+        )
 
     def _own_start(self, device: Device, start: Mapping[str, float]) -> dict[str, float]:
         """Return what a controller keeps and gives once it is initialised with what it reads."""

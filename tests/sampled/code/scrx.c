@@ -2,13 +2,26 @@
 
    Compiled with -DAPI=0 it says that it is of another version, with -DNO_SAMPLE it lacks a function. From -DAT=,
    a time in s, on it gives up with -DBROKEN, its output is no number with -DNOT_A_NUMBER, it writes where it must
-   not with -DCRASH, it talks with -DTALKS. -DPERIOD= is the time between its samples in s. */
+   not with -DCRASH, it talks with -DTALKS, it does not come back with
+   -DLOOPS, and -DSTATUS= is what it returns. -DREFUSES=, what Model_CheckParameters returns; -DLETTER, a text of one
+   letter; -DNO_PORTS, it says nowhere what its inputs are. -DPERIOD= is the time between its samples in s. */
 #include "interface.h"
 #include <math.h>
 #include <stdio.h>
 
 #ifndef API
 #define API 2
+#endif
+
+#ifdef LETTER
+#define SITE "N"
+#else
+#define SITE "nowhere"
+#endif
+#ifdef NO_PORTS
+#define INPUTS 0
+#else
+#define INPUTS inputs
 #endif
 
 typedef struct {
@@ -45,7 +58,7 @@ static const Parameter parameters[] = {
     {"e_max", "exciter", "Upper limit", "pu", REAL, 0, {.real = 5.0}, {.real = 0.0}, {.real = 10.0}},
     {"c_switch", "exciter", "1: constant source", "", WHOLE, 1, {.whole = 1}, {.whole = 0}, {.whole = 1}},
     {"rc_rfd", "bridge", "Crowbar by field", "1", SINGLE, 1, {.single = 0.0f}, {.single = 0.0f}, {.single = 50.0f}},
-    {"site", "", "Where it stands", "", TEXT, 1, {.text = "nowhere"}},
+    {"site", "", "Where it stands", "", TEXT, 1, {.text = SITE}},
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array[0])))
@@ -59,7 +72,7 @@ static const double period = PERIOD;
 
 static const Info info = {
     {API == 2 ? 2 : 1, 0, 0, 0}, "SCRX at samples", "1.0", "Static exciter", "", "", "psmr", "", "", "", "",
-    PERIOD, 2, COUNT(inputs), inputs, COUNT(outputs), outputs, COUNT(parameters), parameters, 1, 1, 3,
+    PERIOD, 2, COUNT(inputs), INPUTS, COUNT(outputs), outputs, COUNT(parameters), parameters, 1, 1, 3,
 };
 
 EXPORTED const Info *Model_GetInfo(void) { return &info; }
@@ -67,6 +80,10 @@ EXPORTED const Info *Model_GetInfo(void) { return &info; }
 EXPORTED int Model_CheckParameters(Instance *one) {
     static char words[200];
     Parameters *p = one->parameters;
+#ifdef REFUSES
+    one->error = "no licence";
+    return REFUSES;
+#endif
     if (p->e_min >= p->e_max) {
         one->error = "e_min is not below e_max";
         return 2;
@@ -98,6 +115,12 @@ EXPORTED int Model_Outputs(Instance *one) {
     double led = x[0] + p->ta_tb * (error - x[0]), source = p->c_switch ? 1.0 : u->terminal;
 #ifdef CRASH
     if (one->time > AT - 1e-9) *(volatile int *)0 = 1;
+#endif
+#ifdef LOOPS
+    while (one->time > AT - 1e-9) *(volatile double *)&one->time;
+#endif
+#ifdef STATUS
+    if (one->time > AT - 1e-9) return STATUS;
 #endif
 #ifdef BROKEN
     if (one->time > AT - 1e-9) {
