@@ -41,6 +41,7 @@ values = [20.0, 25.0]
 
 # What is no argument of a user's: results, which psmr makes, errors, and declarations without arguments.
 LEFT_OUT = {
+    "Accepted",
     "Component",
     "ExternalCode",
     "ImpedanceScan",
@@ -171,6 +172,7 @@ def right_calls(it):
         "Smes": {"h": 0.05, "delta": 0.001, "micro": 3},
         "Sweep": {"study": it["study"], "axes": it["sweep"].axes},
         "TimeSeries": {"file": folder / "series.csv", "column": "p", "signal": "load5.p"},
+        "SampledMultirate": {},
         "VariableStep": {},
         "VoltageCollapse": {},
         "add_dynamics": {"case": case},
@@ -204,6 +206,7 @@ def right_calls(it):
             "f": [1.0],
         },
         "step_operator": {"linear": linear, "scheme": scheme},
+        "accept": {"case": "wscc9/wscc9-ibr", "scr": (3.0,), "x_r": (10.0,), "folder": folder / "accept"},
         "ringdown": {"system": system, "scheme": scheme, "seconds": 1.0},
         "sweep": {
             "base": it["sweep"],
@@ -372,6 +375,7 @@ def test_wrong_arguments_get_a_sentence(things, monkeypatch):
 
     monkeypatch.setattr(import_module("psmr.study.tuning.tune"), "calibrate", stop)
     monkeypatch.setattr(import_module("psmr.viewer.server"), "Served", stop)
+    monkeypatch.setattr(import_module("psmr.acceptance.accept"), "battery", stop)
     counted, wrong, seen = Counter(), [], set()
     for name, function, given in right_calls(things):
         seen.add(name)
@@ -395,7 +399,7 @@ def test_right_arguments_are_taken(things, monkeypatch):
     """What the calls with a wrong argument begin from is right itself."""
     monkeypatch.chdir(things["folder"])
     for name, function, given in right_calls(things):
-        if name not in ("from_pandapower", "tune", "view"):
+        if name not in ("accept", "from_pandapower", "tune", "view"):
             # Of all but one the first argument is given by its name, of `Case.edit` by its place.
             place = [given.pop("values")] if name == "Case.edit" else []
             with warnings.catch_warnings():

@@ -73,7 +73,7 @@ def accept(
     for name, values in (("scr", scr), ("x_r", x_r)):
         if not values or min(values) <= 0:
             raise InputError(f"{name} = {values}: must be ratios above 0")
-    file = BenchFile(located(case), plant=plant, bus=bus, allow_code=allow_code, **reading)
+    file = BenchFile(located(os.fspath(case)), plant=plant, bus=bus, allow_code=allow_code, **reading)
     row = plant_of(CaseFile.read(file), plant)
     place = Path(folder if folder is not None else Path("results") / f"accept-{row.name}")
     strengths = [(s, k) for k in x_r for s in sorted(scr, reverse=True)]

@@ -96,7 +96,7 @@ def battery(
     system: System, standards: tuple[str, ...], file: str | os.PathLike[str] | None, hertz: float
 ) -> tuple[Trial, ...]:
     """Return the trials of a plant on the bench."""
-    known = requirements(file)
+    known = requirements(None if file is None else os.fspath(file))
     for name in standards:
         if name not in known:
             raise InputError(

@@ -104,7 +104,7 @@ class BenchFile(CaseFile):
             case if alone else _without_network(case, plant, at),
             name=name,
             generators=(plant, source),
-            dynamic=None if not self.phases else Region(at, zero_sequence=True),
+            dynamic=None if not self.phases else Region((at,), zero_sequence=True),
         )
         if not self.phases:
             return case

@@ -80,7 +80,7 @@ class Acceptance:
         if trial.kind == "scan":
             return self._scanned(trial, start), None
         scheme = start.scheme
-        if trial.kind == "frequency" and hasattr(scheme, "h_max"):
+        if trial.kind == "frequency" and isinstance(scheme, VariableStep):
             # The detector of slips asks that a bus turns less than half a turn between two points.
             scheme = replace(scheme, h_max=0.1 / abs(trial.level))
         try:
@@ -176,6 +176,7 @@ def _phasors(run: Run, bus: str, hertz: float) -> tuple[list[complex], list[comp
 
     The axes are along and across the voltage at rest. Least squares over whole periods, with a constant.
     """
+    assert run.system is not None
     base = run.system.device(SOURCE).parameters["s_base"]
     kept = run.t >= run.t[-1] - PERIODS / hertz
     v = run[f"{bus}.v_re"].to_numpy() + 1j * run[f"{bus}.v_im"].to_numpy()

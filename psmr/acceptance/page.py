@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from psmr.figures.with_matplotlib import save, to_matplotlib
 from psmr.study.output import write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from psmr.acceptance.accepted import Accepted
 
 ACROSS, WIDTH, HEIGHT = 8, 1.75, 1.45
@@ -54,7 +56,7 @@ def write_page(done: Accepted) -> tuple[Path, ...]:
         ModeRow(
             [row.trial, f"{row.passed} of {row.of}", row.clause, row.why], "alarm" * (row.passed < row.of)
         )
-        for row in done.trials().itertuples()
+        for row in cast("Iterator[Any]", done.trials().itertuples())
     ]
     text = render(
         "accept.html",
@@ -75,7 +77,8 @@ def write_page(done: Accepted) -> tuple[Path, ...]:
 def trials_figure(done: Accepted) -> Drawing:
     """Return small multiples: a panel for each trial, and one for each entry of the plant's admittance."""
     rows: dict[tuple[Any, ...], list[Any]] = {}
-    for row in done.table[done.table["kind"] != "scan"].drop_duplicates("trial").itertuples():
+    tried = done.table[done.table["kind"] != "scan"].drop_duplicates("trial")
+    for row in cast("Iterator[Any]", tried.itertuples()):
         # A row for dips of one kind and length, from the deepest to the shallowest.
         of_dips = (row.trial.partition(", ")[2], " 0.1 s" not in row.trial) if row.kind == "dip" else ()
         rows.setdefault((ROWS[row.kind], *of_dips), []).append(row)

@@ -7,7 +7,7 @@ in per unit, time in s. Source: P. W. Sauer and M. A. Pai, Power System Dynamics
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class InfiniteBus(Component):
     """
 
     role = "machine"
-    inputs = ("v_re", "v_im", "e", "delta")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "e", "delta")
     outputs = ("i_re", "i_im")
     units = {"delta": "rad"}
 
