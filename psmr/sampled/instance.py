@@ -268,6 +268,9 @@ def _objection(parameter: CodeParameter, value: float | str) -> str:
         return ""
     if not math.isfinite(value) or (parameter.kind in layout.WHOLE and value != int(value)):
         return "must be a whole number" if parameter.kind in layout.WHOLE else "must be a number"
+    low, high = layout.BOUNDS.get(parameter.kind, (-math.inf, math.inf))
+    if not low <= value <= high:
+        return f"must be from {low} to {high}, which its kind of number can be"
     if parameter.lower < parameter.upper and not parameter.lower <= value <= parameter.upper:
         unit = f" {parameter.unit}" if parameter.unit else ""
         return f"must be from {parameter.lower:g} to {parameter.upper:g}{unit}, the bounds of the library"

@@ -35,6 +35,12 @@ KINDS: dict[int, Any] = {
 WHOLE = frozenset(range(1, 8))
 """Kinds that are whole numbers; a char is one of a byte."""
 
+BOUNDS = {1: (0, 255)} | {
+    kind: (0, 256**size - 1) if kind % 2 else (-(256**size) // 2, 256**size // 2 - 1)
+    for kind, size in ((2, 1), (3, 1), (4, 2), (5, 2), (6, 4), (7, 4))
+}
+"""The least and the greatest number of a kind, of those that are whole."""
+
 
 class Signal(ctypes.Structure):
     """An input or an output."""

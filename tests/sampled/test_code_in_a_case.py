@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,24 @@ def test_case_is_written_and_read_again(case_with, tmp_path):
     case = case_with()
     psmr.write_case(case, tmp_path / "again.toml")
     assert psmr.read_case(tmp_path / "again.toml", allow_code=True) == case
+
+
+def test_file_beside_the_case_is_the_same_from_every_folder(built, tmp_path, monkeypatch):
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    for folder, choice in ((home, ()), (elsewhere, ("REFUSES=3",))):
+        folder.mkdir()
+        shutil.copy(built(*choice), folder / "plant.so")
+    (home / "case.toml").write_text(CASE + CODE.replace("LIBRARY", "plant.so"))
+    monkeypatch.chdir(home)
+    case = psmr.read_case("case.toml", allow_code=True)
+    psmr.write_case(case, elsewhere / "again.toml")
+    psmr.simulate(psmr.build(case), fixed(), 0.1, certify=False).save("run.psmr")
+    monkeypatch.chdir(elsewhere)
+    assert psmr.read_case("again.toml", allow_code=True) == case
+    run = psmr.load_run(home / "run.psmr", allow_code=True)
+    (code,) = [device.code for device in run.system.devices if device.code is not None]
+    assert code.file.path == str(home / "plant.so")
+    psmr.simulate(run.system_at(0.05), fixed(), 0.1, certify=False)
 
 
 class PythonScrx(psmr.Component):

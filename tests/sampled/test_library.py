@@ -142,6 +142,12 @@ def test_library_that_refuses_with_a_status_of_its_own(built):
         CodeLibrary(built("REFUSES=3")).instance(mode=RMS)
 
 
+def test_whole_number_without_bounds_is_within_those_of_its_kind(built):
+    words = "c_switch = 5000000000: must be from -2147483648 to 2147483647, which its kind of number can be"
+    with pytest.raises(InputError, match=words):
+        CodeLibrary(built("MOST=0")).instance(mode=RMS, c_switch=5_000_000_000)
+
+
 def test_text_of_one_letter(built):
     controller = CodeLibrary(built("LETTER")).instance(mode=RMS)
     assert controller.parameters["site"] == "N"

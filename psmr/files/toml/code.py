@@ -60,7 +60,7 @@ def read_code(document: Document, place: TablePath, given: Mapping[str, Any], na
     if len(kinds) != 1:
         document.fail('give library = "plant.so" or fmu = "plant.fmu", one of them', place)
     kind = kinds[0]
-    path = str(document.path.parent / values[kind])
+    path = str((document.path.parent / values[kind]).absolute())  # the same file from every folder
     if not document.allow_code:
         document.fail(
             f"{kind} = {values[kind]!r}: reading this file would run {path}; where you trust that code, give"

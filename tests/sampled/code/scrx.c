@@ -4,7 +4,8 @@
    a time in s, on it gives up with -DBROKEN, its output is no number with -DNOT_A_NUMBER, it writes where it must
    not with -DCRASH, it talks with -DTALKS, it does not come back with
    -DLOOPS, and -DSTATUS= is what it returns. -DREFUSES=, what Model_CheckParameters returns; -DLETTER, a text of one
-   letter; -DNO_PORTS, it says nowhere what its inputs are. -DPERIOD= is the time between its samples in s. */
+   letter; -DNO_PORTS, it says nowhere what its inputs are; -DMOST=0, a whole
+   number has no bounds. -DPERIOD= is the time between its samples in s. */
 #include "interface.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@
 #define SITE "N"
 #else
 #define SITE "nowhere"
+#endif
+#ifndef MOST
+#define MOST 1
 #endif
 #ifdef NO_PORTS
 #define INPUTS 0
@@ -56,7 +60,7 @@ static const Parameter parameters[] = {
     {"t_e", "exciter", "Time constant", "s", REAL, 0, {.real = 0.05}, {.real = 0.0}, {.real = 1.0}},
     {"e_min", "exciter", "Lower limit", "pu", REAL, 0, {.real = -5.0}, {.real = -10.0}, {.real = 0.0}},
     {"e_max", "exciter", "Upper limit", "pu", REAL, 0, {.real = 5.0}, {.real = 0.0}, {.real = 10.0}},
-    {"c_switch", "exciter", "1: constant source", "", WHOLE, 1, {.whole = 1}, {.whole = 0}, {.whole = 1}},
+    {"c_switch", "exciter", "1: constant source", "", WHOLE, 1, {.whole = 1}, {.whole = 0}, {.whole = MOST}},
     {"rc_rfd", "bridge", "Crowbar by field", "1", SINGLE, 1, {.single = 0.0f}, {.single = 0.0f}, {.single = 50.0f}},
     {"site", "", "Where it stands", "", TEXT, 1, {.text = SITE}},
 };
