@@ -11,9 +11,11 @@ import contextlib
 import ctypes
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import weakref
@@ -186,8 +188,10 @@ class Isolated:
         self.name, self.path, self.states, self.reads = code.name, code.file.path, tuple(states), reads
         # -P: not what lies in the current folder.
         run = [sys.executable, "-P", "-c", "from psmr.sampled.code import serve; serve()"]
-        self.process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.close = weakref.finalize(self, _end, self.process)
+        folder = tempfile.mkdtemp(prefix="psmr-code-")  # what it leaves behind goes with it
+        own = os.environ | {"TMPDIR": folder}
+        self.process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=own)
+        self.close = weakref.finalize(self, _end, self.process, folder)
         self.to, self.back = (pipe.fileno() for pipe in (self.process.stdin, self.process.stdout) if pipe)
         told = {"file": asdict(code.file), "name": code.name, "scales": code.scales, "later": code.later}
         os.write(self.to, json.dumps(told).encode() + b"\n")
@@ -267,7 +271,7 @@ class Isolated:
         )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], folder: str) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
@@ -276,6 +280,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:  # its library does not come back
         process.kill()
         process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_with(parent: int) -> None:

@@ -1,5 +1,8 @@
 """A unit of FMI as the code of a plant in a case file."""
 
+import os
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -110,3 +113,16 @@ def test_what_a_port_cannot_be(case_with, table, unit, words):
 def test_what_a_table_of_a_unit_cannot_have(case_with, old, new, words):
     with pytest.raises(CaseError, match=words):
         case_with(code=CODE.replace(old, new))
+
+
+def test_unit_whose_process_ends_leaves_no_copy_behind(case_with, tmp_path, monkeypatch):
+    own = tmp_path / "temporary"
+    own.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(own))
+    system = psmr.build(case_with("isolate = true"))
+    (live,) = [device.code.live for device in system.devices if device.code is not None]
+    assert len(list(own.glob("psmr-code-*/psmr-fmu-*"))) == 1
+    live.process.kill()
+    live.process.wait()
+    live.close()
+    assert not list(own.glob("psmr-code-*"))
