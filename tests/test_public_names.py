@@ -76,7 +76,8 @@ SAID = {
 }
 
 # Functions of one's own that are called: what they raise is no business of psmr's.
-CALLED = {(name, "progress") for name in ("simulate", "sweep", "tune")} | {("certify", "report")}
+CALLED = {
+    ("accept", "progress"),(name, "progress") for name in ("accept", "simulate", "sweep", "tune")} | {("certify", "report")}
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +207,13 @@ def right_calls(it):
             "f": [1.0],
         },
         "step_operator": {"linear": linear, "scheme": scheme},
-        "accept": {"case": "wscc9/wscc9-ibr", "scr": (3.0,), "x_r": (10.0,), "folder": folder / "accept"},
+        "accept": {
+            "case": "wscc9/wscc9-ibr",
+            "plant": "C1",
+            "scr": (3.0,),
+            "x_r": (10.0,),
+            "folder": folder / "accept",
+        },
         "ringdown": {"system": system, "scheme": scheme, "seconds": 1.0},
         "sweep": {
             "base": it["sweep"],

@@ -313,8 +313,8 @@ def judge_run(
         )
     known = None if error is None or error.note else error
     headline = outcome.headline
-    if red and not failed and headline:
-        violated = next((finding.what for finding in found if finding.colour == "red"), "accuracy")
+    violated = next((finding.what for finding in found if finding.colour == "red"), "")
+    if violated and headline and not failed:
         headline = f"{headline.rstrip('.')}; {violated} criterion violated."
     return Judgement(colour, headline, (*red, *amber), known)
 

@@ -47,7 +47,7 @@ def test_a_run_that_fails_leaves_a_report_of_its_part(failing, tmp_path, capsys)
     assert "<h1>small: partial run</h1>" in page
     assert 'class="verdict red"' in page
     assert re.search(
-        r"Failed: t = [\d.]+ s: .*no quantity is beyond.*Partial: kept synchronism to t = ", page
+        r"Failed: t = [\d.]+ s: .*no quantity is beyond.*Partial: synchronism maintained to t = ", page
     )
     assert (out / "run.partial.csv").read_text().startswith("t,G1.omega")
 

@@ -187,9 +187,9 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
     values = document.values(place, _beside_type(given), spec)
     try:
         split = None
-        found = {key: values.pop(key) for key in SPLIT if key in values}
-        if spec.keys() >= SPLIT.keys() and (found or kind != "sampled"):
-            split = Split(**found)
+        if spec.keys() >= SPLIT.keys():
+            found = {key: values.pop(key) for key in SPLIT if key in values}
+            split = Split(**found) if found or kind != "sampled" else None
         recipe = Recipe(values, split, kind, own.get(kind), usual)
         recipe.check()
     except SchemeError as error:

@@ -183,7 +183,7 @@ class Recipe:
                 checked = self.choices if self.kind == "multirate" else None
                 choices["split"] = self.split.of(linear, checked, stage)
             made = self.made
-            if self.usual and linear.held and choices.get("method") != "BDF":
+            if self.usual and linear is not None and linear.held and choices.get("method") != "BDF":
                 made = scheme_class("sampled")
             found = made.chosen(choices, linear)
         except PartitionError as error:

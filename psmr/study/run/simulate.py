@@ -323,8 +323,9 @@ def simulate(
     """
     refuse_unknown_keywords(unknown, simulate)
     refuse_number_as_scheme(scheme, t_end)
-    scheme = (SampledMultirate() if system.samplers else VariableStep()) if scheme is None else scheme
     check_arguments(simulate, locals(), leaving=("t_end",))
+    if scheme is None:
+        scheme = SampledMultirate() if system.samplers else VariableStep()
     if dynamic_elements(system):
         scheme = damped_after_events(scheme)
     setup = set_up(system, scheme, t_end, events, start, monitors, record, every, criteria, certify)

@@ -107,11 +107,11 @@ def test_other_buses_that_are_beyond_a_limit_are_counted(system):
         x, y = made_points(system, t, voltages=voltages)
         (seen,) = found(detected(system, t, x, y, CRITERIA), "low voltage")
         (end,) = found(detected(system, t, x, y, CRITERIA), "voltage at the end")
-        assert ("1 more bus." in seen.sentence, "2 more buses." in seen.sentence) == (
+        assert ("(and 1 other)" in seen.sentence, "(and 2 others)" in seen.sentence) == (
             number == 1,
             number == 2,
         )
-        assert ("1 more bus." in end.sentence, "2 more buses." in end.sentence) == (
+        assert ("(and 1 other)" in end.sentence, "(and 2 others)" in end.sentence) == (
             number == 1,
             number == 2,
         )
