@@ -96,6 +96,10 @@ def test_a_wheel_has_the_cases(wheel, tmp_path):
     """A wheel of this tree, put elsewhere: its cases are those of the folder, and a paper finds its own."""
     elsewhere = tmp_path / "elsewhere"
     shutil.unpack_archive(wheel, elsewhere, "zip")
+    own = {
+        p.relative_to(ROOT) for p in ROOT.glob("psmr/**/*") if p.is_file() and "__pycache__" not in p.parts
+    }
+    assert own <= {p.relative_to(elsewhere) for p in elsewhere.glob("psmr/**/*")}
     shipped = {p.relative_to(elsewhere / "psmr/cases") for p in elsewhere.glob("psmr/cases/*/*")}
     assert shipped == {p.relative_to(ROOT / "cases") for p in ROOT.glob("cases/*/*") if p.is_file()}
     done = subprocess.run(
