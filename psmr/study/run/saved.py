@@ -54,12 +54,10 @@ OWN = re.compile(
 )
 """Modules of psmr in which the classes stand of which a run consists."""
 
-
 CHECKED = re.compile(
     r"psmr\.(dae\.declare|integrate\.schemes|papers|study\.(criteria|detectors\.detection))\b"
 )
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
-
 
 FORMER = {"Span.late": "delayed", "with_poles": "with_breaker_poles"}
 """Fields and makers of classes (`MAKERS`) that had another name in files of earlier psmr."""
@@ -239,8 +237,7 @@ class Decoder:
         own = f"{kind.__name__}."
         fields = {FORMER.get(f"{own}{field}", field): part for field, part in fields.items()}
         # Behind the others, which are decoded in the order in which they were encoded.
-        later = {n.removeprefix(own): part for n, part in LATER.items() if n.startswith(own)}
-        fields |= {name: part for name, part in later.items() if name not in fields}
+        fields |= {name: LATER[own + name] for name in known - fields.keys() if own + name in LATER}
         if known != fields.keys():
             other = ", ".join(sorted(known ^ fields.keys()))
             raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")
@@ -385,8 +382,7 @@ def load_run(
             f"{place}: a run of version {version!r}, written by psmr {writer}; this psmr reads version "
             f"{VERSION}; run the study again"
         )
-    known = head.get("modules", {})
-    known = known if isinstance(known, dict) else {}
+    known = found if isinstance(found := head.get("modules"), dict) else {}
     modules = tuple(dict.fromkeys((*modules, *(known if allow_code else ()))))
     _import(place, modules, known)
     other = "" if writer == __version__ else f"psmr {writer} wrote it, this is {__version__}"
@@ -402,8 +398,7 @@ def load_run(
         allow_codes(device.code for device in run.system.devices)
     if other:
         warnings.warn(
-            f"{place}: {other}; its points are as they were, what is computed from them is as this psmr "
-            "computes it",
+            f"{place}: {other}; its points are as they were, what follows from them as this psmr has it",
             PsmrWarning,
             stacklevel=2,
         )
