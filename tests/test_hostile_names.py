@@ -302,7 +302,7 @@ def test_in_a_browser_no_name_is_markup(run, file):
             await browser.until("Bokeh.documents[0].get_model_by_name('diagram').renderers.length > 0")
             await browser.press("Run")
             await browser.until(
-                "Bokeh.documents[0].get_model_by_name('message').text.includes('synchronism')", seconds=120.0
+                "Bokeh.documents[0].get_model_by_name('message').text.includes('ynchronism')", seconds=120.0
             )
             await asyncio.sleep(1.0)
             assert json.loads(await browser.evaluate(EVERYWHERE)) == []

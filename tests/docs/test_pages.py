@@ -24,7 +24,7 @@ PAGES = [
 # Carried out by tests/docs/test_readme.py, which also looks at what they print.
 ELSEWHERE = ("README.md", "getting-started.md", "extending.md", "events.md")
 # What a page shows to fail: the exit code by a word of the command.
-FAILS = {"bad.dyr": 2, "hot.toml": 1, "stranger.toml": 2}
+FAILS = {"W3": 1, "bad.dyr": 2, "hot.toml": 1, "stranger.toml": 2}
 # Minutes each, what ends with Ctrl-C, and what needs a trace: carried out by tests of their own.
 LONG = ("reproduce", "view", "compare")
 

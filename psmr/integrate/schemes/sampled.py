@@ -260,7 +260,7 @@ class MarchedSteps(Scheme):
         """See `Scheme`: a march is a loop of equal fast steps."""
         march, *slow = sampled_program(self.pair).instructions
         assert isinstance(march, March)
-        count, nodes = round(h / self.h_fast), np.array([0.0, *(-back / h for back in before)])
+        count, nodes = max(1, round(h / self.h_fast)), np.array([0.0, *(-back / h for back in before)])
         begins = np.arange(count) / count
         names = (NOW, *OLDER)[: nodes.size]
 
