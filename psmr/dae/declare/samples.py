@@ -78,12 +78,17 @@ class Samples:
 class ExternalCode(Protocol):
     """Code from elsewhere that computes what a component's samples write: of one device.
 
-    `address`: Of a C function ``int64 f(int64 handle, double t, const double *reads, double *values)``, which
-      returns 0 where all is well. `reads` has what the component's `reads` returns; `values` the sampled
-      states, then the outputs, as they are and, behind the call, as they are from then on.
-    `handle`: What the function is handed to know its instance.
-    `repeatable`: Whether the same call gives the same values: code with states of its own does not, and no
-      step is done over around it.
+    Attributes
+    ----------
+    address
+        Of a C function ``int64 f(int64 handle, double t, const double *reads, double *values)``, which
+        returns 0 where all is well. `reads` has what the component's `reads` returns; `values` the sampled
+        states, then the outputs, as they are and, behind the call, as they are from then on.
+    handle
+        What the function is handed to know its instance.
+    repeatable
+        Whether the same call gives the same values: code with states of its own does not, and no step is done
+        over around it.
     """
 
     @property
