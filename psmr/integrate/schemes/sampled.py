@@ -210,7 +210,9 @@ class SampledMultirate(VariableStep):
         """See `Scheme`."""
         if self.split is None or self.h_fast is None:
             return VariableStep(self.tolerance, self.method, self.h_max, self.most_steps).error_control
-        return ErrorControl(functools.partial(MarchedSteps.of, self.name, self.split, self.h_fast))
+        return ErrorControl(
+            functools.partial(MarchedSteps.of, self.name, self.split, self.h_fast), dense=False
+        )
 
     def __str__(self) -> str:
         fast = "" if self.h_fast is None else f", fast steps of {self.h_fast:g} s"

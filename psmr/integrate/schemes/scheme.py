@@ -153,7 +153,6 @@ class Scheme(PrintedFields):
         )
 
     # What only some schemes have.
-
     @property
     def two_rates(self) -> TwoRates | None:
         """What has fast variables take shorter steps than slow ones: the scheme itself; None at one rate."""
@@ -168,8 +167,7 @@ class Scheme(PrintedFields):
     def error_control(self) -> ErrorControl | None:
         """What follows an estimated error: its steps, and by its tolerance Newton's accuracy; None: neither.
 
-        They are as long as the error allows, so that between two points of a run the dense output of the
-        method is wanted (`psmr.study.record.dense_output`), and no straight line.
+        Between two points of a run its dense output is wanted (`psmr.study.record.dense_output`).
         """
         return None
 
@@ -231,9 +229,11 @@ class ErrorControl:
 
     `at_step`: Returns the method with a fixed step of h in s. What the pencil says of it holds for the steps
       of that size which a run took.
+    `dense`: Whether its method has a dense output; not where others take shorter steps within its own.
     """
 
     at_step: Callable[[float], Scheme]
+    dense: bool = True
 
 
 class TwoRates(Protocol):

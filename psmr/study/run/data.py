@@ -308,10 +308,13 @@ def refined(run: FinishedRun, times: ArrayLike) -> tuple[Reals, Reals, Reals, tu
 def with_dense_output(run: FinishedRun, times: Reals) -> FinishedRun:
     """Return a run with the points of its dense output at (L,) times in s.
 
-    A scheme of fixed steps has none, and a run that kept a part of its points or variables lost it: both are
-    returned as they are.
+    A scheme of fixed steps has none, nor has one whose fast side takes steps within those that are recorded,
+    and a run that kept a part of its points or variables lost it: these are returned as they are.
     """
-    return run.refined(times) if run.whole and run.scheme.error_control is not None else run
+    if not run.whole or run.system is None:
+        return run
+    control = run.scheme.on(run.system).error_control
+    return run.refined(times) if control is not None and control.dense else run
 
 
 def strictly_ascending(t: Reals) -> Reals:

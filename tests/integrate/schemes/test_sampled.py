@@ -138,6 +138,16 @@ def test_rejected_steps_give_back_what_was_sampled():
     assert run.counters.newton_iterations["fast"] > 2 * samples
 
 
+def test_between_its_points_a_run_is_on_lines():
+    """The fast side took steps there, of which the dense output of the slow method knows nothing."""
+    system = plant()
+    run = psmr.simulate(system, psmr.SampledMultirate(1e-3), 0.5, certify=False)
+    k = int(np.argmax(np.diff(run.t)))
+    assert run.t[k + 1] - run.t[k] > 5.0 * PERIOD
+    between = run.at([run.t[k : k + 2].mean()], list(system.names_x)).to_numpy()[0]
+    np.testing.assert_allclose(between, run.x[k : k + 2].mean(axis=0), rtol=1e-12)
+
+
 def test_without_samples_it_is_variable_step():
     system = psmr.assemble(
         [psmr.Device("N", Node, {}), psmr.Device("S", Swing, {}, {"v": "N.v"})], {"S.z": 0.9}
