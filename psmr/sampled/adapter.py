@@ -63,7 +63,7 @@ def _call(typing_context, function, instance):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _put(kind, address, value):  # type: ignore[no-untyped-def]
+def put_number(kind, address, value):  # type: ignore[no-untyped-def]
     """Store a number as C has a kind of value; return whether it can be."""
     if value - value != 0.0:
         return False
@@ -90,7 +90,7 @@ def _put(kind, address, value):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _get(kind, address):  # type: ignore[no-untyped-def]
+def get_number(kind, address):  # type: ignore[no-untyped-def]
     """Return the number that C has at an address as a kind of value."""
     if kind == 9:
         return reals(address, 1)[0]
@@ -137,13 +137,13 @@ def _sample(handle, t, reads, values):  # type: ignore[no-untyped-def]
     given, found = reals(reads, n), reals(values, ints + floats + doubles + outputs)
     table, scales = integers(row[INPUTS], 2 * n), reals(row[SCALES], outputs)
     for k in range(n):
-        if not _put(table[2 * k], table[2 * k + 1], given[k]):
+        if not put_number(table[2 * k], table[2 * k + 1], given[k]):
             row[STATUS] = NO_INPUT
             return row[STATUS]
     table = integers(row[OUTPUTS], 2 * outputs)
     at = ints + floats + doubles
     for k in range(outputs):
-        _put(table[2 * k], table[2 * k + 1], found[at + k] / scales[k])
+        put_number(table[2 * k], table[2 * k + 1], found[at + k] / scales[k])
     own_ints, own_floats, own = (
         _words(row[INTS], ints),
         _singles(row[FLOATS], floats),
@@ -170,7 +170,7 @@ def _sample(handle, t, reads, values):  # type: ignore[no-untyped-def]
         found[ints + floats + k] = own[k]
     good = True
     for k in range(outputs):
-        value = _get(table[2 * k], table[2 * k + 1]) * scales[k]
+        value = get_number(table[2 * k], table[2 * k + 1]) * scales[k]
         if value - value == 0.0:
             found[at + k] = value
         else:

@@ -32,7 +32,7 @@ from psmr.sampled import fmu_adapter as adapter
 from psmr.sampled.description import Port, in_words, labels
 from psmr.sampled.fmu_description import FmuDescription, number
 from psmr.sampled.instance import checked, run_sample
-from psmr.sampled.library import _opened
+from psmr.sampled.library import open_library
 
 MOST_BYTES = 6000
 """Of a longer state only its number stands among the sampled states."""
@@ -219,7 +219,7 @@ class FmuCode:
         make = getattr(module, f"FMU{fmu.version}{'ScheduledExecution' if fmu.scheduled else 'Slave'}")
         token, own = fmu.about.guid, fmu.face.modelIdentifier
         try:
-            _opened(folder / fmu.binary)
+            open_library(folder / fmu.binary)
             self._unit = make(
                 guid=token, modelIdentifier=own, unzipDirectory=os.fspath(folder), instanceName=self.name
             )

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from psmr.dae.compile.decorators import lean, unit
 from psmr.dae.compile.numba_internals import cgutils
 from psmr.integrate.solve.records import View, array_at, integers, reals
-from psmr.sampled.adapter import SIGNATURE, _get, _put
+from psmr.sampled.adapter import SIGNATURE, get_number, put_number
 
 # Places in the row of a unit: addresses and counts. TIMES are its start, step and time of the last sample in
 # s; where SAVE is 0 it gives no state, where BYTE_COUNT is 0 not as bytes, and KEPT has MOST of them.
@@ -121,7 +121,7 @@ def _sampled(row, t, reads, values):  # type: ignore[no-untyped-def]
             place, value = group[VALUES] + group[WIDTH] * i, given[group[FIRST] + i]
             if group[KIND] == LONG:
                 integers(place, 1)[0] = np.int64(np.rint(value))
-            elif not _put(group[KIND], place, value):
+            elif not put_number(group[KIND], place, value):
                 return NO_INPUT, 3
         status = _exchange(row, group)
         if status > 1:
@@ -138,7 +138,7 @@ def _sampled(row, t, reads, values):  # type: ignore[no-untyped-def]
         for i in range(group[LENGTH]):
             place, at = group[VALUES] + group[WIDTH] * i, group[FIRST] + i
             long = group[KIND] == LONG
-            value = np.float64(integers(place, 1)[0]) if long else _get(group[KIND], place)
+            value = np.float64(integers(place, 1)[0]) if long else get_number(group[KIND], place)
             now[size + at] = value * scales[at]
             good = good and value - value == 0.0
     now[0] += 1.0

@@ -57,7 +57,7 @@ class CodeLibrary:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._library = _opened(self.path)
+        self._library = open_library(self.path)
         missing = [name for name in NEEDED if not hasattr(self._library, name)]
         if missing:
             raise InputError(
@@ -89,7 +89,7 @@ class CodeLibrary:
         return f"CodeLibrary({os.fspath(self.path)!r})"
 
 
-def _opened(path: Path) -> ctypes.CDLL:
+def open_library(path: Path) -> ctypes.CDLL:
     """Return the library in a file."""
     try:
         with path.open("rb") as file:
