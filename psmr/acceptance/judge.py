@@ -165,7 +165,8 @@ def _within(run: Run, name: str, begin: float) -> Reals:
 def _reasons(trial: Trial, run: Run) -> list[str]:
     """Return for what a plant fails: it has tripped, slipped or stopped."""
     outcome, asked = run.outcome, f" ({trial.clause})" if trial.clause else ""
-    why = [f"{words} at {t:.3g} s{asked}" for t, words in outcome.acted if "trip" in words]
+    trips = [change for change in run.changes if any(act.kind == "trip" for act in change.acts)]
+    why = [f"{change} at {change.t:.3g} s{asked}" for change in trips]
     why += [f"{slip.converter} lost the angle of its bus at {slip.t:.3g} s{asked}" for slip in outcome.slips]
     why += [f"stopped: {outcome.stopped}"] if outcome.stopped is not None else []
     return why

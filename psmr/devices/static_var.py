@@ -88,6 +88,7 @@ def trip(words: str, condition: Any, delay: str, threshold: str) -> Action:
         lambda v, p: {"status": 0.0},
         lambda p: getattr(p, threshold) > 0,
         protects=True,
+        kind="trip",
     )
 
 

@@ -198,6 +198,8 @@ def test_an_overcurrent_relay_opens_its_branch_and_sheds_its_load(read):
     assert run["line101-103.i_from"].iloc[0] < 1.5
     shed = "shed-load103-2: 50 % of load103-2 shed by overcurrent"
     assert found == [(0.35, f"open-line101-103: line101-103 opened by overcurrent; {shed}")]
+    acts = [(act.device, act.kind, act.value) for change in run.changes for act in change.acts]
+    assert acts == [("shed-load103-2", "shedding", 0.5)]
     assert run["load103-2.p"].iloc[-1] == pytest.approx(0.5 * run["load103-2.p"].iloc[0], rel=0.02)
 
 

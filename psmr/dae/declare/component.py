@@ -35,6 +35,24 @@ def _nothing(v: Any, p: Any) -> Mapping[str, Any]:
     return {}
 
 
+KINDS = ("tap", "shunt", "limiter", "shedding", "trip", "commutation", "block", "recovery", "area")
+"""What an action can be: a tap or a shunt that is switched, a limiter that takes over or lets go, load that
+is shed, what trips, a converter whose commutation fails, that is blocked or goes on, a decision of an area."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """What a device did by itself: its name, the kind (`KINDS`), and its position then, nan for none.
+
+    Positions: of a tap its ratio or step, of a shunt its susceptance or steps, 1 for a limiter that takes over
+    and 0 for one that lets go, of shedding the part of the load that is shed by then.
+    """
+
+    device: str
+    kind: str
+    value: float = math.nan
+
+
 @dataclass(frozen=True)
 class Action:
     """A condition, the time for which it has to hold, and what changes then.
@@ -55,6 +73,8 @@ class Action:
     `again`: Whether it acts again after the same delay where the condition goes on holding.
     `at_zero`: Whether it acts at the zero of its condition itself, not just after it.
     `words`: ``words(p, acts_on)`` returns what is listed in place of the name, of a device with parameters p.
+    `kind`: One of `KINDS`, for what reads it; "" for what only a person reads. What trips is of that kind.
+    `value`: Position that it leads to (`Act`); where left out the first value that its effect returns.
     """
 
     name: str
@@ -67,6 +87,18 @@ class Action:
     again: bool = False
     at_zero: bool = False
     words: Callable[[Any, str], str] | None = None
+    kind: str = ""
+    value: float = math.nan
+
+    def __post_init__(self) -> None:
+        if self.kind and self.kind not in KINDS:
+            raise InputError(f"Action: kind = {shown(self.kind)}: must be one of {', '.join(KINDS)}")
+
+    def act(self, device: str, effect: Mapping[str, Any]) -> tuple[Act, ...]:
+        """Return what a device did, by what its effect was; nothing without a kind."""
+        kind = self.kind or ("trip" if self.trips else "")
+        value = next(iter(effect.values()), math.nan) if math.isnan(self.value) else self.value
+        return (Act(device, kind, float(np.ravel(value)[0])),) if kind else ()
 
 
 Check = Callable[[float], str | None]

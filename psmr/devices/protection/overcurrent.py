@@ -220,9 +220,10 @@ class TimeCurrentShedding(TimeCurrentRelay):
             "sheds load",
             lambda m, v, p: p.picked - p.open - 0.5,
             lambda p: p.breaker,
-            lambda v, p: {"open": 1.0, "acts_on.shed": min(v.acts_on.shed + p.part, 1.0)},
+            lambda v, p: {"acts_on.shed": min(v.acts_on.shed + p.part, 1.0), "open": 1.0},
             protects=True,
             words=lambda p, acts_on: f"{100 * p.part:g} % of {acts_on} shed by overcurrent",
+            kind="shedding",
         ),
     )
     memory = (*TimeCurrentRelay.memory, "both", "dead_time", "shots")

@@ -92,7 +92,7 @@ def _stage(k: int, what: str, measured: str, unit: str) -> tuple[Action, Action]
         return getattr(p, f"{name}_{k}")
 
     def shed(v: Any, p: Any) -> Mapping[str, Any]:
-        return {f"open_{k}": 1.0, "acts_on.shed": min(v.acts_on.shed + of(p, "shed"), 1.0)}
+        return {"acts_on.shed": min(v.acts_on.shed + of(p, "shed"), 1.0), f"open_{k}": 1.0}
 
     def words(p: Any, acts_on: str) -> str:
         return f"{100 * of(p, 'shed'):g} % of {acts_on} shed, {what} below {of(p, 'set'):g} {unit}"
@@ -116,6 +116,7 @@ def _stage(k: int, what: str, measured: str, unit: str) -> tuple[Action, Action]
             used,
             protects=True,
             words=words,
+            kind="shedding",
         ),
     )
 

@@ -80,6 +80,7 @@ VOLTAGE_TRIPS = (
         lambda p: p.tvl0,
         lambda v, p: TRIPPED,
         protects=True,
+        kind="trip",
     ),
     Action(
         "all tripped by high voltage",
@@ -87,6 +88,7 @@ VOLTAGE_TRIPS = (
         lambda p: p.tvh0,
         lambda v, p: TRIPPED,
         protects=True,
+        kind="trip",
     ),
     Action(
         "part tripped by low voltage",
@@ -94,6 +96,7 @@ VOLTAGE_TRIPS = (
         lambda p: p.tvl1,
         lambda v, p: {"part_low": 1.0, "v_low": v.v_m},
         protects=True,
+        kind="trip",
     ),
     Action(
         "part tripped by high voltage",
@@ -101,6 +104,7 @@ VOLTAGE_TRIPS = (
         lambda p: p.tvh1,
         lambda v, p: {"part_high": 1.0, "v_high": v.v_m},
         protects=True,
+        kind="trip",
     ),
     Action(
         "",
@@ -122,6 +126,7 @@ FREQUENCY_TRIPS = (
         lambda p: p.tfl,
         lambda v, p: TRIPPED,
         protects=True,
+        kind="trip",
     ),
     Action(
         "all tripped by high frequency",
@@ -129,6 +134,7 @@ FREQUENCY_TRIPS = (
         lambda p: p.tfh,
         lambda v, p: TRIPPED,
         protects=True,
+        kind="trip",
     ),
 )
 """What a frequency outside [fl, fh] does while the voltage is above v_pr."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
-from psmr.dae.declare.component import Action, NumericMath, local_variables, parameters_of
+from psmr.dae.declare.component import Act, Action, NumericMath, local_variables, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.solve.courses import Delayed
 from psmr.integrate.timeline.span import Change, Span
@@ -353,6 +353,7 @@ class Actions:
         parameters: dict[tuple[str, str], float] = {}
         out: list[str] = []
         words: list[str] = []
+        acts: list[Act] = []
         protects = False
         for timers in self.devices:
             for device in map(int, np.flatnonzero(timers.due <= t + self.small)):
@@ -363,7 +364,9 @@ class Actions:
                 v.before = timers.read(self.before, device)
                 other = timers.acts_on[device]
                 v.acts_on = self._parameters_of(other, parameters) if other else None
-                for key, value in action.effect(v, p).items():
+                effect = action.effect(v, p)
+                acts += action.act(name, effect)
+                for key, value in effect.items():
                     owner, _, parameter = key.rpartition(".")
                     owner = other if owner == "acts_on" else owner or name
                     parameters[owner, parameter] = float(np.ravel(value)[0])
@@ -373,7 +376,7 @@ class Actions:
                 words += [f"{name}: {said}"] if said else []
         values = tuple((owner, parameter, value) for (owner, parameter), value in parameters.items())
         gone = tuple(dict.fromkeys(out))
-        change = Change(t, values, label="; ".join(words), out=gone, protects=protects)
+        change = Change(t, values, label="; ".join(words), out=gone, protects=protects, acts=tuple(acts))
         for event in self._due_events(t, w, waiting):
             change = change.followed_by(event)
         return change

@@ -11,6 +11,7 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError
+from psmr.dae.declare.component import Act
 from psmr.dae.system.system import System
 from psmr.integrate.solve.courses import NOTHING, Course, Courses, Delayed, Place
 from psmr.integrate.timeline.delayed_inputs import DelayedInputs
@@ -89,6 +90,8 @@ class Change:
       each then, as far as this event is concerned. The parameters are what that makes of them alone; together
       with other events they follow from `psmr.study.events.generator`, before an integration.
     `causes`: The events that make it; none where devices do by themselves.
+    `acts`: What devices did by themselves, as far as it has a kind; what happened is read there, and not in
+      the label.
 
     Raises EventError for a time or value that is not finite.
     """
@@ -105,6 +108,7 @@ class Change:
     back: tuple[str, ...] = ()
     parts: tuple[tuple[str, float], ...] = ()
     causes: tuple[Cause, ...] = ()
+    acts: tuple[Act, ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
@@ -160,6 +164,7 @@ class Change:
             back=self.back + other.back,
             parts=self.parts + other.parts,
             causes=self.causes + other.causes,
+            acts=self.acts + other.acts,
         )
 
     def __str__(self) -> str:

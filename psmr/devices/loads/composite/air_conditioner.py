@@ -249,6 +249,7 @@ def _relay(n: int, used: Any) -> Action:
         lambda v, p: {"tripped": 1.0},
         used,
         protects=True,
+        kind="trip",
     )
 
 

@@ -109,6 +109,7 @@ def tap_actions(voltage: Any) -> tuple[Action, ...]:
             moved(1),
             used,
             again=True,
+            kind="tap",
         ),
         Action(
             "tap lowered",
@@ -117,6 +118,7 @@ def tap_actions(voltage: Any) -> tuple[Action, ...]:
             moved(-1),
             used,
             again=True,
+            kind="tap",
         ),
         Action(
             "",

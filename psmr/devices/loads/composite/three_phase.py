@@ -126,6 +126,7 @@ def _relay(k: str, n: str, voltage: Any) -> tuple[Action, Action]:
             lambda v, p: {f"off{n}_{k}": 1.0},
             used,
             protects=True,
+            kind="trip",
         ),
         Action(
             f"motor {k.upper()} is back after trip {n}",
