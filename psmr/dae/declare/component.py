@@ -36,16 +36,16 @@ def _nothing(v: Any, p: Any) -> Mapping[str, Any]:
 
 
 KINDS = ("tap", "shunt", "limiter", "shedding", "trip", "commutation", "block", "recovery", "area")
-"""What an action can be: a tap or a shunt that is switched, a limiter that takes over or lets go, load that
-is shed, what trips, a converter whose commutation fails, that is blocked or goes on, a decision of an area."""
+"""What an action can be: a tap or a shunt that moves, a limiter that takes over or lets go, load that is
+shed, what trips, a converter whose commutation fails, that is blocked or goes on, a decision of an area."""
 
 
 @dataclass(frozen=True)
 class Act:
     """What a device did by itself: its name, the kind (`KINDS`), and its position then, nan for none.
 
-    Positions: of a tap its ratio or step, of a shunt its susceptance or steps, 1 for a limiter that takes over
-    and 0 for one that lets go, of shedding the part of the load that is shed by then.
+    Positions: of a tap its ratio or step, of a shunt its susceptance or steps, 1 of a limiter that takes over
+    and 0 of one that lets go, of shedding the part of the load that is shed by then.
     """
 
     device: str
