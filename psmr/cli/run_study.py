@@ -13,6 +13,7 @@ from psmr.base.files import OutputTransaction
 from psmr.cli.console import Progress
 from psmr.dae.system.system import System
 from psmr.figures.run.report import ReportOrigin
+from psmr.files.text import STANDARD_INPUT
 from psmr.network.dynamic.switching import dynamic_elements
 from psmr.network.signals.signals import Signals
 from psmr.study.certificate.network_deformation import (
@@ -31,6 +32,9 @@ from psmr.study.run.simulate import simulate
 
 PARTIAL = ".partial"
 """What stands in the names of the files of a run that failed."""
+
+OF_STUDY = ".study"
+"""The file in a folder of results that has the path of the study they are of."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,27 @@ def _asked(output: Output, mark: str = "") -> dict[str, Path]:
     return {kind: _named(output, kind, mark) for kind, asked in wanted.items() if asked}
 
 
+def _mark(study: Study, output: Output, transaction: OutputTransaction) -> None:
+    """Say in the folder of a run whose results are there."""
+    if study.source not in ("", STANDARD_INPUT):
+        with transaction.file(Path(output.folder) / OF_STUDY) as path:
+            path.write_text(f"{Path(study.source).resolve()}\n", "utf-8")
+
+
+def _refuse_results_of_another(study: Study, output: Output) -> None:
+    """Refuse a folder with the results of another study, which the new ones would replace."""
+    place, own = Path(output.folder), Path(study.source).resolve()
+    if study.source in ("", STANDARD_INPUT) or not (place / OF_STUDY).is_file():
+        return
+    other = (place / OF_STUDY).read_text("utf-8").strip()
+    if other != str(own):
+        free = place.with_name(f"{own.parent.name}-{own.stem}")
+        raise StudyError(
+            f"{place} has the results of another study, {other}; give -o {free} or another folder, or"
+            " --force to replace them"
+        )
+
+
 def _earlier(output: Output, *marks: str) -> list[Path]:
     """Return the files that an earlier run may have left in a folder, out of date once there are new ones."""
     kinds = ("csv", "parquet", "psmr", *(kind for kind in FIGURES if kind != "none"), "html")
@@ -67,7 +92,7 @@ def _earlier(output: Output, *marks: str) -> list[Path]:
 
 def _warn_of_removed(paths: Sequence[Path]) -> None:
     """Warn of what was removed of an earlier run that came to its end."""
-    whole = [str(path) for path in paths if not path.stem.endswith(PARTIAL)]
+    whole = [str(path) for path in paths if path.suffix and not path.stem.endswith(PARTIAL)]
     if whole:
         warnings.warn(
             f"removed {', '.join(whole)}, of an earlier run: beside the new files it would be out of date",
@@ -166,6 +191,7 @@ def run_study(
     record: Mapping[str, Any] | None = None,
     large: bool = False,
     stage: Callable[[str], None] | None = None,
+    force: bool = False,
 ) -> tuple[System, Run, tuple[Path, ...]]:
     """Run a study and write what it asks for.
 
@@ -187,6 +213,8 @@ def run_study(
         See `simulate`.
     stage
         Called with what is done beside the simulation, in words: a search for a partition, a file.
+    force
+        Whether results of another study in the folder are replaced.
 
     Returns
     -------
@@ -196,7 +224,8 @@ def run_study(
     Raises
     ------
     StudyError
-        For a study without a simulation, and for a folder that cannot be written; before the run.
+        For a study without a simulation, and for a folder that cannot be written, or has the results of
+        another study; before the run.
     SimulationError
         When a step does not converge. What was computed up to there is written as such, under names of its
         own, and is `partial` of the error.
@@ -208,6 +237,8 @@ def run_study(
         )
     output = _output_of(study, folder, extra or {}) if write else None
     if output:
+        if not force:
+            _refuse_results_of_another(study, output)
         check_writable(output.folder, [path.name for path in _asked(output).values()])
     kept = replace(study.record or Record(), **record) if record else study.record
     system, recipe = prepare(study)
@@ -221,7 +252,7 @@ def run_study(
         scheme = recipe.scheme(system.linearise(), stage)
     except SchemeError as error:
         raise SchemeError(f"{study.places.scheme}: {error}" if study.places.scheme else str(error)) from error
-    earlier = () if output is None else _earlier(output, "", PARTIAL)
+    earlier = () if output is None else (*_earlier(output, "", PARTIAL), Path(output.folder) / OF_STUDY)
     try:
         with OutputTransaction(StudyError, instead=earlier) as transaction:
             run = simulate(
@@ -242,6 +273,8 @@ def run_study(
                 return system, run, ()
             page = ReportPage(system, study.name, _origin(study), _network(study, system, output))
             files = write_outputs(run, output, page, transaction, streamed, stage)
+            if files:
+                _mark(study, output, transaction)
     except EventError as error:
         refuse_event(study, system, error)
     except PsmrError as error:

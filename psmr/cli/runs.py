@@ -57,6 +57,7 @@ def run(
     no_report: Annotated[bool, "leave out report.html", Option(either="page")] = False,
     asked: Annotated[Given, ASKED],
     kept: Annotated[Given, KEPT],
+    force: Annotated[bool, "replace results of another study in the folder"] = False,
     yes: Annotated[bool, "run even if the estimate says that it is too large for this machine"] = False,
     allow_code: Annotated[bool, ALLOW_CODE] = False,
     output: Annotated[
@@ -80,7 +81,14 @@ def run(
     extra |= {"html": False} if no_report else {"html": True} if html or "interactive" in asked else {}
     with Progress(given.t_end) as progress:
         _, done, files = run_study(
-            given, folder, progress, {**extra, **asked}, record=kept, stage=progress.stage, large=yes
+            given,
+            folder,
+            progress,
+            {**extra, **asked},
+            record=kept,
+            stage=progress.stage,
+            large=yes,
+            force=force,
         )
     nothing = f"\nNothing is written: [output] of {study} asks for no file (csv, html, figure, save)"
     words = () if files else (nothing,)

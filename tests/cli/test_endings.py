@@ -18,7 +18,7 @@ PSMR = [sys.executable, "-m", "psmr"]
 
 
 def files(folder):
-    return sorted(os.listdir(folder))
+    return sorted(name for name in os.listdir(folder) if name != ".study")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.internals import OutputTransaction, run_study_module
 
 
 def files(folder):
-    return sorted(os.listdir(folder))
+    return sorted(name for name in os.listdir(folder) if name != ".study")
 
 
 @pytest.fixture
@@ -237,3 +237,19 @@ def test_a_page_that_cannot_be_drawn_hides_no_failure(failing, tmp_path, capsys,
     assert "could not be drawn: ZeroDivisionError: by nothing" in said
     # Of the first failure nothing is left.
     assert files(out) == ["run.partial.csv"]
+
+
+def test_results_of_another_study_are_replaced_where_that_is_asked_for_alone(tmp_path, study_text, capsys):
+    first, second, out = tmp_path / "a" / "fault.toml", tmp_path / "b" / "fault.toml", tmp_path / "out"
+    for study in (first, second):
+        study.parent.mkdir()
+        study.write_text(study_text)
+    assert main(["run", str(first), "-o", str(out), "--no-report"]) == 0
+    assert main(["run", str(first), "-o", str(out), "--no-report"]) == 0
+    before = (out / "run.csv").stat().st_mtime_ns
+    assert main(["run", str(second), "-o", str(out), "--no-report"]) == 2
+    said = capsys.readouterr().err
+    assert f"{out} has the results of another study, {first}; give -o {tmp_path / 'b-fault'}" in said
+    assert (out / "run.csv").stat().st_mtime_ns == before
+    assert main(["run", str(second), "-o", str(out), "--no-report", "--force"]) == 0
+    assert main(["run", str(second), "-o", str(out), "--no-report"]) == 0
