@@ -293,7 +293,7 @@ def test_in_a_browser_no_name_is_markup(run, file):
             await browser.until("window.Bokeh && Bokeh.index && Bokeh.index.roots.length > 0")
             await browser.evaluate("document.querySelector('.explore').scrollIntoView()")
             tips = 0
-            for x, y in itertools.product(range(150, 1250, 50), range(60, 500, 20)):
+            for x, y in itertools.product(range(150, 1250, 100), range(60, 500, 40)):
                 await browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
                 tips += await browser.evaluate(TIPS) or 0
                 assert json.loads(await browser.evaluate(EVERYWHERE)) == []
