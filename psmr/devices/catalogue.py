@@ -106,6 +106,9 @@ LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
 SHUNT_ROLES: Mapping[str, tuple[type[Component], ...]] = {"static_var_system": LIBRARY["static_var_system"]}
 """Components of the table of shunts, by role: what a shunt of the power flow is in the dynamics."""
 
+TRANSFORMER_ROLES: Mapping[str, tuple[type[Component], ...]] = {"tap_changer": LIBRARY["tap_changer"]}
+"""Components of the table of transformers, by role: what moves their taps and shifts."""
+
 SOURCES = ("machine", "converter")
 """Roles of the devices that inject the generator's current."""
 
@@ -116,10 +119,11 @@ DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     **ROLES,
     **LOAD_ROLES,
     **SHUNT_ROLES,
+    **TRANSFORMER_ROLES,
     **RELAY_ROLES,
     CODE: LIBRARY[CODE],
 }
-"""Components of plants, loads, shunts and relays by role."""
+"""Components of plants, loads, shunts, transformers and relays by role."""
 
 FOLLOWS, FORMS = "follows", "forms"
 """What `Placement.grid` says of a converter."""
@@ -137,6 +141,7 @@ PREFIXES: Mapping[str, str] = {
     "aerodynamics": "AERO",
     "drive_train": "DT",
     "shaft": "SHAFT",
+    "tap_changer": "LTC",
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
@@ -190,7 +195,8 @@ FROM_CASE = (
 
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
-    roles = (*LOAD_ROLES.values(), *SHUNT_ROLES.values(), *ROLES.values(), *RELAY_ROLES.values())
+    of_tables = (LOAD_ROLES, SHUNT_ROLES, ROLES, TRANSFORMER_ROLES, RELAY_ROLES)
+    roles = [kinds for table in of_tables for kinds in table.values()]
     return (*NETWORK, *DYNAMIC, *(component for kinds in roles for component in kinds))
 
 

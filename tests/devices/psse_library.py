@@ -179,6 +179,10 @@ LOADS = {
     models.LoadCharacteristic: CHARACTERISTIC,
     models.FrequencyCharacteristic: {**CHARACTERISTIC, "a_7": 1.5, "a_8": -2.0, "t_f": 0.05, "f_n": 60.0},
 }
+TAP = {
+    **{"tap_min": 0.9, "tap_max": 1.1, "positions": 33.0, "t_first": 30.0, "t_next": 10.0},
+    **{"inverse": 2.0, "t_reset": 5.0, "side": 1.0, "last": 1.0, "blocked": 0.0},
+}
 SHED = {
     f"{name}_{k}": x
     for k in (1, 2)
@@ -196,6 +200,12 @@ RELAYS = {
     models.FrequencyTrip: {**BAND, "t_f": 0.04, "f_n": 60.0},
     models.VoltageTrip: BAND,
     models.DistanceRelay: {"reach_1": 0.1, "reach_2": 0.3},
+    models.TapChanger: {**TAP, "v_set": 0.7, "half_band": 0.05, "r_c": 0.02, "x_c": 0.1},
+    models.ReactiveTapChanger: {**TAP, "s_base": 100.0, "q_set": 10.0, "half_band": 10.0},
+    models.PhaseShifter: {
+        **{key: value for key, value in TAP.items() if not key.startswith("tap")},
+        **{"s_base": 100.0, "p_set": 50.0, "half_band": 50.0, "shift_min": -30.0, "shift_max": 30.0},
+    },
     models.OvercurrentRelay: {"i_set": 0.6, "curve": 2.0, "multiplier": 0.3, "t_reset": 0.5},
     models.TimeCurrentRelay: CURVE_BY_POINTS,
     models.TimeCurrentShedding: {**CURVE_BY_POINTS, "part": 0.5},

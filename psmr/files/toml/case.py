@@ -32,7 +32,9 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
                                # regulating = true for both: a control that stands still during a run, a note;
                                # [shunt.static_var_system]: type = "SVSMO1", its parameters: what a shunt is
-                               # in the dynamics, an admittance in the power flow alone
+                               # in the dynamics, an admittance in the power flow alone;
+                               # [transformer.tap_changer]: type = "TapChanger", its parameters: what moves
+                               # the tap during a run
 
     [[load]]                   # bus, p_mw, q_mvar, model; v_0, v_min, name (default "load<bus>");
                                # with v_0 the powers are those at that voltage, otherwise at the power flow's
@@ -88,7 +90,15 @@ from typing import Any
 
 from psmr.base.errors import CaseError, InputError, Mistakes, error_at, nearest, shown
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import CODE, LOAD_ROLES, RELAY_ROLES, ROLES, SHUNT_ROLES, role_objection
+from psmr.devices.catalogue import (
+    CODE,
+    LOAD_ROLES,
+    RELAY_ROLES,
+    ROLES,
+    SHUNT_ROLES,
+    TRANSFORMER_ROLES,
+    role_objection,
+)
 from psmr.devices.placement import placement
 from psmr.devices.protection.relays import RideThrough, curves
 from psmr.files.toml.code import code_tables, read_code
@@ -167,15 +177,16 @@ ROWS: Mapping[str, tuple[str, type]] = {
 _BESIDE: Mapping[str, Spec] = {
     "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
     "shunt": dict.fromkeys(SHUNT_ROLES, Field((dict,))),
+    "transformer": dict.fromkeys(TRANSFORMER_ROLES, Field((dict,))),
     "generator": {**dict.fromkeys(ROLES, Field((dict,))), CODE: Field((dict, list))},
     "relay": {"device": Field((dict,), needed=True)},
 }
 """What a table has in place of its record's devices, and the short way to say the parts of a load."""
 
+_OWN = ("where", "devices", "device", *LOAD_ROLES, *SHUNT_ROLES, *TRANSFORMER_ROLES)
 _HEAD = specification(Case, without=("source", "dynamic", *(part for part, _ in ROWS.values())))
 TABLES: Mapping[str, Spec] = {
-    name: specification(row, without=("where", "devices", "device", *LOAD_ROLES, *SHUNT_ROLES), called=CALLED)
-    | dict(_BESIDE.get(name, {}))
+    name: specification(row, without=_OWN, called=CALLED) | dict(_BESIDE.get(name, {}))
     for name, (_, row) in ROWS.items()
 }
 """The fields of each table."""
@@ -274,6 +285,17 @@ def _shunt(document: Document, table: TablePath, row: dict[str, Any]) -> dict[st
     return row | made
 
 
+def _transformer(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    suffix = "" if row.get("circuit", 1) == 1 else f"-{row['circuit']}"
+    name = row.get("name", f"transformer{row['from_bus']}-{row['to_bus']}{suffix}")
+    made = {
+        role: _device(document, table, role, kinds, row[role], device_name(name, role))
+        for role, kinds in TRANSFORMER_ROLES.items()
+        if role in row
+    }
+    return row | made
+
+
 def _device(
     document: Document,
     table: TablePath,
@@ -288,7 +310,7 @@ def _device(
     if "type" not in given:
         known = ", ".join(component.__name__ for component in kinds)
         document.fail(f"type is missing; a {role} can be: {known}", place)
-    words = ("type", "name") if role in ROLES else ("type",)
+    words = ("type", "name") if role in (*ROLES, *TRANSFORMER_ROLES) else ("type",)
     texts = {key: value for key, value in given.items() if key in words}
     values = {"name": name} | document.values(place, texts, dict.fromkeys(words, Field((str,))))
     own = _own(document, place, role, kinds, values["type"])
@@ -359,6 +381,7 @@ def _with_points(document: Document, place: TablePath, given: Mapping[str, Any])
 
 _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
     "shunt": _shunt,
+    "transformer": _transformer,
     "load": _load,
     "generator": _generator,
     "relay": _relay,
@@ -428,6 +451,9 @@ def toml_text(case: Case) -> str:
                 parts.append(_device_table("load", row.device, row.name))
             if isinstance(row, ShuntRow) and row.static_var_system is not None:
                 parts.append(_device_table("shunt", row.static_var_system, row.name))
+            if isinstance(row, TransformerRow) and row.tap_changer is not None:
+                name = device_name(row.name, row.tap_changer.role)
+                parts.append(_device_table("transformer", row.tap_changer, name))
             if isinstance(row, RelayRow):
                 parts.append(_device_table("relay", row.device, row.name, "device"))
     return "\n".join(parts)

@@ -24,6 +24,7 @@ from psmr.network.case.tables import (
     Row,
     Tables,
 )
+from psmr.network.case.tap_changers import check_tap_changers, reads_current
 
 Node = TypeVar("Node", int, str)
 
@@ -72,7 +73,12 @@ def monitored_branches(case: Tables) -> frozenset[str]:
     """Return the names of the branches whose currents devices and relays read."""
     found = (branch_read(case, device) for row in case.generators for device in row.devices)
     relays = (row.branch for row in case.relays if row.branch)
-    return frozenset((*(read[0].name for read in found if read is not None), *relays))
+    taps = (
+        row.name
+        for row in case.transformers
+        if row.tap_changer is not None and reads_current(row.tap_changer)
+    )
+    return frozenset((*(read[0].name for read in found if read is not None), *relays, *taps))
 
 
 def check_case(case: Tables) -> None:
@@ -103,6 +109,7 @@ def check_case(case: Tables) -> None:
     check_unique(case)
     check_references(case)
     check_relays(case)
+    check_tap_changers(case)
     check_sequence(case)
     check_plants(case)
     check_held_voltages(case)
@@ -162,8 +169,7 @@ def _unlikely(p: Mapping[str, float]) -> Iterator[str]:
         ("t_q02", "t_q01", "T''q0 is above T'q0"),
         ("s_12", "s_10", "S(1.2) is below S(1.0)"),
     ):
-        # A time constant of 0 leaves the winding out.
-        if short in p and p.get(long):
+        if short in p and long in p:
             wrong = p[short] < p[long] if short == "s_12" else p[short] > p[long]
             if wrong:
                 yield f"{words}: {short} = {p[short]:g}, {long} = {p[long]:g}; are columns swapped?"
@@ -192,6 +198,9 @@ def _named(case: Tables) -> Iterator[tuple[str, Row]]:
     for table in (case.buses, case.branches, case.shunts, case.loads, case.relays):
         for row in table:
             yield row.name, row
+    for transformer in case.transformers:
+        if transformer.tap_changer is not None:
+            yield transformer.tap_changer.name, transformer.tap_changer
     for generator in case.generators:
         for device in generator.devices:
             yield device.name, device
@@ -217,6 +226,7 @@ def check_references(case: Tables) -> None:
     ]
     devices = [device for generator in case.generators for device in generator.devices]
     devices += [row.static_var_system for row in case.shunts if row.static_var_system is not None]
+    devices += [row.tap_changer for row in case.transformers if row.tap_changer is not None]
     columns += [
         (device, key, int(device.parameters[key]))
         for device in devices

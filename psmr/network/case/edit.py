@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 
 from psmr.base.errors import CaseError, Mistakes, nearest, shown, warn
 from psmr.base.numbers import plain, real
-from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, role_parameters
+from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES, role_parameters
 from psmr.network.case.checks import unlikely
 from psmr.network.case.tables import (
     BusRow,
@@ -47,7 +47,7 @@ ROWS: Mapping[str, type[Row]] = {
 CALLED: Mapping[str, str] = {"from_bus": "from", "to_bus": "to"}
 """Columns that files and tables call otherwise than the records do."""
 
-_NOT_SHOWN = ("name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES, "device")
+_NOT_SHOWN = ("name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES, *TRANSFORMER_ROLES, "device")
 
 
 def columns_of(kind: type[Row]) -> dict[str, str]:
@@ -56,7 +56,7 @@ def columns_of(kind: type[Row]) -> dict[str, str]:
 
 
 def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
-    """Yield the devices of plants, loads, shunts and relays with the name of what they belong to."""
+    """Yield the devices of plants, loads, shunts, transformers and relays with the name of their owner."""
     for generator in case.generators:
         for device in generator.devices:
             yield generator.name, device
@@ -64,6 +64,9 @@ def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
     for row in elements:
         if row.device is not None:
             yield row.name, row.device
+    for transformer in case.transformers:
+        if transformer.tap_changer is not None:
+            yield transformer.name, transformer.tap_changer
     for relay in case.relays:
         yield relay.name, relay.device
 
@@ -260,6 +263,8 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
             values |= {role: getattr(old, role) for role in LOAD_ROLES}
         if isinstance(old, ShuntRow):
             values |= {role: getattr(old, role) for role in SHUNT_ROLES}
+        if isinstance(old, TransformerRow):
+            values |= {role: getattr(old, role) for role in TRANSFORMER_ROLES}
         if kind is RelayRow:
             if not isinstance(old, RelayRow):
                 mistakes.found.append(
@@ -297,6 +302,7 @@ def _check_columns(name: str, table: pd.DataFrame, known: Iterable[str]) -> None
 _PARTS: Mapping[type[Row], tuple[str, ...]] = {
     LoadRow: tuple(LOAD_ROLES),
     ShuntRow: tuple(SHUNT_ROLES),
+    TransformerRow: tuple(TRANSFORMER_ROLES),
     RelayRow: ("device",),
 }
 """Fields of rows that are devices, by the kind of row."""

@@ -15,6 +15,7 @@ from psmr.devices.catalogue import (
     DEVICE_ROLES,
     LOAD_ROLES,
     PREFIXES,
+    TRANSFORMER_ROLES,
     component_named,
     defaults,
     role_parameters,
@@ -140,10 +141,13 @@ class DeviceRow(Row):
 
 
 def device_name(generator: str, role: str) -> str:
-    """Return a device's name where the case gives none: G1, AVR1, GOV1, PSS1; for a plant X: X, AVR-X."""
+    """Return a device's name where the case gives none.
+
+    G1, AVR1, GOV1, PSS1 for a plant G1, LTC1 for a transformer T1; for a plant X: X, AVR-X.
+    """
     if role not in PREFIXES:
         return generator
-    number = re.fullmatch(r"G(\d+)", generator)
+    number = re.fullmatch(rf"{'T' if role in TRANSFORMER_ROLES else 'G'}(\d+)", generator)
     return PREFIXES[role] + (number[1] if number else f"-{generator}")
 
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from psmr.base.errors import nearest
-from psmr.devices.catalogue import RELAY_ROLES, SHUNT_ROLES
+from psmr.devices.catalogue import RELAY_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES
 from psmr.devices.network import LAST_GROUP
 from psmr.network.case.region import Region
 from psmr.network.case.row import LARGEST as LARGEST
@@ -111,12 +111,12 @@ class LineRow(BranchRow):
 class TransformerRow(BranchRow):
     """A two-winding transformer with its tap at the from bus; b and g magnetise, there too.
 
-    One that is `regulating` has a tap changer under load, which stands still during a run. The power flow may
-    move it (`psmr.read_case(adjust=...)`): a tap with `controls` = ``"voltage"`` of the bus `control_bus` in
-    pu or ``"reactive"`` power in Mvar, a shift with ``"active"`` power in MW, into the from bus, between
-    `control_low` and `control_high`; in `positions` between `tap_min` and `tap_max`, a shift between these as
-    degrees. `correction` has points (tap or shift_deg, real and imaginary part of a factor of the impedance)
-    that the impedance of another position follows; the row's own is that of its position.
+    Its `tap_changer` moves it during a run; without one, also where it is `regulating`, it stands still. The
+    power flow may move it (`psmr.read_case(adjust=...)`): a tap with `controls` = ``"voltage"`` of the bus
+    `control_bus` in pu or ``"reactive"`` power in Mvar, a shift with ``"active"`` power in MW, into the from
+    bus, between `control_low` and `control_high`; in `positions` between `tap_min` and `tap_max`, a shift
+    between these as degrees. `correction` has points (tap or shift_deg, real and imaginary part of a factor
+    of the impedance) that the impedance of another position follows; the row's own is that of its position.
     """
 
     tap: float = 1.0
@@ -130,6 +130,7 @@ class TransformerRow(BranchRow):
     tap_max: float = 0.0
     positions: int = 0
     correction: tuple[float, ...] = ()
+    tap_changer: DeviceRow | None = None
 
     kind = "transformer"
 
@@ -147,6 +148,9 @@ class TransformerRow(BranchRow):
             self.require(self.tap_min > 0 or self.controls == ACTIVE, "tap_min", "must be > 0")
             self.require(self.positions > 1 or self.controls == ACTIVE, "positions", "must be 2 or more")
         self.require(len(self.correction) % 3 == 0, "correction", "must be points of three numbers each")
+        if self.tap_changer is not None:
+            good = self.tap_changer.role in TRANSFORMER_ROLES
+            self.require(good, "tap_changer", "must be a device of the role tap_changer")
 
 
 @dataclass(frozen=True)

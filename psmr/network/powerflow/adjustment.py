@@ -272,6 +272,16 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
     return found
 
 
+def effects(case: Case, flow: PowerFlow, rows: Sequence[TransformerRow]) -> Reals:
+    """Return (m,) derivatives in pu of what each transformer controls by its own tap, or shift in degrees."""
+    ends = [np.array([row.tap_min, row.tap_max]) for row in rows]
+    at = [row.shift_deg if row.controls == ACTIVE else row.tap for row in rows]
+    controls = [
+        _Control(row, row.controls, both, True, x, x) for row, both, x in zip(rows, ends, at, strict=True)
+    ]
+    return np.diag(_sensitivities(case, flow, controls))
+
+
 def _at(row: TransformerRow, position: float) -> TransformerRow:
     """Return a transformer at another tap or shift, its impedance following its correction."""
     new = replace(row, shift_deg=position) if row.controls == ACTIVE else replace(row, tap=position)

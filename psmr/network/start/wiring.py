@@ -31,9 +31,10 @@ from psmr.network.case.rows import (
     load_parameters,
     shunt_parameters,
 )
-from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow
+from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow, TransformerRow
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.start.equilibrium import StartingPlant
+from psmr.network.start.tap_changers import correction_data, tap_changer_devices, tap_changer_start
 from psmr.sampled.code import ControllerCode
 
 
@@ -52,6 +53,8 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         }
         component = branch_component(branch, branch.name in monitored)
         data = sequence_data(case, branch.name)
+        if isinstance(branch, TransformerRow):
+            data |= correction_data(branch)
         yield Device(branch.name, component, branch_parameters(branch), wires, data=data)
     for shunt in case.shunts:
         if shunt.device is not None:
@@ -70,6 +73,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             values["end"] = float(second)
             wires |= {port: f"{branch.name}.{port}_{'j' if second else 'i'}" for port in ("m_re", "m_im")}
         yield Device(relay.name, component, values, wires, acts_on=_source_of(case, relay.acts_on))
+    yield from tap_changer_devices(case, flow)
 
 
 def _source_of(case: Case, name: str) -> str:
@@ -138,7 +142,6 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         for row in generator.devices
     )
     devices = []
-    source = next((row.name for row in generator.devices if row.role in SOURCES), "")
     for row in generator.devices:
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
@@ -174,8 +177,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         if row.code is not None:
             values |= {"v_base": case.bus(generator.bus).base_kv}
             code = _code(row, values, bus)
-        acts_on = source if placement(component).acts_on == "source" else ""
-        devices.append(Device(row.name, component, values, wires, acts_on, data=data, code=code))
+        devices.append(Device(row.name, component, values, wires, data=data, code=code))
     _check_used(generator, kinds)
     return devices
 
@@ -373,6 +375,7 @@ def bus_start(case: Case, flow: PowerFlow) -> dict[str, float]:
         component, v = component_of(relay.device), voltages[relay.bus]
         rest = {"angle": float(np.angle(v)), "f": case.frequency_hz, "v": abs(v), "theta": 0.0}
         start |= {f"{relay.name}.{name}": rest[name] for name in (*component.states, *component.algebraic)}
+    start |= tap_changer_start(case, flow)
     return start
 
 

@@ -40,6 +40,7 @@ from psmr.network.dynamic.switching import (
 )
 from psmr.network.sequence.impedances import warn_of_assumptions
 from psmr.network.sequence.unbalance import Values, dependent_admittances
+from psmr.network.start.tap_changers import following_taps, has_tap_changers
 from psmr.network.topology.islands import plants
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.dead_parts import dead_part
@@ -231,6 +232,8 @@ def set_up(
     respond: Dependent | None = dependent_admittances if unequal else None
     if zero_elements(system):
         respond = _with_zero_sequence(respond)
+    if has_tap_changers(system):
+        respond = _with_taps(respond)
     ahead = [change for change in plan.scheduled if plan.depends_on_run(change)]
     known = [change for change in plan.scheduled if not plan.depends_on_run(change)]
     connected = Connected(system)
@@ -322,6 +325,17 @@ def _with_zero_sequence(respond: Dependent | None) -> Dependent:
 
     def found(system: System, out: Collection[str]) -> Values:
         return (*(respond(system, out) if respond else ()), *zero_statuses(system, out))
+
+    return found
+
+
+def _with_taps(respond: Dependent | None) -> Dependent:
+    """Return what follows from the parameters of a system, from its taps first."""
+
+    def found(system: System, out: Collection[str]) -> Values:
+        own = following_taps(system, out)
+        moved = system.with_values(own) if own else system
+        return (*own, *(respond(moved, out) if respond else ()))
 
     return found
 

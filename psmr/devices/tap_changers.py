@@ -1,0 +1,370 @@
+"""Tap changers under load and phase shifters: one position at a time, after delays out of the dead band.
+
+All of them keep a measured quantity within `half_band` of its set value. While it is outside, and nothing
+blocks, a timer runs: for `t_first` before the first move, for `t_next` before each further one in the same
+direction, each followed by the time that the mechanism takes, in which nothing stops the move. The sequence
+begins anew where the quantity has returned into the band or left it at the other side.
+
+Constant delays are those of conditions that hold without a break. Inverse ones, and timers that do not reset
+at once, are counted by a state, `clock`, of which a move takes place each time it has risen by one::
+
+    clock' = 1 / T outside the band, -(clock - began) / t_reset within
+    T = t_first or t_next, where that is inverse times half_band / |set value - quantity|
+
+Source: Van Cutsem and Vournas, Voltage Stability of Electric Power Systems (1998), section 4.4: discrete
+model (4.29, 4.30), continuous model (4.34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from psmr.dae.declare.component import (
+    Action,
+    Component,
+    Parameter,
+    Terms,
+    crossed,
+    flag,
+    nonnegative,
+    positive,
+    whole,
+)
+from psmr.devices.machines.textbook import S_BASE
+
+LARGEST_BUS = 999_999
+MOST_POSITIONS = 9999
+DEGREE = 0.017453292519943295
+CLOCKED = ("clock",)
+
+
+def nearest_position(value: float, low: float, high: float, positions: float) -> float:
+    """Return the number of the position, 1 at `low`, that is nearest to a tap or a shift."""
+    part = (value - low) / (high - low)
+    return float(min(max(round(part * (positions - 1)), 0), positions - 1) + 1)
+
+
+def at_position(number: float, low: float, high: float, positions: float) -> float:
+    """Return the tap or the shift of a position."""
+    return float(low + (number - 1) * (high - low) / (positions - 1))
+
+
+def _free(m: Any, p: Any) -> Any:
+    """Return a number above zero where nothing keeps a tap changer from counting."""
+    return 0.5 - p.blocked - p.held - p.idle - m.abs(p.moving)
+
+
+class SteppedControl(Component):
+    """What tap changers and phase shifters share; a class says what it measures, and what it moves."""
+
+    acts_on = "transformer"
+    algebraic: ClassVar[tuple[str, ...]] = ("position",)
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "b_re", "b_im")
+    buses: ClassVar[Mapping[str, tuple[str, str]]] = {"block_bus": ("b_re", "b_im")}
+    structural = ("inverse",)
+    measured: ClassVar[str] = ""
+    set_by: ClassVar[str] = ""
+    moves: ClassVar[tuple[str, float]] = ("tap", 1.0)
+    range: ClassVar[tuple[str, str]] = ("tap_min", "tap_max")
+    memory = ("at", "direction", "last", "moving", "held", "idle", "side", "counted", "began")
+
+    t_first = Parameter("s", "delay before the first move", positive)
+    t_next = Parameter("s", "delay before each further move", positive)
+    inverse = Parameter("1", "delays that are inverse: 0 none, 1 the first, 2 all", whole(0, 2), 0.0)
+    t_reset = Parameter(
+        "s", "time constant of the timer's way back in the band, 0: at once", nonnegative, 0.0
+    )
+    t_mechanical = Parameter("s", "time that the mechanism takes for a move", nonnegative, 0.0)
+    positions = Parameter("1", "number of positions", whole(2, MOST_POSITIONS))
+    blocked = Parameter("1", "1 keeps it where it is", flag, 0.0)
+    v_block = Parameter("pu", "voltage below which it does not move, 0 for none", nonnegative, 0.0)
+    block_bus = Parameter("1", "bus of that voltage, 0 for where it measures", whole(0, LARGEST_BUS), 0.0)
+    at = Parameter("1", "position", default=1.0)
+    direction = Parameter("1", "sign of the effect of a higher position", default=1.0)
+    last = Parameter("1", "whether the last move raised (1) or lowered (-1) what is measured", default=0.0)
+    moving = Parameter("1", "the move that the mechanism makes, likewise", default=0.0)
+    held = Parameter("1", "whether the voltage blocks it", default=0.0)
+    idle = Parameter("1", "whether its transformer is out of service", default=0.0)
+    side = Parameter("1", "side of the band at which it is out: 1 below, -1 above", default=0.0)
+    counted = Parameter("1", "side for which the clock counts", default=0.0)
+    began = Parameter("1", "the clock where counting began", default=0.0)
+
+    @classmethod
+    def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
+        """Return the objection to a range without any."""
+        return crossed(p, cls.range)
+
+
+def _error(kind: type[SteppedControl], v: Any, p: Any) -> Any:
+    """Return how far the measured quantity is below its set value."""
+    return getattr(p, kind.set_by) - getattr(v, kind.measured)
+
+
+def _moved(kind: type[SteppedControl], sign: float, v: Any, p: Any) -> dict[str, Any]:
+    """Return what a move by one position sets; `sign` is 1 where it raises what is measured."""
+    parameter, unit = kind.moves
+    ends = (getattr(p, name) for name in kind.range)
+    low, high = (float(end) for end in ends)
+    now = nearest_position(getattr(v.acts_on, parameter) / unit, low, high, p.positions)
+    new = float(min(max(now + sign * p.direction, 1.0), p.positions))
+    place = at_position(new, low, high, p.positions) * unit
+    return {"at": new, "last": sign, "moving": 0.0, f"acts_on.{parameter}": place}
+
+
+def _room(m: Any, sign: float, p: Any) -> Any:
+    """Return a number above zero where there is a position to move to."""
+    new = p.at + sign * p.direction
+    return m.min(new - 0.5, p.positions + 0.5 - new)
+
+
+def _words(sign: Callable[[Any], float]) -> Callable[[Any, str], str]:
+    return lambda p, acts_on: f"{acts_on} to position {p.at + sign(p) * p.direction:g} of {p.positions:g}"
+
+
+def actions_of(kind: type[SteppedControl], clocked: bool) -> tuple[Action, ...]:
+    """Return the actions of a kind of control, with constant delays or counted by its clock."""
+
+    def inside(m: Any, v: Any, p: Any) -> Any:
+        return p.half_band - m.abs(_error(kind, v, p))
+
+    def command(sign: float, mechanical: bool) -> Action:
+        def outside(m: Any, v: Any, p: Any) -> Any:
+            due = v.clock - p.began - 1 if clocked else sign * _error(kind, v, p) - p.half_band
+            out = sign * p.side - 0.5 if clocked else 0.5
+            return m.min(m.min(due, out), m.min(_free(m, p), _room(m, sign, p)))
+
+        def delay(p: Any) -> Any:
+            return p.t_first + (sign * p.last > 0.5) * (p.t_next - p.t_first)
+
+        def effect(v: Any, p: Any) -> dict[str, Any]:
+            new = {"moving": sign} if mechanical else _moved(kind, sign, v, p)
+            return new | ({"began": v.clock} if clocked else {})
+
+        return Action(
+            "" if mechanical else "moves",
+            outside,
+            (lambda p: 0.0) if clocked else delay,
+            effect,
+            lambda p: (p.t_mechanical > 0) == mechanical,
+            again=not clocked,
+            at_zero=clocked,
+            words=None if mechanical else _words(lambda p: sign),
+            kind="" if mechanical else "tap",
+        )
+
+    def returned(v: Any, p: Any) -> dict[str, Any]:
+        reset = {"began": v.clock} if clocked and p.t_reset == 0 else {}
+        return {"last": 0.0, "side": 0.0, **reset}
+
+    def leaves(sign: float) -> Action:
+        def effect(v: Any, p: Any) -> dict[str, Any]:
+            anew = {} if p.counted == sign else {"began": v.clock}
+            return {"side": sign, "counted": sign, **anew}
+
+        return Action(
+            "",
+            lambda m, v, p: m.min(sign * _error(kind, v, p) - p.half_band, 0.5 - sign * p.side),
+            effect=effect,
+            at_zero=True,
+        )
+
+    return (
+        *(command(sign, mechanical) for sign in (1.0, -1.0) for mechanical in (False, True)),
+        Action(
+            "moves",
+            lambda m, v, p: m.abs(p.moving) - 0.5,
+            lambda p: p.t_mechanical,
+            lambda v, p: _moved(kind, float(p.moving), v, p),
+            lambda p: p.t_mechanical > 0,
+            words=_words(lambda p: p.moving),
+            kind="tap",
+        ),
+        *((leaves(1.0), leaves(-1.0)) if clocked else ()),
+        Action(
+            "",
+            lambda m, v, p: m.min(
+                m.min(inside(m, v, p), m.max(m.abs(p.last), m.abs(p.side)) - 0.5), 0.5 - m.abs(p.moving)
+            ),
+            effect=returned,
+            used=lambda p: (p.t_next != p.t_first) | clocked,
+            at_zero=clocked,
+        ),
+        *_blocking(clocked),
+    )
+
+
+def _blocking(clocked: bool) -> tuple[Action, Action]:
+    """Return how a low voltage blocks, and lets go."""
+
+    def above(m: Any, v: Any, p: Any) -> Any:
+        return m.sqrt(v.b_re**2 + v.b_im**2) - p.v_block
+
+    def used(p: Any) -> Any:
+        return p.v_block > 0
+
+    def anew(v: Any) -> dict[str, Any]:
+        return {"began": v.clock} if clocked else {}
+
+    return (
+        Action(
+            "blocked",
+            lambda m, v, p: m.min(-above(m, v, p), 0.5 - p.held),
+            effect=lambda v, p: {"held": 1.0, **anew(v)},
+            used=used,
+            words=lambda p, acts_on: f"{acts_on} blocked below {p.v_block:g} pu",
+            kind="block",
+        ),
+        Action(
+            "free",
+            lambda m, v, p: m.min(above(m, v, p), p.held - 0.5),
+            effect=lambda v, p: {"held": 0.0, **anew(v)},
+            used=used,
+            words=lambda p, acts_on: f"{acts_on} free above {p.v_block:g} pu",
+            kind="block",
+        ),
+    )
+
+
+def _counts(kind: type[SteppedControl], m: Any, v: Any, p: Any) -> Any:
+    """Return how far the clock goes in a second."""
+    error = m.abs(_error(kind, v, p))
+    # On the sides of the band alone: what is within has no part in it.
+    share = m.where(m.ge(p.inverse, 0.5), m.max(error / p.half_band, 1.0), 1.0)
+    later = m.where(m.ge(p.inverse, 1.5), share, 1.0)
+    further = m.ge(p.last * p.side, 0.5)
+    rate = m.where(further, later / p.t_next, share / p.t_first)
+    back = -(v.clock - p.began) / m.where(m.le(p.t_reset, 0), p.t_first, p.t_reset)
+    running = m.where(m.ge(_free(m, p), 0), rate, 0.0)
+    return m.where(m.ge(m.abs(p.side), 0.5), running, back)
+
+
+class TapChanger(SteppedControl):
+    """A tap changer that keeps the voltage of a bus, at either side of its transformer or further away.
+
+    ::
+
+        v = |V + (r_c + j x_c) I|, I the current out of the bus into the transformer
+        |v_set - v| > half_band for t_first, then for t_next: the next position, t_mechanical later
+
+    The line drop compensation is per unit on the system base; with it v is the voltage behind r_c + j x_c.
+    """
+
+    role = "tap_changer"
+    algebraic = ("position", "v")
+    buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im"), **SteppedControl.buses}
+    switched = ("t_reset", ("r_c", "x_c"))
+    measured, set_by = "v", "v_set"
+    units = {"position": "1", "clock": "1"}
+
+    bus = Parameter("1", "bus whose voltage it keeps, 0 for the to bus", whole(0, LARGEST_BUS), 0.0)
+    v_set = Parameter("pu", "set value of the voltage", positive)
+    half_band = Parameter("pu", "half the width of the dead band", positive)
+    tap_min = Parameter("1", "tap of position 1", positive)
+    tap_max = Parameter("1", "tap of the last position", positive)
+    r_c = Parameter("pu on system base", "resistance of the line drop compensation", default=0.0)
+    x_c = Parameter("pu on system base", "reactance of the line drop compensation", default=0.0)
+
+    @staticmethod
+    def shape(inverse: int, resets: int, compensated: int) -> Mapping[str, Any]:
+        """Return the clock, where delays are counted by it, and the current that a compensation reads."""
+        return _shape(TapChanger, inverse or resets, compensated, compensated)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the position and the voltage."""
+        return (), (p.at - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
+
+
+def _compensated(m: Any, v: Any, p: Any) -> Any:
+    re = v.v_re + p.r_c * v.m_re - p.x_c * v.m_im
+    im = v.v_im + p.r_c * v.m_im + p.x_c * v.m_re
+    return m.sqrt(re**2 + im**2)
+
+
+class ReactiveTapChanger(SteppedControl):
+    """A tap changer that keeps the reactive power into its transformer at the from bus.
+
+    ::
+
+        q = Im(V conj(I)) at the from bus, in Mvar
+        |q_set - q| > half_band for t_first, then for t_next: the next position, t_mechanical later
+    """
+
+    role = "tap_changer"
+    algebraic = ("position", "q")
+    inputs = (*SteppedControl.inputs, "m_re", "m_im")
+    switched = ("t_reset",)
+    measured, set_by = "q", "q_set"
+    units = {"position": "1", "clock": "1", "q": "Mvar"}
+
+    s_base = S_BASE
+    q_set = Parameter("Mvar", "set value of the reactive power")
+    half_band = Parameter("Mvar", "half the width of the dead band", positive)
+    tap_min = Parameter("1", "tap of position 1", positive)
+    tap_max = Parameter("1", "tap of the last position", positive)
+
+    @staticmethod
+    def shape(inverse: int, resets: int) -> Mapping[str, Any]:
+        """Return the clock, where delays are counted by it."""
+        return _shape(ReactiveTapChanger, inverse or resets, 1)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the position and the reactive power."""
+        return (), (p.at - v.position, p.s_base * (v.v_im * v.m_re - v.v_re * v.m_im) - v.q), ()
+
+
+class PhaseShifter(SteppedControl):
+    """A phase shifter that keeps the active power into its transformer at the from bus.
+
+    ::
+
+        p = Re(V conj(I)) at the from bus, in MW
+        |p_set - p| > half_band for t_first, then for t_next: the next position, t_mechanical later
+    """
+
+    role = "tap_changer"
+    algebraic = ("position", "p")
+    inputs = ReactiveTapChanger.inputs
+    switched = ("t_reset",)
+    measured, set_by = "p", "p_set"
+    moves = ("shift", DEGREE)
+    range = ("shift_min", "shift_max")
+    units = {"position": "1", "clock": "1", "p": "MW"}
+
+    s_base = S_BASE
+    p_set = Parameter("MW", "set value of the active power")
+    half_band = Parameter("MW", "half the width of the dead band", positive)
+    shift_min = Parameter("deg", "shift of position 1")
+    shift_max = Parameter("deg", "shift of the last position")
+
+    @staticmethod
+    def shape(inverse: int, resets: int) -> Mapping[str, Any]:
+        """Return the clock, where delays are counted by it."""
+        return _shape(PhaseShifter, inverse or resets, 1)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the position and the active power."""
+        return (), (p.at - v.position, p.s_base * (v.v_re * v.m_re + v.v_im * v.m_im) - v.p), ()
+
+
+def _shape(
+    kind: type[SteppedControl], clocked: int, reads_current: int, compensated: int = 0
+) -> Mapping[str, Any]:
+    """Return the attributes of a kind of control with a clock or without, and of what reads the current."""
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the clock's rate, where there is one, and the residuals."""
+        residuals = kind.equations(m, v, p)[1]
+        if compensated:
+            residuals = (residuals[0], _compensated(m, v, p) - v.v)
+        return ((_counts(kind, m, v, p),) if clocked else ()), residuals, ()
+
+    found: dict[str, Any] = {"actions": actions_of(kind, bool(clocked)), "equations": staticmethod(equations)}
+    if clocked:
+        found["states"] = CLOCKED
+    if compensated:
+        found["inputs"] = ReactiveTapChanger.inputs
+    return found
