@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, fields
 from html import escape
@@ -190,10 +190,24 @@ def warn(words: str) -> None:
     warnings.warn(words, PsmrWarning, stacklevel=level + 1)
 
 
+CALLED: Mapping[str, str] = {
+    **dict.fromkeys(("trapezoidal", "trapezoidal rule", "trapezoid"), "TM"),
+    **dict.fromkeys(("backward euler", "implicit euler"), "BEM"),
+    **dict.fromkeys(("forward euler", "explicit euler", "euler"), "FEM"),
+    **dict.fromkeys(("runge-kutta", "rk"), "RK4"),
+}
+"""What methods are called elsewhere."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the known name closest to `name`, or an empty string."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {matches[0]!r}?" if matches else ""
+    """Return ``"; did you mean 'x'?"`` for the known name closest to `name`, or an empty string.
+
+    Capitals do not count, and what a name is elsewhere (`CALLED`) is known.
+    """
+    by_lower = {one.lower(): one for one in known}
+    by_lower |= {other: one for other, one in CALLED.items() if one.lower() in by_lower}
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return f"; did you mean {by_lower[matches[0]]!r}?" if matches else ""
 
 
 def shown(value: Any) -> str:

@@ -229,6 +229,18 @@ class Blocks:
             self._drawing.define(f"{name}'", slope, between(limits))
         return getattr(self._v, name)
 
+    def timer(self, state: str, rate: Any, limits: tuple[str, str], words: str = "") -> Any:
+        """State that counts, within limits and without windup; at rest it is at its lower limit."""
+        low = self._of(limits[0])
+        if self._rest is not None:
+            return self._rest.setdefault(state, low)
+        x = getattr(self._v, state)
+        self.ordered(*limits)
+        self._note(state, low - x if self.opened else rate, limits)
+        if self._drawing is not None:
+            self._drawing.define(f"{state}'", words or rate, between(limits))
+        return x
+
     @property
     def opened(self) -> bool:
         """Whether limiters, gates and dead bands are open, as for the start."""

@@ -126,11 +126,24 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = f"{path}:{found[1]}" if (found := re.search(r"\(at line (\d+), ", str(error))) else str(path)
-        raise CaseError(f"{place}: is not valid TOML: {error}") from error
+        line = text.splitlines()[int(found[1]) - 1 :][:1] if found else []
+        raise CaseError(f"{place}: is not valid TOML: {error}{_slip(''.join(line))}") from error
     except RecursionError as error:
         raise CaseError(f"{path}{deepest_bracket(text)}: is not valid TOML: {TOO_DEEP}") from error
     except ValueError as error:
         raise CaseError(f"{path}{longest_number(text)}: is not valid TOML: {TOO_LONG}") from error
+
+
+def _slip(line: str) -> str:
+    """Return what is wrong in a line that is no TOML, where it is a usual slip."""
+    bare = _STRINGS.sub("", line.partition("#")[0])
+    if number := re.fullmatch(r"\s*[\w.-]+\s*=\s*([+-]?\d+),(\d+)\s*", bare):
+        return f"; a decimal has a point: {number[1]}.{number[2]}"
+    if '"' in bare or "'" in bare:
+        return "; a text begins and ends with the same quote"
+    if re.fullmatch(r"\s*[\w.-]+\s*=\s*[A-Za-z][\w .-]*", bare):
+        return "; a text stands in quotes"
+    return ""
 
 
 TOO_DEEP = "brackets are nested too deep; close some of them"

@@ -366,7 +366,7 @@ def parquet_table(
 
 def require_pyarrow(what: str = "a Parquet file", instead: str = "write CSV") -> None:
     """Raise PsmrError where Parquet files, or what is kept in them, cannot be written."""
-    optional("pyarrow.parquet", what, "psmr[parquet]", instead)
+    optional("pyarrow.parquet", what, "pyarrow", instead)
 
 
 FORMATS: Mapping[str, Callable[..., AbstractContextManager[Write]]] = {

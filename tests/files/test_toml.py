@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from psmr import Case, read_case
-from psmr.errors import CaseError, InputError, PsmrWarning
+from psmr import Case, SingleRate, read_case
+from psmr.errors import CaseError, InputError, PsmrWarning, SchemeError
 from tests.internals import Lines
 
 GOOD = """\
@@ -366,3 +366,24 @@ def test_lines_of_nested_tables():
     assert (lines.key((), "g"), lines.key(("g", 1), "m")) == (2, 8)
     # A key that is not written is answered with its table's line.
     assert lines.key(("g", 1, "m"), "d") == 8
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("x = 5,0", "a decimal has a point: 5.0"),
+        ('name = "BUS 16', "a text begins and ends with the same quote"),
+        ("name = BUS 16", "a text stands in quotes"),
+    ],
+)
+def test_a_slip_in_a_line_is_said_in_words(tmp_path, line, hint):
+    path = tmp_path / "case.toml"
+    path.write_text(f"a = 1\n{line}\n")
+    with pytest.raises(CaseError, match=rf"case\.toml:2: is not valid TOML: .*; {re.escape(hint)}$"):
+        read_case(path)
+
+
+def test_a_choice_is_found_by_other_capitals_and_its_name_elsewhere():
+    for given, right in (("fem", "FEM"), ("trapezoidal", "TM"), ("backward euler", "BEM")):
+        with pytest.raises(SchemeError, match=f"did you mean '{right}'"):
+            SingleRate(given, 0.01)

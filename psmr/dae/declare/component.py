@@ -120,6 +120,11 @@ def nonpositive(value: float) -> str | None:
     return None if value <= 0 else "must be <= 0"
 
 
+def negative(value: float) -> str | None:
+    """Return what would be right where `value` is not below zero."""
+    return None if value < 0 else "must be < 0"
+
+
 def nonzero(value: float) -> str | None:
     """Return what would be right where `value` is zero."""
     return None if value != 0 else "must not be 0"

@@ -10,7 +10,7 @@ import numpy as np
 from partitioning import Partition
 from psmr.base.arguments import settle_fields
 from psmr.base.declared import Positive, declared
-from psmr.base.errors import SchemeError, shown
+from psmr.base.errors import SchemeError, nearest, shown
 from psmr.base.numbers import real
 
 Newton = Literal["honest", "dishonest", "very dishonest"]
@@ -37,9 +37,9 @@ class DefaultChoice(str):
 def check_choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise SchemeError for a value that is not among those allowed."""
     if not isinstance(value, str) or value not in allowed:
-        raise SchemeError(
-            f"{field} = {shown(value)}: must be one of {', '.join(map(repr, allowed))}", field=field
-        )
+        hint = nearest(value, allowed) if isinstance(value, str) else ""
+        known = ", ".join(map(repr, allowed))
+        raise SchemeError(f"{field} = {shown(value)}: must be one of {known}{hint}", field=field)
 
 
 def check_positive(field: str, value: float, unit: str = "") -> None:

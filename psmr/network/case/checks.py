@@ -169,7 +169,8 @@ def _unlikely(p: Mapping[str, float]) -> Iterator[str]:
         ("t_q02", "t_q01", "T''q0 is above T'q0"),
         ("s_12", "s_10", "S(1.2) is below S(1.0)"),
     ):
-        if short in p and long in p:
+        # A time constant of 0 leaves the winding out.
+        if short in p and p.get(long):
             wrong = p[short] < p[long] if short == "s_12" else p[short] > p[long]
             if wrong:
                 yield f"{words}: {short} = {p[short]:g}, {long} = {p[long]:g}; are columns swapped?"

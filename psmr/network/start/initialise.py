@@ -189,7 +189,8 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
     fastest = int(np.argmax(np.abs(rate)))
     warn(
         f"{len(outside)} limits are exceeded at the start and held: {'; '.join(outside)}. The system does not"
-        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second"
+        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second; widen the"
+        " limits or change the dispatch to start at rest"
     )
     check_residual(found, at_rest=False)
     return found

@@ -123,7 +123,9 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
     v = {name: _Named.make(name, system.w0[place]) for name, place in places.items()}
     p = {name: _Named.make(name, value) for name, value in device.parameters.items()}
     passed: list[tuple[str, float, float, float]] = [
-        (state, v[state], *bounds_of(component, state, v | p)) for state in component.limits
+        (state, v[state], *bounds_of(component, state, v | p))
+        for state in component.limits
+        if state not in placement(component).timers
     ]
 
     class Recorder(NumericMath):
@@ -159,6 +161,8 @@ def widened(system: System, devices: Sequence[Device]) -> tuple[list[Device], li
     words: list[str] = []
     stuck: list[Margin] = []
     for device in devices:
+        # What a device reads and limits, as a field current, is beyond its limit until the device acts.
+        stuck += [m for m in margins(system, [device]) if m.outside and m.state in device.component.inputs]
         # A limit that is a variable follows its parameter when the system is solved again.
         done: list[Margin] = []
         while beyond := [m for m in margins(system, [device]) if m.outside and m not in (*stuck, *done)]:

@@ -142,6 +142,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         for row in generator.devices
     )
     devices = []
+    source = next((row.name for row in generator.devices if row.role in SOURCES), "")
     for row in generator.devices:
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
@@ -177,7 +178,8 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         if row.code is not None:
             values |= {"v_base": case.bus(generator.bus).base_kv}
             code = _code(row, values, bus)
-        devices.append(Device(row.name, component, values, wires, data=data, code=code))
+        acts_on = source if placement(component).acts_on == "source" else ""
+        devices.append(Device(row.name, component, values, wires, acts_on, data=data, code=code))
     _check_used(generator, kinds)
     return devices
 

@@ -158,8 +158,6 @@ def test_beyond_its_memory_a_run_is_read_from_a_file(kept, system):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_files_written_meanwhile_are_those_written_afterwards(system, kept, tmp_path, ending):
-    if ending == "parquet":
-        pytest.importorskip("pyarrow")
     path = tmp_path / f"run.{ending}"
     psmr.simulate(system, TM, 2.0, [FAULT], record=psmr.Record(SIGNALS, files=[path]))
     later = tmp_path / f"later.{ending}"
@@ -197,8 +195,6 @@ def test_a_run_that_fails_leaves_no_file_and_what_it_kept(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_full_disk_is_a_message_and_leaves_nothing(kept, tmp_path, ending):
-    if ending == "parquet":
-        pytest.importorskip("pyarrow")
     resource = pytest.importorskip("resource")
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, usual[1]))
