@@ -211,6 +211,11 @@ class FrequencyCharacteristic(LoadCharacteristic):
         f, d_angle = phasor_frequency(m, v.v_re, v.v_im, v.angle, p.t_f, p.f_n)
         return (d_angle,), (), drawn(m, v, p, 1 + p.a_7 * f, 1 + p.a_8 * f)
 
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return the phase of the bus voltage."""
+        return {"angle": math.atan2(terminal.voltage.imag, terminal.voltage.real)}
+
 
 def drawn(m: Any, v: Any, p: Any, with_p: Any, with_q: Any) -> Terms:
     """Return the current into the bus of a characteristic whose powers are multiplied by two factors."""

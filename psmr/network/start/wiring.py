@@ -371,11 +371,12 @@ def bus_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     for branch in case.branches if monitored else ():
         start |= branch_start(branch, voltages) if branch.name in monitored else {}
     for load in case.loads:
-        if load.characteristic is not None and "angle" in load_component(load).states:
-            start[f"{load.name}.angle"] = float(np.angle(voltages[load.bus]))
+        if load.characteristic is not None:
+            rest = load_component(load).guess(SimpleNamespace(voltage=voltages[load.bus]), None)
+            start |= {f"{load.name}.{name}": float(value) for name, value in rest.items()}
     for relay in case.relays:
         component, v = component_of(relay.device), voltages[relay.bus]
-        rest = {"angle": float(np.angle(v)), "f": case.frequency_hz, "v": abs(v), "theta": 0.0}
+        rest = {"angle": float(np.angle(v)), "f": case.frequency_hz, "v": abs(v), "theta": 0.0, "area": 0.0}
         start |= {f"{relay.name}.{name}": rest[name] for name in (*component.states, *component.algebraic)}
     start |= tap_changer_start(case, flow)
     return start
