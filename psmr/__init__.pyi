@@ -74,6 +74,8 @@ from .study.run.simulate import simulate as simulate
 from .study.trace.against import compare_trace as compare_trace
 from .study.trace.trace import read_trace as read_trace
 from .study.tuning.tune import tune as tune
+from .study.voltage_curves import pv_curve as pv_curve
+from .study.voltage_curves import qv_curve as qv_curve
 from .sweep.axes.events import BranchOutages as BranchOutages
 from .sweep.axes.events import BusFaults as BusFaults
 from .sweep.axes.events import GeneratorTrips as GeneratorTrips

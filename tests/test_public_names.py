@@ -188,6 +188,8 @@ def right_calls(it):
         "load_run": {"path": folder / "run.psmr"},
         "make_case": {"name": "x", "base_mva": 100.0, "frequency_hz": 50.0, **rows},
         "mode_shapes": {"linear": linear},
+        "pv_curve": {"case": case, "largest": 0.1},
+        "qv_curve": {"case": case, "bus": 5, "count": 3},
         "modes": {"linear": linear},
         "one_line": {"system": system, "split": split},
         "participation": {"linear": linear, "modes": 1},

@@ -28,6 +28,7 @@ from psmr.cli.frequency import response, scan
 from psmr.cli.linear import deformation, explain, modes, partition, tune
 from psmr.cli.options import add_command, call
 from psmr.cli.runs import compare, plot, run, sweep, view
+from psmr.cli.voltage import pv, qv
 
 
 class EndedBySignal(KeyboardInterrupt):
@@ -156,6 +157,8 @@ COMMANDS = (
     deformation,
     response,
     scan,
+    pv,
+    qv,
     tune,
     view,
     explain,

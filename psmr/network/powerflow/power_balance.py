@@ -36,6 +36,7 @@ class LoadPower:
         out to be: it is constant above `below`, and that of devices always.
     `below`: (loads,) voltage in pu below which the power falls: that of the parts of constant power or
         current.
+    `scale`: (loads,) multiple of all this that they draw.
     """
 
     size: int
@@ -44,6 +45,7 @@ class LoadPower:
     groups: tuple[tuple[type[Component], NDArray[np.intp], SimpleNamespace], ...]
     at_own: NDArray[np.bool_]
     below: Reals
+    scale: Reals
 
     @classmethod
     def of(cls, case: Case) -> LoadPower:
@@ -61,7 +63,7 @@ class LoadPower:
         )
         at_own = np.array([row.v_0 is None for row in case.loads], dtype=bool)
         below = np.array([_falls_below(row) for row in case.loads])
-        return cls(len(case.buses), at, given, groups, at_own, below)
+        return cls(len(case.buses), at, given, groups, at_own, below, np.ones(len(at)))
 
     def each(self, v: Reals) -> tuple[Complexes, Complexes]:
         """Return (loads,) complex powers at (buses,) voltage magnitudes, and their derivatives, in pu."""
@@ -76,7 +78,7 @@ class LoadPower:
             now = follows[rows]
             power[rows[now]] = (active.real + 1j * reactive.real)[now]
             slope[rows[now]] = ((active.imag + 1j * reactive.imag) / STEP)[now]
-        return power, slope
+        return self.scale * power, self.scale * slope
 
     def reduced(self, v: Reals) -> NDArray[np.intp]:
         """Return the positions of the loads that draw less than they would because their voltage is low."""

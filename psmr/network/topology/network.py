@@ -21,6 +21,7 @@ from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import ALIASES, OPEN, Bus, Shunt
 from psmr.devices.placement import placement
+from psmr.network.case.load_groups import GROUP
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 OFF = {"status": 0.0, "open_i": 1.0, "open_j": 1.0, "open_phases": float(OPEN.index("abc"))}
 """By which a device is out of service, or a branch does not join its buses: parameters and their values."""
-
-
-_GROUP = re.compile(r"(area|zone) ([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def find_loaded_buses(system: System, bus: int | str, what: str) -> tuple[str, .
     Raises EventError for a bus that is not there, and where no bus with a load is meant.
     """
     known, pattern = buses(system), str(bus)
-    group = _GROUP.fullmatch(pattern)
+    group = GROUP.fullmatch(pattern)
     if pattern in known or not (group or any(mark in pattern for mark in "*?[")):
         return (find_bus(system, bus, what),)
     loaded = [name for name, devices in at_buses(system).items() if any(map(is_load, devices))]
