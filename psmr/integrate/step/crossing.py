@@ -24,20 +24,24 @@ from psmr.integrate.solve.status import DONE, UNSOLVED
 from psmr.integrate.step.input_jumps import NO_JUMP, write_inputs
 from psmr.integrate.step.instructions import solve_algebraic
 from psmr.integrate.step.interpreter import DOUBLED, EVALUATED_BLOCK, FAILED, SOLVING, STEP
-from psmr.integrate.step.sampling import ANSWERED, NOT_DUE, READ, UNREAD, keep_written, sample
+from psmr.integrate.step.program_table import AT_START
+from psmr.integrate.step.sampling import ANSWERED, NOT_DUE, READ, UNREAD, keep_written, next_sample, sample
 
 
 @lean
 def cross(interpreter, k, w):  # type: ignore[no-untyped-def]
     """Take the samples that are due at the time in w, and let held inputs jump as they do at instant k.
 
-    What is due reads first. Returns (status, effect): whether rates or algebraic equations read what is new.
+    What is due reads first, unless it was taken where the step began, as near to it as that. Returns (status,
+    effect): whether rates or algebraic equations read what is new.
     """
-    jumps, status, effect = interpreter.jumps, DONE, NOT_DUE
-    if interpreter.sampling.clocks.shape[0] > 0:
+    jumps, sampling, status, effect = interpreter.jumps, interpreter.sampling, DONE, NOT_DUE
+    if sampling.clocks.shape[0] > 0:
+        t, begun = w.size - 1, interpreter.points[AT_START, w.size - 1]
         if k != NO_JUMP:
-            w[w.size - 1] = jumps.t[k]
-        status, effect = sample(interpreter.sampling, w)
+            w[t] = jumps.t[k]
+        if next_sample(sampling, begun) <= w[t] + sampling.near:
+            status, effect = sample(sampling, w)
     if k != NO_JUMP and status == DONE:
         write_inputs(jumps, k, w)
         if jumps.first[k + 1] > jumps.first[k]:

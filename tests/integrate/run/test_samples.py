@@ -11,6 +11,7 @@ import pytest
 import psmr
 from psmr import Device, Multirate, SingleRate, VariableStep, assemble
 from psmr.errors import InputError, SchemeError, SimulationError
+from tests.internals import Change, Course, integrate
 from tests.systems.sampled_loops import (
     Counter,
     Deadbeat,
@@ -379,3 +380,13 @@ def test_code_with_states_of_its_own_does_not_go_back_to_a_condition():
     with pytest.raises(SimulationError, match="so that the run cannot go back to there"):
         simulate(system, VariableStep(1e-6), 0.25, acting)
     simulate(with_code(Code()), VariableStep(1e-6), 0.25, acting)
+
+
+@pytest.mark.parametrize("scheme", [SingleRate("TM", 0.005), VariableStep(1e-6)], ids=str)
+def test_jumps_that_are_apart_by_less_than_what_a_sample_tells_apart_take_it_once(scheme):
+    """Two inputs jump at a sample, 3e-8 of its period apart."""
+    devices = [Device("C", Counter, {"T": 0.1}, {"x": "A.x"}), Device("A", Plant, {}), Device("B", Plant, {})]
+    system = assemble(devices, {"A.u": 0.0, "B.u": 0.0})
+    courses = [(name, Course.held([0.0, t], [0.0, 1.0])) for name, t in (("A.u", 0.5), ("B.u", 0.5 + 3e-9))]
+    found = integrate(system, scheme, 1.0, [Change(0.0, courses=tuple(courses))])
+    assert found.counters.samples == {"C": 10}
