@@ -97,6 +97,7 @@ psmr.integrate.control.engine: ControlledSteps FixedSteps
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
 psmr.integrate.control.grid: GridSteps times_off_grid
+psmr.integrate.control.turning: turned
 psmr.integrate.differentiation: FORMULAE
 psmr.integrate.run.advance_span: autonomous span_module
 psmr.integrate.run.integrate: integrate integrate_module

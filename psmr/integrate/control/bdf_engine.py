@@ -29,6 +29,7 @@ class BdfSteps(ControlledSteps):
         self, system: System, program: Program, pair: ImplicitPair, tolerance: float, *others: Any
     ) -> None:
         super().__init__(system, program, pair, pair.tolerance_of_step(tolerance), *others)
+        self.frame = None  # the formulae read points of long ago
         self.bdf: Bdf = bdf_for(system, BDF.tolerance * tolerance, self.control.switching)
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:

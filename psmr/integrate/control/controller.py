@@ -292,19 +292,38 @@ def begin_control(
     control = control._replace(stops=np.append(stops, end), passed=np.zeros(1, np.int64))
     control.switching.follows[:] = 0
     begin_disturbance(control.disturbance, before, w)
-    block.evaluate(w)
-    states = control.raw.size
-    rates = block.records.matrix.F[:states]
-    pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[:states])), initial=0.0))
+    pace, move = _pace_and_move(control, block, 0.0, w)
     ahead = end - float(w[-1])
     if not autonomous or pace * ahead > TUNED.negligible * control.tolerance:
         ahead *= TUNED.first_step_part
-    size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.mean_time_constant * pace))
-    move = TUNED.first_step_change * size * control.tolerance ** (1.0 / control.order)
     first = min(ahead, move / pace) if pace > 0.0 else ahead
     control.steps[:] = first, NONE_BEFORE, 0.0
     control.solvable[:] = solvable_at_first()
     return control
+
+
+def continue_control(control: Control, block: Block, end: float, w: Reals, stops: Reals) -> Control:
+    """Return the controller for a span that goes on at the point in w, whose rates were `raw` before.
+
+    The disturbance is that of the span before. Steps go on as they were planned, unless what changed moves a
+    state further than a first step may: see `begin_after_jump`.
+    """
+    control = control._replace(stops=np.append(stops, end), passed=np.zeros(1, np.int64))
+    control.switching.follows[:] = 0
+    pace, move = _pace_and_move(control, block, control.raw, w)
+    if pace * control.steps[NEXT] > move:
+        control.steps[NEXT], control.steps[PREVIOUS] = move / pace, NONE_BEFORE
+    return control
+
+
+def _pace_and_move(control: Control, block: Block, raw: Reals | float, w: Reals) -> tuple[float, float]:
+    """Return how fast the rates at w, less `raw`, move a state at most, in 1/s, and how far a step may."""
+    block.evaluate(w)
+    states = control.raw.size
+    rates = block.records.matrix.F[:states] - raw
+    pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[:states])), initial=0.0))
+    size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.mean_time_constant * pace))
+    return pace, TUNED.first_step_change * size * control.tolerance ** (1.0 / control.order)
 
 
 def control_failure(control: Control, block: Block, status: int, end: float, w: Reals) -> SimulationError:

@@ -15,16 +15,20 @@ from psmr.dae.compile.kernels import switch_tables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.controller import (
+    NEXT,
     REJECTED,
     TRIED,
     Control,
     begin_control,
+    continue_control,
     control_failure,
     control_for,
 )
+from psmr.integrate.control.error_size import SO_FAR
 from psmr.integrate.control.grid import GridSteps, Piece, TimeGrid
 from psmr.integrate.control.loop import advance
 from psmr.integrate.control.switching import Switching, switching_for
+from psmr.integrate.control.turning import LOOK, SEEN, Frame, turned
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.courses import Place
@@ -47,6 +51,9 @@ class _ProgramSteps:
     stepper: Stepper
     variables: int
     jumps: JumpTable | None = None
+
+    def note(self, w: Reals | None) -> None:
+        """See `Engine`: fixed steps have no plan."""
 
     def take_jumps(self, jumps: JumpTable | None) -> bool:
         """See `Engine`."""
@@ -229,10 +236,26 @@ class ControlledSteps(_ProgramSteps):
         self._block = self.stepper.places["slow", "slow"] if self.marches else 0
         self.pair, self.variables, self._size = pair, system.n + system.m, system.n + system.m + system.s
         self._last = np.array([w[-1]]), w[None, : self._size].copy()
+        self._goes_on, self._size_before = False, 0.0
+        self.frame = self._frame(system)
         self.control: Control = control_for(
             pair, tolerance, longest, most, system, self.stepper.encoded, self._switching(system, w), w,
             self._block,
         )  # fmt: skip
+
+    def _frame(self, system: System, out: Collection[str] = ()) -> Frame | None:
+        """Return the frame in which points are, of a system in which devices act by themselves."""
+        acts = any(group.compiled.component.actions for group in system.groups)
+        found = turned(system) if acts and not (self.marches or self.samplers or system.delays) else None
+        if found is None:
+            return None
+        still = [
+            group.index[k].astype(int)
+            for group in system.groups
+            for k, name in enumerate(group.names)
+            if name in out
+        ]
+        return Frame(found.without(np.concatenate(still)) if still else found)
 
     def _switching(self, system: System, w: Reals) -> Switching:
         """Return what is needed to see the kinks of the equations of the devices in service."""
@@ -242,21 +265,96 @@ class ControlledSteps(_ProgramSteps):
             self._tables, self.pair.tableau, self.stepper.encoded.places, w.size, kernels.rows, self._block
         )
 
+    def note(self, w: Reals | None) -> None:
+        """See `Engine`: where later points do not count, with the step that led to the first of them."""
+        if w is None or self.marches:
+            self._goes_on = False
+        if w is None or self.marches or self._goes_on:
+            return
+        times, _ = self._last
+        k = int(np.searchsorted(times, w[-1], side="right"))
+        if k < times.size:
+            self.control.steps[NEXT], self.control.disturbance.size[SO_FAR] = (
+                times[k] - w[-1],
+                self._size_before,
+            )
+        if self.frame is not None:
+            self.frame.turned.turn(self.control.disturbance.reference, self.frame.angle(w[-1]))
+        self._stand_still(w)
+        block = self.blocks[0]
+        block.evaluate(w)
+        self.control.raw[:] = block.records.matrix.F[: self.control.raw.size]
+        self._goes_on = True
+
+    def _forget_points(self) -> None:
+        """Let the next step not go on from points of the last one."""
+        points = self.stepper.interpreter.points
+        points[[AT_OLDER, AT_OLDEST, *self.control.outliving[:, 1]], -1] = np.nan
+
+    def _stand_still(self, w: Reals) -> None:
+        """Let the frame be that of the network from the point in w on."""
+        if self.frame is not None:
+            self.frame.begin(float(w[-1]))
+            self.blocks[0].turn(self.frame.turned.angles, 0.0)
+
+    def _turn_along(self, w: Reals, least: float) -> bool:
+        """Let the frame turn with the angles at the point in w, as it sees them; return whether it does anew.
+
+        It does where they run on by more than `least` in rad in a step.
+        """
+        frame, block = self.frame, self.blocks[0]
+        assert frame is not None
+        block.turn(frame.turned.angles, frame.rate)
+        block.evaluate(w)
+        rates = block.records.matrix.F[block.records.matrix.angles]
+        change = float(np.median(rates)) if rates.size else 0.0
+        if abs(change * self.control.steps[NEXT]) <= least:
+            return False
+        frame.hurry(float(w[-1]), change)
+        block.turn(frame.turned.angles, frame.rate)
+        return True
+
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`: the first step of a span follows from the rates at its start."""
         stepper = self.stepper
-        stepper.interpreter.points[[AT_OLDER, AT_OLDEST, *self.control.outliving[:, 1]], -1] = np.nan
-        self.control = begin_control(
-            self.control, self.blocks[0], self._before(float(w[-1])), end, w, stops, stepper.autonomous
-        )
+        self._forget_points()
+        self._stand_still(w)
+        if self._goes_on:
+            self.control = continue_control(self.control, self.blocks[0], end, w, stops)
+            self._goes_on = False
+        else:
+            before = self._before(float(w[-1]))
+            self.control = begin_control(
+                self.control, self.blocks[0], before, end, w, stops, stepper.autonomous
+            )
+        if self.frame is not None and self._turn_along(w, 0.0):
+            stepper.forget(stepper.autonomous)
         self._jumps_at = None if self.jumps is None else self.jumps.at_stops(self.control.stops)
         return DONE
 
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         """See `Engine`."""
+        if self.frame is not None:
+            return self._advance_turned(self.frame, most, w)
+        return self._advance(most, w)
+
+    def _advance_turned(self, frame: Frame, most: int, w: Reals) -> tuple[Piece, int]:
+        """Advance in the frame that turns; points come back in that of the network."""
+        turned = frame.turned
+        turned.turn(w, -frame.angle(w[-1]))
+        if self._turn_along(w, SEEN):
+            self._forget_points()
+            self.stepper.forget(self.stepper.autonomous)
+        piece, status = self._advance(max(1, min(most, int(LOOK / self.control.steps[NEXT]))), w)
+        turned.turn(w, frame.angle(w[-1]))
+        turned.turn(piece.rows, frame.angle(piece.t))
+        return piece, status
+
+    def _advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         room = most if self.jumps is None else 2 * most
         times, rows, ends = np.empty(most + 1), np.empty((room + 1, self._size)), np.zeros(most + 1, np.int64)
         times[0], rows[0] = w[-1], w[: self._size]
+        self._size_before = float(self.control.disturbance.size[SO_FAR])
         if self.jumps is not None and self._jumps_at is not None:
             self.stepper.take_jumps(self.jumps.compiled(self._jumps_at))
         interpreter = self.stepper.ready(w)
@@ -300,6 +398,7 @@ class ControlledSteps(_ProgramSteps):
         """See `Engine`."""
         super().take_out_of_service(system, parameters, w, out)
         self.control = self.control._replace(switching=self._switching(system, w))
+        self.frame = self._frame(system, out)
 
     def counted(self) -> dict[str, Any]:
         """See `Engine`."""

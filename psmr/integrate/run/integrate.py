@@ -265,6 +265,8 @@ class _Integration:
             span = span_after(self.system, self.span, at, changes, self.service)
             if self.recorder.stops_before(_begun_by(span, made)):
                 return
+            goes_on = not known and self.history is None and all(map(_leaves_states, changes))
+            self.engine.note(self.w if goes_on else None)
             self._begin(span)
             known = ()
             if acting is None or not acting.at_once(self.span, self.w):
@@ -383,6 +385,7 @@ class _Integration:
             )
         self.w[-1], self.w[: self.recorder.size] = self.recorder.go_on()
         put_inputs(self.system, self.span, self.history, self.w)
+        self.engine.note(self.w)
         still = autonomous(self.system, self.parameters) and not self.span.followed and self.history is None
         self.engine.forget(still)
 
@@ -401,6 +404,12 @@ class _Integration:
         )
         found = recorder.trajectory(counters, self.scheme.step)
         return found if self.acting is None else replace(found, acted=tuple(self.acting.acted))
+
+
+def _leaves_states(change: Change) -> bool:
+    """Return whether a change sets parameters alone."""
+    others = (change.inputs, change.out, change.rates, change.courses, change.states, change.back)
+    return not any(others)
 
 
 def _begun_by(span: Span, changes: Sequence[Change]) -> Span:

@@ -371,6 +371,9 @@ class Engine(Protocol):
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Begin a span from the point in w; `stops` are times in s before its end; return a status."""
 
+    def note(self, w: Reals | None) -> None:
+        """Take note of the point w ahead of a change, behind which planned steps may go on; None: not."""
+
     def take_jumps(self, jumps: JumpTable | None) -> bool:
         """Let held inputs jump within a span from the next `begin` on; return whether they can."""
 

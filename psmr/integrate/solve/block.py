@@ -32,6 +32,7 @@ from psmr.integrate.solve.records import (
     HOMOTOPY,
     NETWORK_SCALE,
     SCALE,
+    TURNING,
     VALID,
     BlockArrays,
     Limits,
@@ -348,6 +349,14 @@ class Block:
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
         self._keep(new.records)
 
+    def turn(self, angles: NDArray[np.intp], rate: float) -> None:
+        """Let the states at some positions in w, angles, turn by `rate` in rad/s less than they do."""
+        scalars, records = self.records.newton.scalars, self.records
+        if len(records.matrix.angles) != len(angles):
+            rows = _index(np.flatnonzero(np.isin(self.kernels.row_indices[: self.kernels.states], angles)))
+            self._keep(records._replace(matrix=records.matrix._replace(angles=rows)))
+        scalars[TURNING], scalars[VALID] = rate, 0.0
+
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
         scalars = self.records.newton.scalars
@@ -462,6 +471,7 @@ def _matrix(kernels: Kernels, layout: Layout, w: Reals) -> Matrix:
         F=np.zeros(kernels.rows + 1),
         state_slots=layout.state_slots,
         diagonal=layout.diagonal,
+        angles=_index([]),
     )
 
 

@@ -19,6 +19,7 @@ from psmr.integrate.solve.records import (
     LOWER_SLOT,
     RESIDUALS,
     STATE,
+    TURNING,
     UPPER_AT,
     UPPER_SLOT,
     VALID,
@@ -67,6 +68,9 @@ def evaluate(block, w):  # type: ignore[no-untyped-def]
         matrix = matrix_of(block)
         follow_ramps(block, w)
         residual(matrix.table, w, matrix.F)
+        if state.scalars[TURNING] != 0.0:
+            for i in matrix.angles:
+                matrix.F[i] -= state.scalars[TURNING]
         state.counts[RESIDUALS] += 1
         state.scalars[VALID] = 1.0
 

@@ -119,7 +119,8 @@ HOMOTOPY = 4  # part of the residual `shift` that is taken off the equations: co
 FALL = 5  # part of the residual that the update of a kept matrix left when one was last looked at
 UNSEEN = 6  # so many solves need no such look
 NETWORK_SCALE = 7  # h * gamma when all of the matrix was last factorised; NaN when nothing of that holds
-SCALARS = 8
+TURNING = 8  # rate in rad/s of the frame: see `psmr.integrate.control.turning`
+SCALARS = 9
 
 # Places in `NewtonState.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
@@ -139,6 +140,7 @@ class Matrix(NamedTuple):
     `constant`, `J`, `F`: Constant Jacobian entries, Jacobian (then Newton matrix), raw residual; one entry
       longer than needed.
     `state_slots`, `diagonal`: Places in J of all entries in state rows, and of their diagonal.
+    `angles`: Rows of the states that turn with the frame.
     """
 
     table: np.ndarray
@@ -148,6 +150,7 @@ class Matrix(NamedTuple):
     F: np.ndarray
     state_slots: np.ndarray
     diagonal: np.ndarray
+    angles: np.ndarray
 
 
 class BlockPositions(NamedTuple):
@@ -262,7 +265,7 @@ def initial_newton_state() -> NewtonState:
 # one after the other, then the address of the solver and `BlockPositions.first`. Each function opens what it
 # needs.
 _VIEWS = {
-    Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 2),
+    Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 3),
     Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 3, REALS, *(INTEGERS,) * 2),
     Ramps: (PLACES, View(types.float64, 5), *(INTEGERS,) * 2, REALS, INTEGERS),
     Work: (REALS,) * 7,

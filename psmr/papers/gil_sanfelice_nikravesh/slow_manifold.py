@@ -281,6 +281,9 @@ class ManifoldEngine:
         self._linearise(w.copy(), scheme.h)
         self.plan = None  # a trial: the algebraic variables of the start are not consistent yet
 
+    def note(self, w: Reals | None) -> None:
+        """See `Engine`: each span begins anew."""
+
     def take_jumps(self, jumps: object) -> bool:
         """See `Engine`: a jump ends a span."""
         return False

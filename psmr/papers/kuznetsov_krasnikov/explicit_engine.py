@@ -384,6 +384,9 @@ class ExplicitEngine:
         stages, new = np.zeros((tableau.stages + 2, size)), np.zeros(size)
         self.method = RungeKutta(tableau.A, tableau.b, estimate, 0.2, stages, new)
 
+    def note(self, w: Reals | None) -> None:
+        """See `Engine`: each span begins anew."""
+
     def take_jumps(self, jumps: object) -> bool:
         """See `Engine`: a jump ends a span."""
         return False
