@@ -145,10 +145,11 @@ psmr.network.powerflow.voltages: keeps_limits
 psmr.network.sequence.networks: Place sequence_networks Sections
 psmr.network.signals.points: Points rates>variable_rates
 psmr.network.signals.quantities: QUANTITIES Quantity computed_signals rate>quantity_rate
+psmr.network.start.areas: with_gains
 psmr.network.start.conversion: LoadShares convert_loads load_shares net_generators
 psmr.network.start.equilibrium: StartingPlant>Plant Terminal solve_plants
 psmr.network.start.initialise: check_residual with_algebraic_resolved
-psmr.network.start.wiring: plant_devices
+psmr.network.start.wiring: generator_plant plant_devices
 psmr.network.topology.connections: Connections
 psmr.network.topology.islands: DeadParts
 psmr.network.topology.network: find_branch find_bus voltage_places

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from psmr.dae.declare.component import Component, flag
 from psmr.devices.catalogue import (
+    AREA_ROLES,
     DYNAMIC,
     LOAD_ROLES,
     NETWORK,
@@ -26,7 +27,8 @@ def groups() -> Mapping[str, tuple[type[Component], ...]]:
     loads = {f"load: {role}": kinds for role, kinds in LOAD_ROLES.items()}
     network = {"network and static loads": NETWORK, "network with its own dynamics": DYNAMIC}
     shunts = {f"shunt: {role.replace('_', ' ')}": kinds for role, kinds in SHUNT_ROLES.items()}
-    return {**network, **ROLES, **loads, **shunts, **RELAY_ROLES}
+    areas = {role.replace("_", " "): kinds for role, kinds in AREA_ROLES.items()}
+    return {**network, **ROLES, **loads, **shunts, **RELAY_ROLES, **areas}
 
 
 def records() -> dict[type[Component], list[str]]:

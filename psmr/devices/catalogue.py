@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
+from psmr.devices.areas import TieLine
 from psmr.devices.dynamic_network.branch import (
     DynamicCapacitor,
     DynamicLine,
@@ -91,6 +92,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
         "aerodynamics",
         "drive_train",
         "shaft",
+        "participation",
     )
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
@@ -115,15 +117,19 @@ SOURCES = ("machine", "converter")
 RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": LIBRARY["relay"]}
 """Components of the table of relays."""
 
+AREA_ROLES: Mapping[str, tuple[type[Component], ...]] = {"area_control": LIBRARY["area_control"]}
+"""Components of the table of areas, by role."""
+
 DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     **ROLES,
     **LOAD_ROLES,
     **SHUNT_ROLES,
     **TRANSFORMER_ROLES,
     **RELAY_ROLES,
+    **AREA_ROLES,
     CODE: LIBRARY[CODE],
 }
-"""Components of plants, loads, shunts, transformers and relays by role."""
+"""Components of plants, loads, shunts, transformers, relays and areas by role."""
 
 FOLLOWS, FORMS = "follows", "forms"
 """What `Placement.grid` says of a converter."""
@@ -142,6 +148,7 @@ PREFIXES: Mapping[str, str] = {
     "drive_train": "DT",
     "shaft": "SHAFT",
     "tap_changer": "LTC",
+    "participation": "LFC",
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
@@ -155,6 +162,7 @@ NETWORK: tuple[type[Component], ...] = (
     MonitoredLine,
     MonitoredTransformer,
     Shunt,
+    TieLine,
     *LOADS,
 )
 """Components that the tables of a case stand for."""
@@ -195,7 +203,7 @@ FROM_CASE = (
 
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
-    of_tables = (LOAD_ROLES, SHUNT_ROLES, ROLES, TRANSFORMER_ROLES, RELAY_ROLES)
+    of_tables = (LOAD_ROLES, SHUNT_ROLES, ROLES, TRANSFORMER_ROLES, RELAY_ROLES, AREA_ROLES)
     roles = [kinds for table in of_tables for kinds in table.values()]
     return (*NETWORK, *DYNAMIC, *(component for kinds in roles for component in kinds))
 

@@ -46,6 +46,7 @@ def make_case(
     loads: Iterable[Mapping[str, Any]] = (),
     generators: Iterable[Mapping[str, Any]] = (),
     relays: Iterable[Mapping[str, Any]] = (),
+    areas: Iterable[Mapping[str, Any]] = (),
     mechanical: str = TORQUE,
     sequence: Iterable[Mapping[str, Any]] = (),
     modules: Sequence[str] = (),
@@ -58,7 +59,7 @@ def make_case(
         What the case is called.
     base_mva, frequency_hz
         Base of the per-unit system and nominal frequency.
-    buses, lines, transformers, shunts, loads, generators, relays, sequence
+    buses, lines, transformers, shunts, loads, generators, relays, areas, sequence
         A dictionary for each row, with the fields that the table has in a case file; a plant has a dictionary
         for each device under its role.
     mechanical
@@ -94,7 +95,7 @@ def make_case(
     parts = {
         "buses": buses, "lines": lines, "transformers": transformers,
         "shunts": shunts, "loads": loads, "generators": generators, "relays": relays,
-        "sequence": sequence,
+        "areas": areas, "sequence": sequence,
     }  # fmt: skip
     content: dict[str, Any] = {
         "format": FORMAT, "version": VERSION, "name": name, "base_mva": base_mva,

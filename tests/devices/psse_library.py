@@ -212,6 +212,14 @@ RELAYS = {
     models.OutOfStepRelay: {"outer": 0.3, "inner": 0.1, "reach": 1.0},
     models.RideThrough: {"low_1": 0.5, "low_time_1": 0.2},
 }
+AREAS = {
+    models.TieLine: {"direction": -1.0},
+    models.GenerationControl: {"s_base": 100.0, "f_n": 60.0, "bias": 18.0, "k_i": 0.02},
+    models.Participation: {
+        **{"s_base": 100.0, "p_0": 0.3, "part": 0.6, "ramp": 60.0, "p_max": 80.0, "p_min": -20.0},
+        **{"gain": 0.2},
+    },
+}
 TEN_VOLTAGES = (-0.8, -0.5, -0.2, 0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
 TEN_CURRENTS = (0.2, 0.3, 0.4, 0.6, 0.8, 0.9, 1.0, 1.1, 1.3, 1.4)
 TEN_POINTS = {
@@ -302,7 +310,7 @@ CONVERTERS |= {
     models.REGCC1: CONVERTERS[models.REGCB1] | CURRENT_CONTROL,
     models.GDFORM: CONVERTERS[models.REGFMA1] | {"qv_flag": 1.0},
 }
-PARAMETERS = EXCITERS | GOVERNORS | STABILISERS | CONVERTERS | CONTROLS | LOADS | RELAYS
+PARAMETERS = EXCITERS | GOVERNORS | STABILISERS | CONVERTERS | CONTROLS | LOADS | RELAYS | AREAS
 TRIPS = {
     **{"vtrip_flag": 1.0, "ftrip_flag": 1.0, "vl0": 0.3, "vl1": 0.6, "vh0": 1.4, "vh1": 1.1, "tvl0": 0.1},
     **{"tvl1": 0.2, "tvh0": 0.1, "tvh1": 0.15, "vrfrac": 0.7, "fl": 59.0, "fh": 61.0, "tfl": 0.2, "tfh": 0.1},

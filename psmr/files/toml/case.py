@@ -76,6 +76,14 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     pickup_1 = 0.1
     shed_1 = 0.2
 
+    [[area]]                   # number; name, schedule_mw (left out: that of the power flow), tolerance_mw
+    number = 1
+
+    [area.control]             # type, parameters; units take part by [generator.participation]
+    type = "GenerationControl"
+    bias = 18.0
+    k_i = 0.02
+
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
 named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
 """
@@ -88,9 +96,10 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError, InputError, Mistakes, error_at, nearest, shown
+from psmr.base.errors import CaseError, Mistakes, nearest, shown
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import (
+    AREA_ROLES,
     CODE,
     LOAD_ROLES,
     RELAY_ROLES,
@@ -104,13 +113,14 @@ from psmr.devices.protection.relays import RideThrough, curves
 from psmr.files.toml.code import code_tables, read_code
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.files.toml.lines import Path as TablePath
+from psmr.files.toml.region import PLACE, read_region, region_values
 from psmr.files.user_components import NONE, UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.edit import CALLED
-from psmr.network.case.region import Region
 from psmr.network.case.tables import (
     AS_STORED,
     FLUX,
+    AreaRow,
     BusRow,
     DeviceRow,
     GeneratorRow,
@@ -124,42 +134,6 @@ from psmr.network.case.tables import (
     device_name,
 )
 
-PLACE = ("dynamic",)
-
-DYNAMIC: Spec = {
-    "buses": Field((str, int, list[int], list[str]), fills="buses"),
-    **specification(Region, without=("buses", "modes", "where")),
-    "modes": Field((str, float, list[str], list[float]), fills="modes"),
-}
-
-
-def read_region(document: Document) -> Region | None:
-    """Return the region in a document, None where it has no table [dynamic]."""
-    given = document.table(PLACE[0])
-    if given is None:
-        return None
-    where = document.where(PLACE)
-    values = document.values(PLACE, given, DYNAMIC)
-    try:
-        return Region(**values, where=where)
-    except document.error:
-        raise
-    except InputError as error:
-        raise error_at(error, document.error, where) from error
-
-
-def region_values(region: Region) -> Mapping[str, Any]:
-    """Return the fields of the table of a region; what has its default is left out."""
-    values = {
-        item.name: getattr(region, item.name)
-        for item in fields(region)
-        if item.compare and getattr(region, item.name) != item.default
-    }
-    if "modes" in values:
-        values["modes"] = [str(s).strip("()") for s in region.modes]
-    return values
-
-
 FORMAT, VERSION = "psmr-case", 1
 
 ROWS: Mapping[str, tuple[str, type]] = {
@@ -170,9 +144,13 @@ ROWS: Mapping[str, tuple[str, type]] = {
     "load": ("loads", LoadRow),
     "generator": ("generators", GeneratorRow),
     "relay": ("relays", RelayRow),
+    "area": ("areas", AreaRow),
     "sequence": ("sequence", SequenceRow),
 }
 """The tables, the part of the case that each fills, and its record."""
+
+AREA_KEYS = {role.removeprefix("area_"): role for role in AREA_ROLES}
+"""The tables below an area, by the role of what they have."""
 
 _BESIDE: Mapping[str, Spec] = {
     "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
@@ -180,10 +158,11 @@ _BESIDE: Mapping[str, Spec] = {
     "transformer": dict.fromkeys(TRANSFORMER_ROLES, Field((dict,))),
     "generator": {**dict.fromkeys(ROLES, Field((dict,))), CODE: Field((dict, list))},
     "relay": {"device": Field((dict,), needed=True)},
+    "area": {key: Field((dict,)) for key in AREA_KEYS},
 }
 """What a table has in place of its record's devices, and the short way to say the parts of a load."""
 
-_OWN = ("where", "devices", "device", *LOAD_ROLES, *SHUNT_ROLES, *TRANSFORMER_ROLES)
+_OWN = ("where", "devices", "device", *LOAD_ROLES, *SHUNT_ROLES, *TRANSFORMER_ROLES, *AREA_ROLES)
 _HEAD = specification(Case, without=("source", "dynamic", *(part for part, _ in ROWS.values())))
 TABLES: Mapping[str, Spec] = {
     name: specification(row, without=_OWN, called=CALLED) | dict(_BESIDE.get(name, {}))
@@ -379,12 +358,21 @@ def _with_points(document: Document, place: TablePath, given: Mapping[str, Any])
     return {"type": given["type"], **curves()[name]}
 
 
+def _area(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    for key, role in AREA_KEYS.items():
+        if key in row:
+            given = row.pop(key)
+            row[role] = _device(document, table, role, AREA_ROLES[role], given, role, key)
+    return row
+
+
 _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
     "shunt": _shunt,
     "transformer": _transformer,
     "load": _load,
     "generator": _generator,
     "relay": _relay,
+    "area": _area,
 }
 
 
@@ -456,6 +444,9 @@ def toml_text(case: Case) -> str:
                 parts.append(_device_table("transformer", row.tap_changer, name))
             if isinstance(row, RelayRow):
                 parts.append(_device_table("relay", row.device, row.name, "device"))
+            if isinstance(row, AreaRow):
+                controls = [(key, getattr(row, role)) for key, role in AREA_KEYS.items()]
+                parts += [_device_table("area", of, of.name, key) for key, of in controls if of is not None]
     return "\n".join(parts)
 
 

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import CODE, SOURCES
 from psmr.devices.placement import placement
+from psmr.network.case.areas import check_areas, ties_of
 from psmr.network.case.tables import (
     LARGEST,
     MECHANICAL,
@@ -78,7 +79,8 @@ def monitored_branches(case: Tables) -> frozenset[str]:
         for row in case.transformers
         if row.tap_changer is not None and reads_current(row.tap_changer)
     )
-    return frozenset((*(read[0].name for read in found if read is not None), *relays, *taps))
+    ties = (tie.branch for row in case.areas if row.area_control is not None for tie in ties_of(case, row))
+    return frozenset((*(read[0].name for read in found if read is not None), *relays, *taps, *ties))
 
 
 def check_case(case: Tables) -> None:
@@ -110,6 +112,7 @@ def check_case(case: Tables) -> None:
     check_references(case)
     check_relays(case)
     check_tap_changers(case)
+    check_areas(case)
     check_sequence(case)
     check_plants(case)
     check_held_voltages(case)
@@ -202,8 +205,8 @@ def _named(case: Tables) -> Iterator[tuple[str, Row]]:
     for transformer in case.transformers:
         if transformer.tap_changer is not None:
             yield transformer.tap_changer.name, transformer.tap_changer
-    for generator in case.generators:
-        for device in generator.devices:
+    for plant in (*case.generators, *case.areas):
+        for device in plant.devices:
             yield device.name, device
     seen: dict[str, Row] = {}
     for generator in case.generators:
@@ -228,6 +231,7 @@ def check_references(case: Tables) -> None:
     devices = [device for generator in case.generators for device in generator.devices]
     devices += [row.static_var_system for row in case.shunts if row.static_var_system is not None]
     devices += [row.tap_changer for row in case.transformers if row.tap_changer is not None]
+    devices += [device for row in case.areas for device in row.devices]
     columns += [
         (device, key, int(device.parameters[key]))
         for device in devices

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 
 from psmr.base.errors import CaseError, Mistakes, nearest, shown, warn
 from psmr.base.numbers import plain, real
-from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES, role_parameters
+from psmr.devices.catalogue import AREA_ROLES, LOAD_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES, role_parameters
 from psmr.network.case.checks import unlikely
 from psmr.network.case.tables import (
+    AreaRow,
     BusRow,
     DeviceRow,
     GeneratorRow,
@@ -41,13 +42,15 @@ ROWS: Mapping[str, type[Row]] = {
     "loads": LoadRow,
     "generators": GeneratorRow,
     "relays": RelayRow,
+    "areas": AreaRow,
 }
 """The tables of the network and the record of each."""
 
 CALLED: Mapping[str, str] = {"from_bus": "from", "to_bus": "to"}
 """Columns that files and tables call otherwise than the records do."""
 
-_NOT_SHOWN = ("name", "where", "devices", *LOAD_ROLES, *SHUNT_ROLES, *TRANSFORMER_ROLES, "device")
+_OF_ELEMENTS = (*LOAD_ROLES, *SHUNT_ROLES, *TRANSFORMER_ROLES, *AREA_ROLES)
+_NOT_SHOWN = ("name", "where", "devices", *_OF_ELEMENTS, "device")
 
 
 def columns_of(kind: type[Row]) -> dict[str, str]:
@@ -56,10 +59,10 @@ def columns_of(kind: type[Row]) -> dict[str, str]:
 
 
 def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
-    """Yield the devices of plants, loads, shunts, transformers and relays with the name of their owner."""
-    for generator in case.generators:
-        for device in generator.devices:
-            yield generator.name, device
+    """Yield the devices of plants, areas, loads, shunts, transformers and relays with their owner's name."""
+    for plant in (*case.generators, *case.areas):
+        for device in plant.devices:
+            yield plant.name, device
     elements: tuple[LoadRow | ShuntRow, ...] = (*case.loads, *case.shunts)
     for row in elements:
         if row.device is not None:
@@ -265,6 +268,8 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
             values |= {role: getattr(old, role) for role in SHUNT_ROLES}
         if isinstance(old, TransformerRow):
             values |= {role: getattr(old, role) for role in TRANSFORMER_ROLES}
+        if isinstance(old, AreaRow):
+            values |= {role: getattr(old, role) for role in AREA_ROLES}
         if kind is RelayRow:
             if not isinstance(old, RelayRow):
                 mistakes.found.append(
@@ -304,6 +309,7 @@ _PARTS: Mapping[type[Row], tuple[str, ...]] = {
     ShuntRow: tuple(SHUNT_ROLES),
     TransformerRow: tuple(TRANSFORMER_ROLES),
     RelayRow: ("device",),
+    AreaRow: tuple(AREA_ROLES),
 }
 """Fields of rows that are devices, by the kind of row."""
 

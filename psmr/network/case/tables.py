@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from psmr.base.errors import nearest
-from psmr.devices.catalogue import RELAY_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES
+from psmr.devices.catalogue import AREA_ROLES, RELAY_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES
 from psmr.devices.network import LAST_GROUP
 from psmr.network.case.region import Region
 from psmr.network.case.row import LARGEST as LARGEST
@@ -35,6 +35,9 @@ CONTROLLED = (VOLTAGE, REACTIVE_POWER, ACTIVE)
 
 AS_STORED, EQUAL, BY_RATING = "file", "equal", "rating"
 REACTIVE = (AS_STORED, EQUAL, BY_RATING)
+
+AREA_PREFIXES = {"area_control": "AGC"}
+"""How the controls of areas are called."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +272,38 @@ class RelayRow(Row):
 
 
 @dataclass(frozen=True)
+class AreaRow(Row):
+    """An area: its number, which buses have as their `area`, and its controls.
+
+    `schedule_mw` is the interchange that its generation control keeps, export positive; None: that of the
+    power flow, from which a given one differs by at most `tolerance_mw`. Controls bear the names ``AGC1``
+    in area 1.
+    """
+
+    number: int
+    name: str = ""
+    schedule_mw: float | None = None
+    tolerance_mw: float = 10.0
+    area_control: DeviceRow | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "name", self.name or f"area{self.number}")
+        self.require(0 < self.number <= LAST_GROUP, "number", f"must be from 1 to {LAST_GROUP}")
+        self.require(self.tolerance_mw >= 0, "tolerance_mw", "must be >= 0")
+        for role, prefix in AREA_PREFIXES.items():
+            device = getattr(self, role)
+            if device is not None:
+                self.require(device.role == role, role, f"must be a device of the role {role}")
+                object.__setattr__(self, role, replace(device, name=f"{prefix}{self.number}"))
+
+    @property
+    def devices(self) -> tuple[DeviceRow, ...]:
+        """The controls of the area."""
+        return tuple(device for role in AREA_ROLES if (device := getattr(self, role)) is not None)
+
+
+@dataclass(frozen=True)
 class Tables:
     """Network, loads and plants, rows checked one by one; `psmr.network.case.case.Case` checks the whole.
 
@@ -278,7 +313,7 @@ class Tables:
         What it is called, and the file it was read from (empty where there is none).
     base_mva, frequency_hz
         Base of the per-unit system and nominal frequency.
-    buses, lines, transformers, shunts, loads, generators, relays, sequence
+    buses, lines, transformers, shunts, loads, generators, relays, areas, sequence
         The tables; `sequence` has negative- and zero-sequence data of elements of the others.
     mechanical
         What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
@@ -306,6 +341,7 @@ class Tables:
     loads: tuple[LoadRow, ...] = ()
     generators: tuple[GeneratorRow, ...] = ()
     relays: tuple[RelayRow, ...] = ()
+    areas: tuple[AreaRow, ...] = ()
     sequence: tuple[SequenceRow, ...] = ()
     source: str = field(default="", compare=False)
     mechanical: str = TORQUE

@@ -21,6 +21,7 @@ from psmr.network.case.case import Case
 from psmr.network.case.region import Region
 from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.areas import with_gains
 from psmr.network.start.code import run_to_rest
 from psmr.network.start.conversion import LoadShares, convert_loads
 from psmr.network.start.equilibrium import ROUNDING, decide, solve_plants
@@ -123,6 +124,7 @@ def build(
     start = solve_plants([*motors, *plants])
     before, plants = plants, decide(plants, start)
     start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
+    plants = with_gains(plants, start, case)
     plants, start = coupled(case, plants, start)
     plants, start = run_to_rest(plants, start)
     start |= bus_start(case, flow)

@@ -33,7 +33,9 @@ from psmr.network.case.rows import (
 )
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow, TransformerRow
 from psmr.network.powerflow.powerflow import PowerFlow
+from psmr.network.start.areas import area_devices, area_start, control_wires, moved_by_area, read_of_controls
 from psmr.network.start.equilibrium import StartingPlant
+from psmr.network.start.offers import givers, offered_by, signal_read
 from psmr.network.start.tap_changers import correction_data, tap_changer_devices, tap_changer_start
 from psmr.sampled.code import ControllerCode
 
@@ -63,6 +65,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         yield Device(shunt.name, Shunt, values, wires, data=sequence_data(case, shunt.name))
     for load in case.loads:
         yield load_device(case, load, voltage[load.bus], names[load.bus])
+    yield from area_devices(case, flow)
     for relay in case.relays:
         component = component_of(relay.device)
         values = device_parameters(relay.device, case, abs(voltage[relay.bus]))
@@ -133,6 +136,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     bus = case.bus(generator.bus).name
     kinds = {row.name: component_of(row) for row in generator.devices}
     kinds |= _code_classes(generator, kinds)
+    kinds |= moved_by_area(generator, kinds)
     if any(row.role == "compensator" for row in generator.devices):
         for row in generator.devices:
             if row.role == "exciter":
@@ -146,16 +150,17 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     for row in generator.devices:
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
+        wires |= control_wires(case, generator, component)
         if row.code is not None:
             wires |= row.code.elsewhere()
         for port in component.inputs:
-            offering = _offering(kinds, row.name, port)
+            offering = givers(kinds, row.name, port)
             if len(offering) > 1:
                 raise CaseError(
                     f"{row.place}: {port} is offered by {' and '.join(offering)}; keep one of them"
                 )
             if offering:
-                wires[port] = f"{offering[0]}.{_signal(component, port)}"
+                wires[port] = f"{offering[0]}.{signal_read(component, port)}"
             elif row.role == "stabiliser" and port not in wires:
                 wires[port] = f"{_holding(generator, row, port)}.{port}"
             elif (
@@ -192,7 +197,7 @@ def _code_classes(
     if not codes:
         return {}
     source = next(row for row in generator.devices if row.role in SOURCES)
-    offered = _offered(kinds[source.name])
+    offered = offered_by(kinds[source.name])
     frame = MACHINE if source.role == "machine" else LOOP if "theta" in offered else NETWORK
     terminal = GRID if set(GRID) <= set(offered) else BRIDGE
     return {row.name: row.code.component(frame, terminal) for row in codes if row.code is not None}
@@ -221,14 +226,6 @@ def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: st
     return wires
 
 
-def _offering(kinds: Mapping[str, type[Component]], name: str, port: str) -> list[str]:
-    """Return the devices that offer what an input reads; one that passes a signal on stands before others."""
-    signal = _signal(kinds[name], port)
-    found = [other for other, kind in kinds.items() if other != name and signal in _offered(kind)]
-    passing = [other for other in found if signal in placement(kinds[other]).passes]
-    return passing or found
-
-
 def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component]) -> dict[str, float]:
     """Return the parameters that a device takes from others of its plant, from the source of power first."""
     others = [other for other in generator.devices if other.name != row.name]
@@ -237,10 +234,6 @@ def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component])
         values = other.values
         found = {name: values[name] for name in placement(component).shared if name in values} | found
     return found
-
-
-def _offered(component: type[Component]) -> tuple[str, ...]:
-    return (*component.states, *component.algebraic, *component.sampled_outputs)
 
 
 def _given(component: type[Component]) -> tuple[str, ...]:
@@ -259,11 +252,6 @@ def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
     return source.name
 
 
-def _signal(kind: type[Component], port: str) -> str:
-    """Return the signal that an input reads: its name, but for one that is passed on."""
-    return next((signal for signal, own in placement(kind).passes.items() if own == port), port)
-
-
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
     """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing.
 
@@ -274,9 +262,12 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
         if component.outputs:
             continue
         read = {
-            _signal(kind, port) for name, kind in kinds.items() if name != row.name for port in kind.inputs
+            signal_read(kind, port)
+            for name, kind in kinds.items()
+            if name != row.name
+            for port in kind.inputs
         }
-        if not read & set(_offered(component)):
+        if not read & set(offered_by(component)):
             raise CaseError(
                 f"{row.place}: no device of {generator.name} reads the output of {row.type}; remove it, or"
                 " choose a"
@@ -314,7 +305,7 @@ def generator_plant(
     far: dict[str, complex] = {
         name: voltages[case.buses_by_name[name].number] for name in known if name != case.bus(row.bus).name
     }
-    flows: dict[str, float] = {}
+    flows = dict.fromkeys(read_of_controls(devices), 0.0)
     for name in sorted(read & case.branches_by_name.keys()):
         flows |= branch_start(case.branches_by_name[name], voltages)
     return StartingPlant(row.name, devices, voltage, current, far, flows)
@@ -370,6 +361,7 @@ def bus_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     voltages, monitored = flow.by_number(), monitored_branches(case)
     for branch in case.branches if monitored else ():
         start |= branch_start(branch, voltages) if branch.name in monitored else {}
+    start |= area_start(case, flow)
     for load in case.loads:
         if load.characteristic is not None:
             rest = load_component(load).guess(SimpleNamespace(voltage=voltages[load.bus]), None)

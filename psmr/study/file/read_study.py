@@ -14,9 +14,9 @@ from psmr.base.modules import load_modules
 from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
-from psmr.files.toml.case import read_region
 from psmr.files.toml.document import Document, Field, read_document, specification
 from psmr.files.toml.lines import Path as TablePath
+from psmr.files.toml.region import read_region
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria

@@ -1,0 +1,191 @@
+"""The controls of areas at the start: their devices and wires, what they begin with, the gains of units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from psmr.base.errors import CaseError
+from psmr.dae.declare.component import Component
+from psmr.dae.declare.device import Device
+from psmr.devices.areas import Participation, TieLine, moving
+from psmr.devices.placement import placement
+from psmr.network.case.areas import area_of, taking_part, ties_of
+from psmr.network.case.case import Case
+from psmr.network.case.rows import branch_component, component_of, device_parameters, two_ports
+from psmr.network.case.tables import AreaRow, DeviceRow, GeneratorRow
+from psmr.network.powerflow.powerflow import PowerFlow
+from psmr.network.start.equilibrium import StartingPlant, solve_plants
+from psmr.network.start.offers import Kinds, givers, signal_read
+
+REFERENCES = ("p_plant", "p_ref", "t_m")
+"""Set-points by which the power of a plant is moved: the first that nothing in the plant gives."""
+
+STEP = 1e-3
+"""Change of a unit's power in pu by which the gain of its reference is found."""
+
+LEAST_GAIN = 1e-6
+"""Gain below which a reference does not move the power: that of the speed of an isochronous governor."""
+
+
+def moved_by_area(generator: GeneratorRow, kinds: Kinds) -> dict[str, type[Component]]:
+    """Return the class of what takes part in the control of an area: it offers what the plant reads.
+
+    Raises CaseError where nothing in the plant has a load reference.
+    """
+    row = next((row for row in generator.devices if row.role == "participation"), None)
+    if row is None:
+        return {}
+    ports = [(name, port) for name, kind in kinds.items() for port in kind.inputs]
+    for reference in REFERENCES:
+        for name, port in ports:
+            if signal_read(kinds[name], port) == reference and not givers(kinds, name, port):
+                return {row.name: moving(kinds[row.name], reference)}
+    types = ", ".join(device.type for device in generator.devices if device is not row)
+    raise CaseError(
+        f"{row.place}: no device of {generator.name} ({types}) has a load reference that is free"
+        f" ({', '.join(REFERENCES)}); give it a governor or a plant control with one, or take the"
+        " participation out"
+    )
+
+
+def control_wires(case: Case, generator: GeneratorRow, component: type[Component]) -> dict[str, str]:
+    """Return the connections of a participation to the control of its area."""
+    if placement(component).role != Participation.role:
+        return {}
+    number = area_of(case, generator)
+    control = next(row.area_control for row in case.areas if row.number == number)
+    assert control is not None
+    return {port: f"{control.name}.{port}" for port in ("level", *component.outputs)}
+
+
+def read_of_controls(devices: Sequence[Device]) -> Iterator[str]:
+    """Yield the full names of what a plant reads of the controls of areas, zero at the start."""
+    for device in devices:
+        if placement(device.component).role == Participation.role:
+            yield device.connections["level"]
+
+
+def area_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
+    """Yield the controls of areas and the meters of their ties."""
+    ends = {branch.name: (branch.from_bus, branch.to_bus) for branch in case.branches}
+    for row, control in _controlled(case):
+        component = component_of(control)
+        number = int(control.values["bus"]) or _largest(case, row).bus
+        bus = case.bus(number).name
+        values = device_parameters(control, case, abs(flow.by_number()[number]))
+        yield Device(control.name, component, values, {part: f"{bus}.{part}" for part in ("v_re", "v_im")})
+        for tie in ties_of(case, row):
+            bus = case.bus(ends[tie.branch][tie.end == "j"]).name
+            wires = {f"v_{part}": f"{bus}.v_{part}" for part in ("re", "im")}
+            wires |= {f"m_{part}": f"{tie.branch}.m_{part}_{tie.end}" for part in ("re", "im")}
+            wires["interchange"] = f"{control.name}.interchange"
+            yield Device(f"{control.name}-{tie.branch}", TieLine, {"direction": tie.direction}, wires)
+
+
+def _controlled(case: Case) -> Iterator[tuple[AreaRow, DeviceRow]]:
+    """Yield the areas with generation control, and that control."""
+    for row in case.areas:
+        if row.area_control is not None:
+            yield row, row.area_control
+
+
+def _largest(case: Case, row: AreaRow) -> GeneratorRow:
+    """Return the generator with the largest part in an area's control."""
+    units = taking_part(case, row, Participation.role)
+    return max(units, key=lambda unit: unit[1].values["part"])[0]
+
+
+def area_start(case: Case, flow: PowerFlow) -> dict[str, float]:
+    """Return what the controls of areas begin with, by full name.
+
+    Raises CaseError where a schedule is off the interchange of the power flow by more than its tolerance.
+    """
+    start: dict[str, float] = {}
+    for row, control in _controlled(case):
+        number = int(control.values["bus"]) or _largest(case, row).bus
+        component, name = component_of(control), control.name
+        own = (*component.states, *component.algebraic, *component.sampled_states, *component.sampled_outputs)
+        start |= dict.fromkeys((f"{name}.{variable}" for variable in own), 0.0)
+        found = interchange(case, flow, row)
+        off = case.base_mva * found - (row.schedule_mw if row.schedule_mw is not None else 0.0)
+        if row.schedule_mw is not None and abs(off) > row.tolerance_mw:
+            raise CaseError(
+                f"{row.place}: schedule_mw = {row.schedule_mw:g}: the interchange of the power flow is"
+                f" {case.base_mva * found:.6g} MW, off by more than tolerance_mw = {row.tolerance_mw:g};"
+                " change the dispatch, leave schedule_mw out to keep what the power flow has, or step or ramp"
+                f" {name}.schedule to it in the run (psmr.SetPoint)"
+            )
+        start |= {
+            f"{name}.angle": float(np.angle(flow.by_number()[number])),
+            f"{name}.f": case.frequency_hz,
+            f"{name}.interchange": found,
+            f"{name}.schedule": found,
+        }
+    return start
+
+
+def interchange(case: Case, flow: PowerFlow, row: AreaRow) -> float:
+    """Return the power in pu that leaves an area over its ties, as they are metered."""
+    voltage, total = flow.by_number(), 0.0
+    for tie in ties_of(case, row):
+        branch = case.branches_by_name[tie.branch]
+        v = np.array([voltage[branch.from_bus], voltage[branch.to_bus]])
+        into = two_ports(branch_component(branch), [branch])[0] @ v
+        end = int(tie.end == "j")
+        total += tie.direction * float((v[end] * np.conj(into[end])).real)
+    return total
+
+
+def with_gains(
+    plants: Sequence[StartingPlant], start: Mapping[str, float], case: Case
+) -> list[StartingPlant]:
+    """Return the plants with the gains of their participations, from another solution at a little more power.
+
+    Raises CaseError for a unit that starts outside its limits, and for a reference that does not move its
+    power.
+    """
+    of_plant = {
+        plant.name: device
+        for plant in plants
+        for device in plant.devices
+        if placement(device.component).role == Participation.role
+    }
+    if not of_plant:
+        return list(plants)
+    places = {device.name: device.place for row in case.generators for device in row.devices}
+    more = [
+        replace(plant, current=plant.current + STEP / np.conj(plant.voltage))
+        for plant in plants
+        if plant.name in of_plant
+    ]
+    moved = solve_plants(more)
+    found = list(plants)
+    for k, plant in enumerate(plants):
+        if plant.name not in of_plant:
+            continue
+        device = of_plant[plant.name]
+        p, power = device.parameters, (plant.voltage * np.conj(plant.current)).real * case.base_mva
+        low, high = (p.get(name, default) for name, default in _limits(device.component))
+        if not low <= power <= high:
+            raise CaseError(
+                f"{places[device.name]}: p_min = {low:g}, p_max = {high:g}: {plant.name} starts at"
+                f" {power:.6g} MW, outside these limits; widen them, or change its dispatch"
+            )
+        name = f"{device.name}.set_point"
+        gain = (moved[name] - start[name]) / STEP
+        if abs(gain) < LEAST_GAIN:
+            raise CaseError(
+                f"{places[device.name]}: the reference {device.component.algebraic[0]} of {plant.name} does"
+                " not move its power (an isochronous governor keeps its speed by it); give it a droop,"
+                " or take the participation out"
+            )
+        changed = replace(device, parameters={**p, "gain": gain})
+        found[k] = replace(plant, devices=tuple(changed if one is device else one for one in plant.devices))
+    return found
+
+
+def _limits(component: type[Component]) -> list[tuple[str, float]]:
+    return [("p_min", component.p_min.default), ("p_max", component.p_max.default)]  # type: ignore[attr-defined]
