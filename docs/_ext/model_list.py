@@ -12,12 +12,14 @@ from psmr.devices.catalogue import (
     RELAY_ROLES,
     ROLES,
     SHUNT_ROLES,
+    TRANSFORMER_ROLES,
     role_parameters,
 )
 from psmr.files.psse.dyr_entries import ALIASES, LOAD_RECORDS, MODELS, SCOPES, component_for
 from psmr.files.psse.dyr_entries import LOAD_COMPONENTS as LOADS
 from psmr.files.psse.dyr_loads import STATIC_VAR_RECORDS as SYSTEMS
 from psmr.files.psse.dyr_relays import RECORDS as RELAYS
+from psmr.files.psse.dyr_transformers import RECORDS as TAP_CHANGERS
 
 HEADS = ("model", "what it is", "PSS/E record", "states", "switches", "limits of the record")
 
@@ -28,7 +30,7 @@ def groups() -> Mapping[str, tuple[type[Component], ...]]:
     network = {"network and static loads": NETWORK, "network with its own dynamics": DYNAMIC}
     shunts = {f"shunt: {role.replace('_', ' ')}": kinds for role, kinds in SHUNT_ROLES.items()}
     areas = {role.replace("_", " "): kinds for role, kinds in AREA_ROLES.items()}
-    return {**network, **ROLES, **loads, **shunts, **RELAY_ROLES, **areas}
+    return {**network, **ROLES, **loads, **shunts, **TRANSFORMER_ROLES, **RELAY_ROLES, **areas}
 
 
 def records() -> dict[type[Component], list[str]]:
@@ -42,7 +44,7 @@ def records() -> dict[type[Component], list[str]]:
     for model, names in LOADS.items():
         for name in names:
             found.setdefault(by_name[name], []).append(model)
-    for model, names in {**RELAYS, **SYSTEMS}.items():
+    for model, names in {**RELAYS, **SYSTEMS, **TAP_CHANGERS}.items():
         for name in names:
             found.setdefault(by_name[name], []).append(model)
     return found
@@ -51,7 +53,7 @@ def records() -> dict[type[Component], list[str]]:
 def count() -> int:
     """Return the number of kinds of PSS/E record, those of loads once for all whom they are for."""
     relays = {model[:-2] if model[-2:] in SCOPES else model for model in RELAYS}
-    return len({*MODELS} - {*ALIASES}) + len(LOADS) + len(relays) + len(SYSTEMS)
+    return len({*MODELS} - {*ALIASES}) + len(LOADS) + len(relays) + len(SYSTEMS) + len(TAP_CHANGERS) // 2
 
 
 def options(kind: type[Component]) -> list[str]:

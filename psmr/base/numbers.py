@@ -73,6 +73,11 @@ def comma_separated(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def comma_separated_numbers(text: str) -> tuple[float, ...]:
+    """Read numbers with commas between them."""
+    return tuple(real_in(part) for part in comma_separated(text))
+
+
 def are_numbers(values: Any) -> bool:
     """Return whether something is a number, or an array of numbers of any shape; texts are none."""
     import numpy as np

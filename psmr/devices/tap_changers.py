@@ -69,8 +69,8 @@ class SteppedControl(Component):
     range: ClassVar[tuple[str, str]] = ("tap_min", "tap_max")
     memory = ("at", "direction", "last", "moving", "held", "idle", "side", "counted", "began")
 
-    t_first = Parameter("s", "delay before the first move", positive)
-    t_next = Parameter("s", "delay before each further move", positive)
+    t_first = Parameter("s", "delay before the first move", nonnegative)
+    t_next = Parameter("s", "delay before each further move", nonnegative)
     inverse = Parameter("1", "delays that are inverse: 0 none, 1 the first, 2 all", whole(0, 2), 0.0)
     t_reset = Parameter(
         "s", "time constant of the timer's way back in the band, 0: at once", nonnegative, 0.0
@@ -92,7 +92,11 @@ class SteppedControl(Component):
 
     @classmethod
     def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
-        """Return the objection to a range without any."""
+        """Return the objection to a range without any, and to moves that take no time."""
+        counted = p["inverse"] or p["t_reset"]
+        for name in ("t_first", "t_next"):
+            if p[name] + (0.0 if counted else p["t_mechanical"]) <= 0:
+                return f"{name} = 0: must be > 0{' beside inverse or t_reset' if counted else ' s'}"
         return crossed(p, cls.range)
 
 

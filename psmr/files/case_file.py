@@ -13,13 +13,14 @@ from psmr.base.arguments import check_arguments
 from psmr.base.declared import ALLOW_CODE, Option
 from psmr.base.errors import CaseError, PsmrWarning, warn
 from psmr.base.files import require_suffix, write_texts
-from psmr.base.numbers import comma_separated
+from psmr.base.numbers import comma_separated, comma_separated_numbers
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.user_components import UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
 from psmr.network.case.region import Region
 from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE, STATOR
+from psmr.network.case.tap_changers import with_tap_changers
 from psmr.network.powerflow.voltages import STARTS
 
 if TYPE_CHECKING:
@@ -121,6 +122,13 @@ class CaseFile:
         "controls that the power flow moves: shunts, taps, phase-shifters, with commas; held otherwise",
         "WHAT",
     ] = ()
+    tap_changers: Annotated[
+        tuple[float, ...],
+        comma_separated_numbers,
+        "taps and phase shifters that regulate in the file move in a run too: delays in s of the first and of"
+        " further moves, typically 30,5; without it they stand still",
+        "FIRST,NEXT",
+    ] = ()
     stator: Annotated[
         str | None,
         STATOR,
@@ -175,6 +183,8 @@ class CaseFile:
             from psmr.files.psse.seq import with_seq
 
             case = with_seq(case, self.sequence)
+        if self.tap_changers:
+            case = with_tap_changers(case, self.tap_changers)
         if self.reactive == AS_STORED and self.stator is None:
             return case
         shared = case.reactive if self.reactive == AS_STORED else self.reactive
@@ -275,6 +285,7 @@ def read_case(
     netted: Annotated[str, NETTED] | None = None,
     sequence: str | Path | None = None,
     allow_code: bool = False,
+    tap_changers: Sequence[float] = (),
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -323,6 +334,10 @@ def read_case(
     allow_code
         Whether the modules are imported that a TOML file names itself, which runs them: for files whose
         authors you trust.
+    tap_changers
+        Delays in s of the first and of further moves, ``(30.0, 5.0)``, with which transformers that regulate
+        in the file do so in a run, see `TapChanger` and `PhaseShifter`; without them, which RAW files do not
+        have, they stand still. What moves, and what cannot, is a warning.
 
     Raises
     ------
@@ -355,6 +370,7 @@ def read_case(
         netted=netted,
         sequence=sequence,
         allow_code=allow_code,
+        tap_changers=tuple(tap_changers),
     ).read()
 
 

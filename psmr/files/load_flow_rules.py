@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +71,7 @@ def join_buses(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
         warn(f"{where}: {i}-{j}: has no impedance; buses {i} and {j} are one, bus {stands[i]}")
     found: Rows = {"buses": list(_buses(tables["buses"], stands))}
     left: list[ShuntRow] = []
+    places = _places([row.bus for row in tables["generators"]], stands)
     for name in ("lines", "transformers"):
         found[name] = []
         for row in tables[name]:
@@ -83,10 +84,10 @@ def join_buses(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
                 kept = f", but for its shunt of {y.real:.4g} MW, {y.imag:.4g} Mvar" if y else ""
                 warn(f"{row.place}: joins two buses that are one, bus {ends[0]}; left out{kept}")
                 continue
-            found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
+            joined = replace(row, from_bus=ends[0], to_bus=ends[1])
+            found[name].append(_with_control(joined, stands, places) if name == "transformers" else joined)
     for name in ("shunts", "loads", "relays"):
         found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
-    places = _places([row.bus for row in tables["generators"]], stands)
     found["shunts"] = [
         replace(row, static_var_system=_device(row.static_var_system, stands, places))
         if row.static_var_system is not None
@@ -128,6 +129,13 @@ def _generator(
     devices = tuple(_device(device, stands, places) for device in row.devices)
     control_bus = stands.get(row.control_bus, row.control_bus)
     return replace(row, bus=stands.get(row.bus, row.bus), devices=devices, control_bus=control_bus)
+
+
+def _with_control(
+    row: TransformerRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]
+) -> TransformerRow:
+    device = row.tap_changer and _device(row.tap_changer, stands, places)
+    return replace(row, control_bus=stands.get(row.control_bus, row.control_bus), tap_changer=device)
 
 
 def _device(row: DeviceRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]) -> DeviceRow:
@@ -325,7 +333,16 @@ def energised_rows(rows: Rows, place: str) -> Rows:
             slacks |= _chosen(here, stored)
     found = {name: [row for row in table if not _buses_of(row) & dead] for name, table in rows.items()}
     found["generators"] = [slacks.get(row.name, row) for row in found["generators"]]
+    found["transformers"] = [_within(row, dead) for row in found["transformers"]]
     return found
+
+
+def _within(row: TransformerRow, dead: Collection[int]) -> TransformerRow:
+    """Return a transformer without its control where that is of a bus that is left out."""
+    if row.control_bus not in dead:
+        return row
+    warn(f"{row.place}: bus {row.control_bus}, which it regulates, is left out: its tap stands still")
+    return replace(row, controls="", control_bus=0, tap_changer=None)
 
 
 def _buses_of(row: Any) -> set[int]:

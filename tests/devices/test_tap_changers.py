@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr.errors import CaseError, PsmrWarning
 
 SOURCE, LINE, LEAKAGE = 1e-4j, 0.5j, 0.1j
 """Impedances of the source, of each of two parallel lines, and of the transformer, in pu."""
@@ -64,13 +65,14 @@ CHANGER = {
 TRIP = psmr.LineTrip("line1-2-2", start=1.0)
 
 
-def case(tmp_path, kind="TapChanger", row=ROW, **given):
+def case(tmp_path, kind="TapChanger", row=ROW, without=(), beside="", **given):
     """The case with one transformer, T1, and its tap changer."""
     tables = [("[[transformer]]", {"name": '"T1"', **row})]
-    tables += [("[transformer.tap_changer]", {"type": f'"{kind}"', **CHANGER, **given})]
+    settings = {key: value for key, value in CHANGER.items() if key not in without} | given
+    tables += [("[transformer.tap_changer]", {"type": f'"{kind}"', **settings})]
     lines = [f"{head}\n" + "\n".join(f"{k} = {v}" for k, v in values.items()) for head, values in tables]
     file = tmp_path / "case.toml"
-    file.write_text(HEAD + "\n" + "\n\n".join(lines) + "\n", encoding="utf-8")
+    file.write_text("\n\n".join([HEAD, *lines, beside, ""]), encoding="utf-8")
     return psmr.read_case(file)
 
 
@@ -118,3 +120,130 @@ def test_moves_are_at_their_instants_until_the_voltage_is_in_the_band(tmp_path, 
     ratio = 1.0 + 0.01 * (wanted[-1][1] - 17)
     assert run["LTC1.v"].iloc[-1] == pytest.approx(voltage(1, ratio, *circuit), abs=1e-9)
     assert run["LTC1.position"].iloc[-1] == wanted[-1][1]
+
+
+def run_of(tmp_path, events=(TRIP,), t_end=120.0, **given):
+    system = psmr.build(case(tmp_path, **given))
+    return psmr.simulate(system, psmr.VariableStep(1e-6), t_end, list(events), certify=False)
+
+
+def test_a_tap_at_the_controlled_bus_moves_the_other_way(tmp_path):
+    """With its tap at bus 3 the ratio has to rise, of as many positions as at bus 2 by far."""
+    row = {"from": 3, "to": 2, "x": 0.1, "tap": 1.0}
+    run = run_of(tmp_path, row=row, bus=3)
+    positions = [position for _, position in moves(run)]
+    assert positions == list(range(18, 18 + len(positions)))
+    assert len(positions) >= 3
+    assert 0.99 <= run["LTC1.v"].iloc[-1] <= 1.01
+
+
+def test_the_mechanism_takes_its_time_and_nothing_stops_it(tmp_path, circuit):
+    """Each move 2 s after its command; the next delay begins with the move. The line's return stops none."""
+    again = psmr.LineTrip("line1-2-2", start=1.0, reclose=43.0)
+    run = run_of(tmp_path, [again], t_mechanical=2.0)
+    np.testing.assert_allclose(moves(run)[:2], [(33.0, 16.0), (45.0, 15.0)], atol=1e-9)
+
+
+@pytest.mark.parametrize("inverse", [1, 2])
+def test_inverse_delays_are_those_of_the_errors(tmp_path, circuit, inverse):
+    """T = t half_band / error: of a constant impedance each voltage is constant until the next move."""
+    emf, load = circuit
+    t, position, wanted = 1.0, 17, []
+    while (v := voltage(1, 1 + 0.01 * (position - 17), emf, load)) < 0.99:
+        share = 0.01 / (1.0 - v)
+        t += 30.0 * share if not wanted else 10.0 * (share if inverse == 2 else 1.0)
+        position -= 1
+        wanted.append((t, position))
+    np.testing.assert_allclose(moves(run_of(tmp_path, inverse=inverse)), wanted, atol=1e-5)
+
+
+def test_a_timer_that_resets_slowly_keeps_what_it_has_counted(tmp_path):
+    """20 s out of the band, 4 s within, then out again: 20 exp(-4/8) of the 30 s are behind it."""
+    events = [psmr.LineTrip("line1-2-2", 1.0, reclose=21.0), psmr.LineTrip("line1-2-2", 25.0)]
+    run = run_of(tmp_path, events, t_reset=8.0)
+    assert moves(run)[0][0] == pytest.approx(25.0 + 30.0 - 20.0 * np.exp(-0.5), abs=1e-5)
+    assert moves(run_of(tmp_path, events))[0][0] == pytest.approx(55.0, abs=1e-9)
+
+
+def test_it_is_blocked_by_command_and_below_a_voltage(tmp_path):
+    """A command from 20 to 50 s: the timer begins anew. Bus 2 is below 0.98 pu after the trip."""
+    command = [psmr.ParameterStep("LTC1", "blocked", value, t) for value, t in ((1.0, 20.0), (0.0, 50.0))]
+    assert moves(run_of(tmp_path, [TRIP, *command]))[0] == (80.0, 16.0)
+    run = run_of(tmp_path, v_block=0.98, block_bus=2)
+    assert not moves(run)
+    assert [(c.t, act.kind) for c in run.changes for act in c.acts] == [(1.0, "block")]
+
+
+def test_a_transformer_out_of_service_stands_still(tmp_path):
+    """Its own trip at 10 s: the bus behind is dead, and nothing moves."""
+    run = run_of(tmp_path, [TRIP, psmr.LineTrip("T1", start=10.0)])
+    assert not moves(run)
+
+
+def test_the_compensated_voltage_is_that_behind_the_line(tmp_path):
+    """The voltage behind r_c + j x_c, with the current that the load draws, from the run's own phasors."""
+    run = run_of(tmp_path, r_c=0.01, x_c=0.05, v_set=0.99)
+    v = (run["bus3.v_re"] + 1j * run["bus3.v_im"]).to_numpy()
+    current = np.conj(LOAD / abs(v[0]) ** 2) * v
+    np.testing.assert_allclose(run["LTC1.v"], np.abs(v - (0.01 + 0.05j) * current), atol=1e-9)
+    assert len(moves(run)) > len(moves(run_of(tmp_path, v_set=0.99)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "signal", "value"), [("ReactiveTapChanger", "q", 20.0), ("PhaseShifter", "p", 10.0)]
+)
+def test_flows_are_brought_into_their_bands(tmp_path, kind, signal, value):
+    """Beside a line from bus 1 to bus 3: the flow into T1 at its from bus, in Mvar and MW, and its moves."""
+    ends = {"tap_min": 0.84, "tap_max": 1.16} if signal == "q" else {"shift_min": -16.0, "shift_max": 16.0}
+    given = {f"{signal}_set": value, "half_band": 2.0, **ends}
+    beside = "[[line]]\nfrom = 1\nto = 3\nx = 0.3\n"
+    without = ("v_set", "half_band", "tap_min", "tap_max")
+    run = run_of(tmp_path, t_end=300.0, kind=kind, without=without, beside=beside, **given)
+    np.testing.assert_allclose(run[f"LTC1.{signal}"], run[f"T1.{signal}_from"], atol=1e-7)
+    assert len(moves(run)) >= 2
+    assert abs(run[f"LTC1.{signal}"].iloc[-1] - value) <= 2.0
+
+
+def test_the_impedance_follows_the_position(tmp_path):
+    """The factor of the impedance is 1 at the start and 1.5 at a ratio of 0.9: straight in between."""
+    run = run_of(tmp_path, row=ROW | {"correction": "[0.9, 1.5, 0.0, 1.0, 1.0, 0.0, 1.1, 0.5, 0.0]"})
+    end = run.system_at(run.t[-1]).device("T1").parameters
+    assert end["x"] == pytest.approx(0.1 * (1 + 5 * (1 - end["tap"])), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"tap_min": 1.05},
+            r"case.toml:\d+ .transformer.tap_changer. .LTC1.: tap_min = 1.05.*contain the start",
+        ),
+        ({"positions": 1}, "positions = 1.*must be a whole number from 2"),
+        ({"t_next": 0.0}, "t_next = 0: must be > 0"),
+        ({"tap_min": 1.2, "tap_max": 1.1}, "tap_min = 1.2: must be below tap_max = 1.1"),
+        ({"bus": 7}, "bus = 7: there is no bus with this number"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, given, words):
+    with pytest.raises(CaseError, match=words):
+        case(tmp_path, **given)
+
+
+def test_two_that_fight_are_refused(tmp_path):
+    other = (
+        '[[transformer]]\nfrom = 2\nto = 3\nx = 0.1\ncircuit = 2\nname = "T2"\n[transformer.tap_changer]\n'
+        'type = "TapChanger"\nv_set = 1.05\n'
+    )
+    other += "".join(f"{k} = {v}\n" for k, v in CHANGER.items() if k != "v_set")
+    words = r"LTC2.*LTC1, 0.99 to 1.01 and 1.04 to 1.06 pu, have no voltage of bus 3 in common.*blocked = 1"
+    with pytest.raises(CaseError, match=words):
+        case(tmp_path, beside=other)
+
+
+def test_a_narrow_band_and_a_start_between_positions_are_said(tmp_path):
+    """A position changes the voltage by 0.0104 pu, by the closed form too: half of that ends the hunting."""
+    with pytest.warns(PsmrWarning, match=r"half_band = 0.002: .* by 0.0104 pu.*half_band > 0.005199 ends"):
+        psmr.build(case(tmp_path, half_band=0.002))
+    with pytest.warns(PsmrWarning, match=r"tap = 1.003 is 0.3 steps off position 17, 1, and stays there"):
+        system = psmr.build(case(tmp_path, row=ROW | {"tap": 1.003}))
+    assert system.device("LTC1").parameters["at"] == 17

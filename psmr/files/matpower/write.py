@@ -110,6 +110,7 @@ def _warn_of_losses(case: Case, reduced: Sequence[str]) -> None:
             sum(len(row.devices) for row in case.generators)
             + sum(row.device is not None for row in case.loads)
             + sum(row.device is not None for row in case.shunts)
+            + sum(row.tap_changer is not None for row in case.transformers)
             + len(case.relays),
             "dynamic devices",
         ),

@@ -35,6 +35,7 @@ from psmr.files.psse.dyr_entries import (
 )
 from psmr.files.psse.dyr_loads import LoadRecords, StaticVarRecords
 from psmr.files.psse.dyr_relays import RelayRecords
+from psmr.files.psse.dyr_transformers import TransformerRecords
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
 from psmr.files.user_components import NONE, UserComponents
@@ -85,7 +86,7 @@ def with_dynamics(
     net_unmodelled: bool = False,
     own: UserComponents = NONE,
 ) -> Rows:
-    """Return the rows of a case with the devices, load characteristics and relays of a DYR file.
+    """Return the rows of a case with the devices, loads, tap changers and relays of a DYR file.
 
     `rows` have every bus still by itself; `units` and `switched` are generators and names of switched shunts
     by bus and identifier; `mistakes` collects what is wrong with records. With `skip_unknown_models` devices
@@ -97,8 +98,8 @@ def with_dynamics(
     of_loads = LoadRecords(loads, mistakes, frequency_hz)
     branches, buses = [*rows["lines"], *rows["transformers"]], [row.number for row in rows["buses"]]
     relays = RelayRecords(loads, units, branches, buses, frequency_hz)
-    systems = StaticVarRecords(switched)
-    others = of_loads.takers() | relays.takers() | systems.takers()
+    systems, tap_changers = StaticVarRecords(switched), TransformerRecords(rows["transformers"])
+    others = of_loads.takers() | relays.takers() | systems.takers() | tap_changers.takers()
     kinds = own.kinds.values()
     skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(kinds)
     bare = {kind.__name__.upper(): kind for kind in kinds if not placement(kind).role}
@@ -136,6 +137,7 @@ def with_dynamics(
         "loads": of_loads.applied(rows["loads"]),
         "relays": relays.settled(mistakes) + of_loads.relays,
         "shunts": systems.applied(rows["shunts"]),
+        "transformers": tap_changers.applied(rows["transformers"]),
     }
 
 

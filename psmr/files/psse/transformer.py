@@ -293,6 +293,8 @@ class Transformers:
             "tap_min": low * unit,
             "tap_max": high * unit,
             "positions": max(line.whole("NTP", 33), 2),
+            "r_c": line.real("CR", 0.0) if what == VOLTAGE else 0.0,
+            "x_c": line.real("CX", 0.0) if what == VOLTAGE else 0.0,
         }
 
     @staticmethod

@@ -196,6 +196,8 @@ class _Writer:
             i, j = row.from_bus, row.to_bus
             self.ends[row.name] = (i, j, ident)
             if isinstance(row, TransformerRow):
+                if row.tap_changer is not None:
+                    self.lost.append(f"{row.name}: its tap changer {row.tap_changer.name}")
                 y = row.g / row.tap**2, row.b / row.tap**2
                 transformers += [
                     _record(i, j, 0, ident, 1, 1, 1, *y, 2, "", row.status, 1, 1.0),

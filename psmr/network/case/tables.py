@@ -120,6 +120,7 @@ class TransformerRow(BranchRow):
     bus, between `control_low` and `control_high`; in `positions` between `tap_min` and `tap_max`, a shift
     between these as degrees. `correction` has points (tap or shift_deg, real and imaginary part of a factor
     of the impedance) that the impedance of another position follows; the row's own is that of its position.
+    `r_c` and `x_c` are the line drop compensation of a voltage in pu, which a run alone has.
     """
 
     tap: float = 1.0
@@ -133,6 +134,8 @@ class TransformerRow(BranchRow):
     tap_max: float = 0.0
     positions: int = 0
     correction: tuple[float, ...] = ()
+    r_c: float = 0.0
+    x_c: float = 0.0
     tap_changer: DeviceRow | None = None
 
     kind = "transformer"

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, shown, warn
 from psmr.dae.declare.device import structure_for
 from psmr.devices.tap_changers import SteppedControl, at_position, nearest_position
-from psmr.network.case.row import DeviceRow
-from psmr.network.case.tables import Tables, TransformerRow
+from psmr.network.case.row import DeviceRow, device_name
+from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, Tables, TransformerRow
+
+TablesOf = TypeVar("TablesOf", bound=Tables)
+
+POSITIONS = 33
+"""Positions of a control that names none, as PSS/E's NTP."""
 
 APART = 1e-9
 """Distance in pu below which two bands touch."""
@@ -71,13 +79,13 @@ class Tap(NamedTuple):
         return bool(self.row.status) and not self.values["blocked"]
 
 
-def taps_of(case: Tables) -> list[Tap]:
-    """Return the tap changers of a case.
+def taps_in(rows: Iterable[TransformerRow]) -> list[Tap]:
+    """Return the tap changers of transformers.
 
     Raises CaseError for a component of the user's own that is none.
     """
     found = []
-    for row in case.transformers:
+    for row in rows:
         if (device := row.tap_changer) is not None:
             kind = device.component
             if not issubclass(kind, SteppedControl):
@@ -124,9 +132,76 @@ def fights(taps: list[Tap]) -> list[tuple[Tap, str]]:
     return found
 
 
+_KINDS = {
+    VOLTAGE: ("TapChanger", "v"),
+    REACTIVE_POWER: ("ReactiveTapChanger", "q"),
+    ACTIVE: ("PhaseShifter", "p"),
+}
+"""The device that keeps what a row controls, and how its set value begins."""
+
+
+def tap_changer_of(row: TransformerRow, times: Mapping[str, float], where: str = "") -> DeviceRow:
+    """Return the device that does in a run what the row's control does in the power flow.
+
+    Raises CaseError where its band has no width, or its range does not contain the start.
+    """
+    kind, letter = _KINDS[row.controls]
+    ends = ("shift_min", "shift_max") if row.controls == ACTIVE else ("tap_min", "tap_max")
+    values = {
+        f"{letter}_set": (row.control_low + row.control_high) / 2,
+        "half_band": (row.control_high - row.control_low) / 2,
+        ends[0]: row.tap_min,
+        ends[1]: row.tap_max,
+        "positions": float(row.positions or POSITIONS),
+        **times,
+    }
+    if row.controls == VOLTAGE:
+        values |= {"bus": float(row.control_bus), "r_c": row.r_c, "x_c": row.x_c}
+    name = device_name(row.name, "tap_changer")
+    device = DeviceRow(name, "tap_changer", kind, values, where=where or row.where)
+    if wrong := range_objection(Tap(row, device, device.component, device.values)):  # type: ignore[arg-type]
+        raise CaseError(f"{device.place}: {wrong}")
+    return device
+
+
+def with_tap_changers(case: TablesOf, delays: Sequence[float]) -> TablesOf:
+    """Return the case with a device for each transformer that regulates in its power flow and has none.
+
+    `delays` are those of the first and of further moves in s. Raises CaseError where they are none; warns
+    (PsmrWarning) of what moves by them, and of each that cannot, which stands still.
+    """
+    if len(delays) != 2 or not all(math.isfinite(t) and t > 0 for t in delays):
+        raise CaseError(
+            f"tap_changers = {shown(tuple(delays))}: must be two times > 0 in s, of the first and of further"
+            " moves, such as (30.0, 5.0)"
+        )
+    times = dict(zip(("t_first", "t_next"), map(float, delays), strict=True))
+    found: dict[str, TransformerRow] = {}
+    for row in case.transformers:
+        if row.controls and row.tap_changer is None:
+            try:
+                found[row.name] = replace(row, tap_changer=tap_changer_of(row, times))
+            except CaseError as error:
+                warn(f"{error}; it stands still")
+    rows = [found.get(row.name, row) for row in case.transformers]
+    for tap, words in fights(taps_in(rows)):
+        if tap.row.name in found:
+            warn(f"{tap.device.place}: {words}; it stands still")
+            found.pop(tap.row.name, None)
+    if not found:
+        warn(f"{case.source or case.name}: tap_changers: no transformer regulates in a way that can move")
+        return case
+    first, further = delays
+    warn(
+        f"{case.source or case.name}: {len(found)} tap changers and phase shifters move in a run, after"
+        f" {first:g} s and then each {further:g} s; the file has none (typical: 15 to 60 s, 5 to 15 s)"
+    )
+    return replace(case, transformers=tuple(found.get(row.name, row) for row in case.transformers))
+
+
 def check_tap_changers(case: Tables) -> None:
     """Raise CaseError for a range without the start, and for tap changers that move against each other."""
-    taps = taps_of(case)
+    taps = taps_in(case.transformers)
     for tap in taps:
         if wrong := range_objection(tap):
             raise CaseError(f"{tap.device.place}: {wrong}")

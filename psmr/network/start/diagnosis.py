@@ -242,9 +242,10 @@ def diagnose(
 def _standing(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the names of controls in service that a run holds where they are, with words."""
     for row in case.transformers:
-        if row.regulating and row.status:
+        if row.regulating and row.status and row.tap_changer is None:
             at = f"tap = {row.tap:.6g}" + (f", shift_deg = {row.shift_deg:.6g}" if row.shift_deg else "")
-            yield row.name, f"{row.name}: its tap changer stands still during a simulation, at {at}"
+            how = " (it moves with --tap-changers, read_case(tap_changers=...))" if row.controls else ""
+            yield row.name, f"{row.name}: its tap changer stands still during a simulation, at {at}{how}"
     for shunt in case.shunts:
         if shunt.regulating and shunt.status and shunt.device is None:
             words = f"this switched shunt stands still during a simulation, at b_mvar = {shunt.b_mvar:.6g}"

@@ -17,7 +17,7 @@ from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.rows import component_of, device_parameters
 from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, TransformerRow
-from psmr.network.case.tap_changers import Tap, taps_of
+from psmr.network.case.tap_changers import Tap, taps_in
 from psmr.network.powerflow.adjustment import BLIND, effects
 from psmr.network.powerflow.powerflow import PowerFlow
 
@@ -39,13 +39,14 @@ def tap_changer_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     Warns (PsmrWarning) of a tap that is between two positions, of a band that is narrower than what a
     position changes, and of a tap that acts on nothing that is measured.
     """
-    taps = taps_of(case)
+    taps = taps_in(case.transformers)
     if not taps:
         return
     voltage = flow.by_number()
     for tap, effect in zip(taps, _effects(case, flow, taps), strict=True):
         _tell(tap, effect)
-        component, second = component_of(tap.device), tap.bus == tap.row.to_bus
+        component = component_of(tap.device)
+        second = tap.bus == tap.row.to_bus or (tap.bus != tap.row.from_bus and effect < 0)
         far = int(tap.values["block_bus"]) or tap.bus
         names = {"v": case.bus(tap.bus).name, "b": case.bus(far).name}
         wires = {f"{port}_{part}": f"{names[port]}.v_{part}" for port in names for part in ("re", "im")}
@@ -60,7 +61,7 @@ def tap_changer_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
 def tap_changer_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     """Return the starting values of tap changers by full name; of flows, which are linear, any will do."""
     voltage, found = flow.by_number(), {}
-    for tap in taps_of(case):
+    for tap in taps_in(case.transformers):
         rest, component = {"position": tap.position, "v": abs(voltage[tap.bus])}, component_of(tap.device)
         names = (*component.states, *component.algebraic)
         found |= {f"{tap.device.name}.{name}": rest.get(name, 0.0) for name in names}

@@ -65,7 +65,8 @@ def test_controls_that_stand_still_are_noted(tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.endswith(
         "No problems found.\n"
-        "  note: transformer1-5: its tap changer stands still during a simulation, at tap = 1\n"
+        "  note: transformer1-5: its tap changer stands still during a simulation, at tap = 1 (it moves with"
+        " --tap-changers, read_case(tap_changers=...))\n"
         "  note: switched8: this switched shunt stands still during a simulation, at b_mvar = 50\n"
     )
     case = read_case(path)
