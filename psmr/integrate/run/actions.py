@@ -28,11 +28,14 @@ from psmr.integrate.timeline.span import Change, Span
 
 Bools = NDArray[np.bool_]
 
-PAST = 1e-3
-"""Part of a step by which what acts at once comes after the zero of its condition."""
+PAST, LATEST = 1e-3, 1e-4
+"""By which part of a step what acts at once comes after the zero of its condition, and most in s."""
 
 NEAR_ZERO = 1e-2
 """Ratio of a condition's values around its zero at which the line through them is near enough."""
+
+CLOSE = 2e-3
+"""Time in s to which a zero in a long step is located, as that ratio does in one of 0.2 s."""
 
 AT_ZERO = 1e-5
 """The same for what acts at the zero itself."""
@@ -132,14 +135,14 @@ class Timers:
             if last[device] > 0 and self.due[device] <= t + small:
                 continue
             sizes = sorted((abs(last[device]), abs(value[device])))
-            near = AT_ZERO if self.at_zero else NEAR_ZERO
+            near = AT_ZERO if self.at_zero else min(NEAR_ZERO, CLOSE / (now - before))
             far = sizes[0] > near * sizes[1] and small < min(t - before, now - t)
             if holds[device] and far:
                 sought = min(sought, t)
                 continue
             delay = float(self.delays(span)[device])
             # What acts at once acts where its condition holds, on the far side of the line's zero.
-            late = PAST * (now - before) if delay <= small and not self.at_zero else 0.0
+            late = min(PAST * (now - before), LATEST) if delay <= small and not self.at_zero else 0.0
             self.turn(device, bool(holds[device]), min(t + late, now), delay)
         return sought
 

