@@ -30,6 +30,7 @@ from .network.case.region import Region as Region
 from .network.impedance import ImpedanceScan as ImpedanceScan
 from .network.impedance import impedance_scan as impedance_scan
 from .network.start.initialise import build as build
+from .network.start.tap_changers import continuous_taps as continuous_taps
 from .network.typical_plants import add_dynamics as add_dynamics
 from .papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold as SlowManifold
 from .papers.kuznetsov_krasnikov.arc_length import Adaptive as Adaptive

@@ -180,6 +180,7 @@ def right_calls(it):
         "build": {"case": case},
         "certify": {"system": system, "scheme": scheme},
         "check": {"case": case},
+        "continuous_taps": {"case": case},
         "critical_step": {"system": linear, "scheme": scheme, "last": 0.01, "first": 0.005},
         "deformation": {"linear": linear, "scheme": scheme},
         "explain": {"system": system, "scheme": scheme},

@@ -29,7 +29,16 @@ from psmr.devices.dynamic_network.zero_sequence import (
     ZeroSequenceWave,
 )
 from psmr.devices.loads.zip import ExponentialLoad, StaticLoad, ZipLoad
-from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.devices.network import (
+    Bus,
+    Line,
+    MonitoredLine,
+    MonitoredRatioTransformer,
+    MonitoredTransformer,
+    RatioTransformer,
+    Shunt,
+    Transformer,
+)
 from psmr.devices.placement import placement
 
 PACKAGE = "psmr.devices"
@@ -161,6 +170,8 @@ NETWORK: tuple[type[Component], ...] = (
     Transformer,
     MonitoredLine,
     MonitoredTransformer,
+    RatioTransformer,
+    MonitoredRatioTransformer,
     Shunt,
     TieLine,
     *LOADS,

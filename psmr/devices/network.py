@@ -10,6 +10,7 @@ User's Manual, section 3.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import (
@@ -166,6 +167,17 @@ class Transformer(Component):
         return (), (), (-(k_re * c - k_im * s), -(k_im * c + k_re * s), i_re, i_im)
 
 
+class RatioTransformer(Transformer):
+    """A transformer whose ratio at bus i is a variable of another device, in place of its tap."""
+
+    inputs = (*Transformer.inputs, "ratio")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the currents into both buses."""
+        return Transformer.equations(m, v, SimpleNamespace(**(vars(p) | {"tap": v.ratio})))
+
+
 class MonitoredLine(Line):
     """A line whose currents others read: m_re + j m_im at each end is what flows into it there."""
 
@@ -186,6 +198,17 @@ class MonitoredTransformer(Transformer):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the residuals of the currents that are read, and the currents into both buses."""
         return _monitored(v, Transformer.equations(m, v, p)[2])
+
+
+class MonitoredRatioTransformer(RatioTransformer):
+    """The same where others read its currents: m_re + j m_im at each end is what flows into it there."""
+
+    algebraic = MonitoredLine.algebraic
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the currents that are read, and the currents into both buses."""
+        return _monitored(v, RatioTransformer.equations(m, v, p)[2])
 
 
 def _monitored(v: Any, into_buses: Terms) -> tuple[Terms, Terms, Terms]:

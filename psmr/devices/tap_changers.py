@@ -270,9 +270,10 @@ class TapChanger(SteppedControl):
     x_c = Parameter("pu on system base", "reactance of the line drop compensation", default=0.0)
 
     @staticmethod
-    def shape(inverse: int, resets: int, compensated: int) -> Mapping[str, Any]:
+    def shape(*choice: int) -> Mapping[str, Any]:
         """Return the clock, where delays are counted by it, and the current that a compensation reads."""
-        return _shape(TapChanger, inverse or resets, compensated, compensated)
+        inverse, resets, compensated = choice
+        return _shape(TapChanger, bool(inverse or resets), bool(compensated))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -284,6 +285,52 @@ def _compensated(m: Any, v: Any, p: Any) -> Any:
     re = v.v_re + p.r_c * v.m_re - p.x_c * v.m_im
     im = v.v_im + p.r_c * v.m_im + p.x_c * v.m_re
     return m.sqrt(re**2 + im**2)
+
+
+class ContinuousTapChanger(TapChanger):
+    """The continuous form of a `TapChanger`, for its modes: the ratio follows the voltage.
+
+    ::
+
+        t_c ratio' = s (v_0 - v), tap_min <= ratio <= tap_max
+        s = 1 where a higher ratio raises v, otherwise -1; v_0 is v at the start
+
+    With t_c = t_next half_band / step, taken where it is 0, it is at the edge of the band as fast
+    as the discrete one; with inverse delays that is its average everywhere.
+    """
+
+    role = "tap_changer"
+    states = ("ratio",)
+    limits: ClassVar[Mapping[str, tuple[str, str]]] = {"ratio": ("tap_min", "tap_max")}
+    structural = ()
+    switched = (("r_c", "x_c"),)
+    memory = (*TapChanger.memory, "rest")
+    units = {"position": "1", "ratio": "1"}
+
+    t_c = Parameter("s", "time in which 1 pu moves the ratio by 1, 0: by t_next", nonnegative, default=0.0)
+    rest = Parameter("pu", "voltage at the start", default=1.0)
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the current that a compensation reads."""
+        if not choice[0]:
+            return {}
+
+        def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+            """Return the ratio's rate, and the residuals of the position and the voltage."""
+            rate, residuals, _ = ContinuousTapChanger.equations(m, v, p)
+            return rate, (residuals[0], _compensated(m, v, p) - v.v), ()
+
+        return {"inputs": ReactiveTapChanger.inputs, "equations": staticmethod(equations)}
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the ratio's rate, and the residuals of the position and the voltage."""
+        step = (p.tap_max - p.tap_min) / (p.positions - 1)
+        t_c = m.where(m.le(p.t_c, 0), p.t_next * p.half_band / step, p.t_c)
+        position = 1 + (v.ratio - p.tap_min) / step
+        rate = (1 - p.blocked) * (1 - p.idle) * p.direction * (p.rest - v.v) / t_c
+        return (rate,), (position - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
 
 
 class ReactiveTapChanger(SteppedControl):
@@ -309,9 +356,9 @@ class ReactiveTapChanger(SteppedControl):
     tap_max = Parameter("1", "tap of the last position", positive)
 
     @staticmethod
-    def shape(inverse: int, resets: int) -> Mapping[str, Any]:
+    def shape(*choice: int) -> Mapping[str, Any]:
         """Return the clock, where delays are counted by it."""
-        return _shape(ReactiveTapChanger, inverse or resets, 1)
+        return _shape(ReactiveTapChanger, any(choice))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -344,9 +391,9 @@ class PhaseShifter(SteppedControl):
     shift_max = Parameter("deg", "shift of the last position")
 
     @staticmethod
-    def shape(inverse: int, resets: int) -> Mapping[str, Any]:
+    def shape(*choice: int) -> Mapping[str, Any]:
         """Return the clock, where delays are counted by it."""
-        return _shape(PhaseShifter, inverse or resets, 1)
+        return _shape(PhaseShifter, any(choice))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -354,9 +401,7 @@ class PhaseShifter(SteppedControl):
         return (), (p.at - v.position, p.s_base * (v.v_re * v.m_re + v.v_im * v.m_im) - v.p), ()
 
 
-def _shape(
-    kind: type[SteppedControl], clocked: int, reads_current: int, compensated: int = 0
-) -> Mapping[str, Any]:
+def _shape(kind: type[SteppedControl], clocked: bool, compensated: bool = False) -> Mapping[str, Any]:
     """Return the attributes of a kind of control with a clock or without, and of what reads the current."""
 
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -366,7 +411,7 @@ def _shape(
             residuals = (residuals[0], _compensated(m, v, p) - v.v)
         return ((_counts(kind, m, v, p),) if clocked else ()), residuals, ()
 
-    found: dict[str, Any] = {"actions": actions_of(kind, bool(clocked)), "equations": staticmethod(equations)}
+    found: dict[str, Any] = {"actions": actions_of(kind, clocked), "equations": staticmethod(equations)}
     if clocked:
         found["states"] = CLOCKED
     if compensated:

@@ -43,6 +43,7 @@ PARAMETERS = {
     models.Bus: {"g_fault": 3.0, "b_fault": -2.0},
     models.Line: BRANCH,
     models.Transformer: {**BRANCH, "tap": 0.95, "shift": 0.3},
+    models.RatioTransformer: {**BRANCH, "shift": 0.3},
     models.Shunt: {"g": 0.1, "b": 0.5},
     models.DynamicBus: {"f_n": 60.0, "g_fault": 3.0, "b_fault": -2.0},
     models.JunctionBus: {"g_fault": 3.0, "b_fault": -2.0},
@@ -342,6 +343,7 @@ PARAMETERS |= {
     models.OEX12T: PARAMETERS[models.EXST1],
     models.MonitoredLine: PARAMETERS[models.Line],
     models.MonitoredTransformer: PARAMETERS[models.Transformer],
+    models.MonitoredRatioTransformer: PARAMETERS[models.RatioTransformer],
 }
 PARAMETERS |= psse_library.PARAMETERS
 ZERO |= psse_library.ZERO

@@ -201,6 +201,10 @@ RELAYS = {
     models.VoltageTrip: BAND,
     models.DistanceRelay: {"reach_1": 0.1, "reach_2": 0.3},
     models.TapChanger: {**TAP, "v_set": 0.7, "half_band": 0.05, "r_c": 0.02, "x_c": 0.1},
+    models.ContinuousTapChanger: {
+        **{key: value for key, value in TAP.items() if key not in ("inverse", "t_reset")},
+        **{"v_set": 0.7, "half_band": 0.05, "r_c": 0.02, "x_c": 0.1, "rest": 0.8, "t_c": 40.0},
+    },
     models.ReactiveTapChanger: {**TAP, "s_base": 100.0, "q_set": 10.0, "half_band": 10.0},
     models.PhaseShifter: {
         **{key: value for key, value in TAP.items() if not key.startswith("tap")},

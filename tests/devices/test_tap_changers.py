@@ -247,3 +247,40 @@ def test_a_narrow_band_and_a_start_between_positions_are_said(tmp_path):
     with pytest.warns(PsmrWarning, match=r"tap = 1.003 is 0.3 steps off position 17, 1, and stays there"):
         system = psmr.build(case(tmp_path, row=ROW | {"tap": 1.003}))
     assert system.device("LTC1").parameters["at"] == 17
+
+
+def slope(circuit, ratio=1.0, lines=2):
+    """Return the derivative of the voltage at bus 3 by the ratio, by a difference that loses no digits."""
+    emf, load = circuit
+    h = 1e-4
+    v = [voltage(lines, ratio + k * h, emf, load) for k in (-2, -1, 1, 2)]
+    return (v[0] - 8 * v[1] + 8 * v[2] - v[3]) / (12 * h)
+
+
+def test_the_mode_of_the_continuous_form_is_that_of_the_circuit(tmp_path, circuit):
+    """lambda = (dv/dratio) / t_c, with t_c = t_next half_band / step by default: 10 s at the band's edge."""
+    for t_c, given in ((10.0, {}), (40.0, {"t_c": 40.0})):
+        settings = case(tmp_path, "ContinuousTapChanger", **given)
+        (found,) = psmr.modes(psmr.build(settings).linearise())["real"]
+        assert found == pytest.approx(slope(circuit) / t_c, rel=1e-9)
+    (found,) = psmr.modes(psmr.build(psmr.continuous_taps(case(tmp_path))).linearise())["real"]
+    assert found == pytest.approx(slope(circuit) / 10.0, rel=1e-9)
+
+
+def test_the_continuous_form_moves_as_its_equation_says(tmp_path, circuit):
+    """After the trip the ratio of the circuit, by a Runge-Kutta method of order 8 to 1e-11."""
+    from scipy.integrate import solve_ivp
+
+    emf, load = circuit
+    system = psmr.build(psmr.continuous_taps(case(tmp_path)))
+    run = psmr.simulate(system, psmr.VariableStep(1e-8), 60.0, [TRIP], certify=False)
+    rest = voltage(2, 1.0, emf, load)
+    late = run.t > 1.0
+    exact = solve_ivp(
+        lambda t, r: [-(rest - voltage(1, r[0], emf, load)) / 10.0],
+        (1.0, 60.0), [1.0], "DOP853", t_eval=run.t[late], rtol=1e-11, atol=1e-13,
+    ).y[0]  # fmt: skip
+    np.testing.assert_allclose(run["LTC1.ratio"].to_numpy()[late], exact, atol=1e-6)
+    np.testing.assert_allclose(run["LTC1.position"].to_numpy()[late], 17 + (exact - 1) / 0.01, atol=1e-4)
+    flow = run["T1.p_from"].iloc[-1]
+    assert flow == pytest.approx(100 * (run["bus3.v"].iloc[-1] ** 2 / load.conjugate()).real, abs=1e-6)

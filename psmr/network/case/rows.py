@@ -14,7 +14,15 @@ from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import structure_for
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
-from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.devices.network import (
+    Line,
+    MonitoredLine,
+    MonitoredRatioTransformer,
+    MonitoredTransformer,
+    RatioTransformer,
+    Shunt,
+    Transformer,
+)
 from psmr.devices.placement import placement
 from psmr.network.case.case import Case
 from psmr.network.case.row import DARK
@@ -33,6 +41,8 @@ from psmr.network.case.tables import (
 def branch_component(row: BranchRow, monitored: bool = False) -> type[Component]:
     """Return the component of a branch, with its currents as variables where devices read them."""
     if isinstance(row, TransformerRow):
+        if row.tap_changer is not None and "ratio" in row.tap_changer.component.states:
+            return MonitoredRatioTransformer if monitored else RatioTransformer
         return MonitoredTransformer if monitored else Transformer
     return MonitoredLine if monitored else Line
 

@@ -8,14 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import warn
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.places import cached_by_devices
 from psmr.dae.system.system import System
+from psmr.devices.network import Transformer
 from psmr.devices.placement import placement
+from psmr.devices.tap_changers import ContinuousTapChanger, TapChanger
 from psmr.network.case.case import Case
-from psmr.network.case.rows import component_of, device_parameters
+from psmr.network.case.rows import component_of, device_parameters, two_ports
 from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, TransformerRow
 from psmr.network.case.tap_changers import Tap, taps_in
 from psmr.network.powerflow.adjustment import BLIND, effects
@@ -55,17 +59,28 @@ def tap_changer_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         sign = float(np.sign(effect)) if abs(effect) >= BLIND else -1.0 if second else 1.0
         values = device_parameters(tap.device, case, abs(voltage[tap.bus]))
         values |= {"at": tap.position, "direction": sign, "idle": float(not tap.row.status)}
+        if "rest" in parameters_of(component):
+            values["rest"] = _compensated(tap, voltage, second)
         yield Device(tap.device.name, component, values, wires, acts_on=tap.row.name)
 
 
 def tap_changer_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     """Return the starting values of tap changers by full name; of flows, which are linear, any will do."""
-    voltage, found = flow.by_number(), {}
+    voltage = flow.by_number()
+    found: dict[str, float] = {}
     for tap in taps_in(case.transformers):
-        rest, component = {"position": tap.position, "v": abs(voltage[tap.bus])}, component_of(tap.device)
+        component = component_of(tap.device)
+        rest = {"position": tap.position, "v": abs(voltage[tap.bus]), "ratio": tap.row.tap}
         names = (*component.states, *component.algebraic)
         found |= {f"{tap.device.name}.{name}": rest.get(name, 0.0) for name in names}
     return found
+
+
+def _compensated(tap: Tap, voltage: Mapping[int, complex], second: bool) -> float:
+    """Return the voltage that a tap changer measures, behind its line drop compensation."""
+    ends = np.array([voltage[tap.row.from_bus], voltage[tap.row.to_bus]])
+    current = (two_ports(Transformer, [tap.row])[0] @ ends)[int(second)]
+    return float(abs(voltage[tap.bus] + complex(tap.values["r_c"], tap.values["x_c"]) * current))
 
 
 def _effects(case: Case, flow: PowerFlow, taps: list[Tap]) -> Reals:
@@ -113,6 +128,34 @@ def _tell(tap: Tap, effect: float) -> None:
             f" {abs(effect):.4g} {UNITS[what]}, more than the width of the band: it can move to and fro"
             f" without end; half_band > {abs(effect) / 2:.4g} ends that"
         )
+
+
+def continuous_taps(case: Case) -> Case:
+    """Return the case with the continuous form of its tap changers that keep voltages, for modes with them.
+
+    Parameters
+    ----------
+    case
+        The case; each `TapChanger` becomes a `ContinuousTapChanger` of the same settings.
+
+    Returns
+    -------
+    Case
+        The case; in its modes taps follow voltages from where they are at the start.
+
+    Examples
+    --------
+    >>> slow = psmr.modes(psmr.build(psmr.continuous_taps(case)).linearise())
+    """
+    check_arguments(continuous_taps, locals())
+    return replace(case, transformers=tuple(map(_continuous, case.transformers)))
+
+
+def _continuous(row: TransformerRow) -> TransformerRow:
+    device = row.tap_changer
+    if device is None or device.component is not TapChanger:
+        return row
+    return replace(row, tap_changer=replace(device, type=ContinuousTapChanger.__name__))
 
 
 def correction_data(row: TransformerRow) -> dict[str, float | str]:

@@ -57,6 +57,8 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         data = sequence_data(case, branch.name)
         if isinstance(branch, TransformerRow):
             data |= correction_data(branch)
+            if "ratio" in component.inputs and branch.tap_changer is not None:
+                wires["ratio"] = f"{branch.tap_changer.name}.ratio"
         yield Device(branch.name, component, branch_parameters(branch), wires, data=data)
     for shunt in case.shunts:
         if shunt.device is not None:
