@@ -88,7 +88,7 @@ psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections
 psmr.files.shipped: shipped_files
 psmr.files.text: text_module
-psmr.files.toml.case: toml_pairs toml_text
+psmr.files.toml.write: toml_pairs toml_text
 psmr.files.toml.document: read_document specification
 psmr.files.toml.lines: Lines
 psmr.integrate.constants: Constants TUNED

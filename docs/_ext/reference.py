@@ -12,9 +12,10 @@ from psmr.cli.cases import check
 from psmr.cli.entry import COMMANDS
 from psmr.cli.options import START, CommandArgument, settings
 from psmr.files.case_file import CaseFile
-from psmr.files.toml.case import DYNAMIC, ROWS
+from psmr.files.toml.case import ROWS
 from psmr.files.toml.case import TABLES as CASE
 from psmr.files.toml.document import Spec, specification
+from psmr.files.toml.region import DYNAMIC
 from psmr.network.case.region import Region
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import MONITORS

@@ -136,7 +136,10 @@ CLASSES = {
     "Device": ("a psmr.Device", "make one with psmr.Device(name, component, parameters)"),
     **{
         f"{kind}Row": (f"a {kind}Row", "psmr.make_case makes rows of dictionaries")
-        for kind in ("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay", "Sequence")
+        for kind in (
+            *("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay", "Sequence"),
+            *("DcBus", "DcLine", "DcConverter"),
+        )
     },
 }
 """Classes in words, and how one comes by an instance."""

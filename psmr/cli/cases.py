@@ -243,7 +243,7 @@ def _study(name: str, case: str | None, reading: Given) -> tuple[dict[Path, str]
     """Return the files of a new study: itself, and a case where none was given."""
     from psmr.files.case_file import read_case
     from psmr.files.shipped import case_path
-    from psmr.files.toml.case import toml_pairs
+    from psmr.files.toml.write import toml_pairs
 
     study = Path(name if name.endswith(".toml") else f"{name}.toml")
     texts: dict[Path, str] = {}

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.devices.areas import TieLine
+from psmr.devices.direct_current.grid import DcBus, DcLine, DcNode
 from psmr.devices.dynamic_network.branch import (
     DynamicCapacitor,
     DynamicLine,
@@ -129,6 +130,11 @@ RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": LIBRARY["rela
 AREA_ROLES: Mapping[str, tuple[type[Component], ...]] = {"area_control": LIBRARY["area_control"]}
 """Components of the table of areas, by role."""
 
+DC_ROLES: Mapping[str, tuple[type[Component], ...]] = {
+    role: LIBRARY[role] for role in ("dc_converter", "dc_control")
+}
+"""Components of the tables of direct current, by role."""
+
 DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     **ROLES,
     **LOAD_ROLES,
@@ -136,6 +142,7 @@ DEVICE_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     **TRANSFORMER_ROLES,
     **RELAY_ROLES,
     **AREA_ROLES,
+    **DC_ROLES,
     CODE: LIBRARY[CODE],
 }
 """Components of plants, loads, shunts, transformers, relays and areas by role."""
@@ -175,6 +182,9 @@ NETWORK: tuple[type[Component], ...] = (
     Shunt,
     TieLine,
     *LOADS,
+    DcBus,
+    DcNode,
+    DcLine,
 )
 """Components that the tables of a case stand for."""
 
@@ -214,7 +224,7 @@ FROM_CASE = (
 
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
-    of_tables = (LOAD_ROLES, SHUNT_ROLES, ROLES, TRANSFORMER_ROLES, RELAY_ROLES, AREA_ROLES)
+    of_tables = (LOAD_ROLES, SHUNT_ROLES, ROLES, TRANSFORMER_ROLES, RELAY_ROLES, AREA_ROLES, DC_ROLES)
     roles = [kinds for table in of_tables for kinds in table.values()]
     return (*NETWORK, *DYNAMIC, *(component for kinds in roles for component in kinds))
 

@@ -406,7 +406,7 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     suffix = require_suffix(path, WRITTEN, CaseError)
     texts: dict[Path, str]
     if suffix == ".toml":
-        from psmr.files.toml.case import toml_text
+        from psmr.files.toml.write import toml_text
 
         texts = {path: toml_text(case)}
     elif suffix == ".m":

@@ -49,6 +49,9 @@ def make_case(
     areas: Iterable[Mapping[str, Any]] = (),
     mechanical: str = TORQUE,
     sequence: Iterable[Mapping[str, Any]] = (),
+    dc_buses: Iterable[Mapping[str, Any]] = (),
+    dc_lines: Iterable[Mapping[str, Any]] = (),
+    dc_converters: Iterable[Mapping[str, Any]] = (),
     modules: Sequence[str] = (),
 ) -> Case:
     """Return a case made of dictionaries, without a file.
@@ -59,7 +62,8 @@ def make_case(
         What the case is called.
     base_mva, frequency_hz
         Base of the per-unit system and nominal frequency.
-    buses, lines, transformers, shunts, loads, generators, relays, areas, sequence
+    buses, lines, transformers, shunts, loads, generators, relays, areas, sequence,
+    dc_buses, dc_lines, dc_converters
         A dictionary for each row, with the fields that the table has in a case file; a plant has a dictionary
         for each device under its role.
     mechanical
@@ -96,6 +100,7 @@ def make_case(
         "buses": buses, "lines": lines, "transformers": transformers,
         "shunts": shunts, "loads": loads, "generators": generators, "relays": relays,
         "areas": areas, "sequence": sequence,
+        "dc_buses": dc_buses, "dc_lines": dc_lines, "dc_converters": dc_converters,
     }  # fmt: skip
     content: dict[str, Any] = {
         "format": FORMAT, "version": VERSION, "name": name, "base_mva": base_mva,

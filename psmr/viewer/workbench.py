@@ -22,9 +22,9 @@ from psmr.figures.run.report import BADGES
 from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import parsed_toml
-from psmr.files.toml.case import toml_pairs
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.lines import Lines
+from psmr.files.toml.write import toml_pairs
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.topology.islands import find_plant, plants
 from psmr.network.topology.network import at_buses, branches, buses, find_branch, find_bus, is_load

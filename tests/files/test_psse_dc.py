@@ -116,23 +116,39 @@ def test_margin_angles_within_their_ends(read):
     assert [load.q_mvar for load in held] == pytest.approx((34.37, 40.25), abs=0.05)
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        "'LINE 1' 'CDC4T' 5 15 0.05 0.05 0.6 0.65 0.1 0.6 0.65 0.1 15 .1 .2 .2 .1 .2 .5 .6 .9 1 1.1 .1 /",
-        "1 'VSCDCT' 0 0 0 0 0 0.05 0.05 /",
-    ],
-)
-def test_the_control_of_a_line_is_left_out(read, record):
-    """The line is held, which its own warning says; its record has nothing to act on."""
+CDC4T = "5 15 .02 .01 .5 .6 .1 5 .6 .1 8 200 10 10 100 10 600 20 1500 25 1500 .1 /"
+
+
+@pytest.mark.parametrize(("mode", "set_point"), [(1, 28.0), (1, -28.0), (2, 1200.0)])
+@pytest.mark.parametrize("model", ["CDC4T", "CDC6T"])
+def test_the_record_of_a_line_makes_it_a_device(read, tmp_path, model, mode, set_point):
+    """It starts at rest with what the line carries in the power flow, and its AC powers are those of DC."""
+    first = f"'LINE 1',{mode},5.0,{set_point},25.0,15,0.0,0.1,R"
+    further = "" if model == "CDC4T" else ".4 .05 .02 .3 .02 .4 .05 .02 .02 .02 /"
+    record = f"'LINE 1' '{model}' {CDC4T.rstrip('/') if further else CDC4T}{further}\n"
+    with pytest.warns(PsmrWarning, match="no inductance of LINE_1, taken as .* H, and no regulators"):
+        case = read(f"{DYR}{record}", two_terminal_dc=f"{first}\n{ENDS}")
+    with pytest.warns(PsmrWarning, match="held at its powers"):
+        held = read(DYR, two_terminal_dc=f"{first}\n{ENDS}")
+    assert [(row.name, row.p_mw) for row in held.loads] == [
+        (row.name, pytest.approx(row.p_mw, rel=1e-14)) for row in case.loads
+    ]
+    system = build(case)
+    value = dict(zip((*system.names_x, *system.names_y), system.w0, strict=False))
+    line = "dc-LINE_1"
+    v_r, v_i, i = (value[f"{line}{name}"] for name in ("-rectifier-bus.v", "-inverter-bus.v", ".i"))
+    assert value[f"{line}-rectifier.p"] == pytest.approx(v_r * i, abs=1e-12)
+    assert value[f"{line}-inverter.p"] == pytest.approx(-v_i * i, abs=1e-12)
+    assert max(abs(system.f(system.x0, system.y0)).max(), abs(system.g(system.x0, system.y0)).max()) < 1e-10
+    write_case(case, tmp_path / "again.toml")
+    assert read_case(tmp_path / "again.toml") == case
+
+
+def test_a_record_of_a_line_that_is_not_there_is_left_out(read):
     first = "'LINE 1',1,5.0,30.0,25.0,0,0.0,0.1,R"
-    model = record.split("'")[-2]
-    with pytest.warns(PsmrWarning) as warned:
-        case = read(f"{DYR}{record}\n", two_terminal_dc=f"{first}\n{ENDS}")
-    assert len([load for load in case.loads if load.held]) == 2
-    words = [str(warning.message) for warning in warned]
-    assert any("a DC line, held at its powers in a run" in word for word in words)
-    assert any(f"case.dyr:3: {model}: the control of a DC line" in word for word in words)
+    with pytest.warns(PsmrWarning, match="there is no DC line 'LINE_2' in service in the RAW file; did you"):
+        case = read(f"{DYR}'LINE 2' 'CDC4T' {CDC4T}\n", two_terminal_dc=f"{first}\n{ENDS}")
+    assert not case.dc_converters
 
 
 def test_blocked(read):

@@ -46,7 +46,7 @@ def test_a_case_by_name():
     [
         (
             "wssc9",
-            r"name = 'wssc9': no case of psmr is called that; did you mean 'wscc9'\?; known: ieee-fbm, dc, ",
+            r"name = 'wssc9': no case of psmr is called that; did you mean 'wscc9'\?; known: cigre-hvdc, ",
         ),
         ("wscc9/falt.toml", r"did you mean 'wscc9/fault.toml'\?"),
         ("../pyproject.toml", "no case of psmr is called that"),

@@ -104,10 +104,8 @@ def without_none(model: str, given: Mapping[str, float]) -> tuple[dict[str, floa
     return found, notes
 
 
-_HELD = "the control of a DC line, which psmr holds at the powers of the power flow"
 NO_MODELS = {
     "TOGGLE": "is an event of the program ANDES, not a model; give events to the run",
-    **dict.fromkeys(("CDC4T", "CDC6T", "VSCDCT"), _HELD),
 }
 """Records in DYR files that describe no device, or none of one that psmr models."""
 

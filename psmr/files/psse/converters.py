@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -127,6 +127,7 @@ class Converters:
 
     `loads`, `holding`, `lines`, `zero`: loads of constant power; generators that hold a voltage; series
         elements of an impedance, and those that join two buses.
+    `direct`: the lines of each DC line in service, by name.
     """
 
     def __init__(self, base: float, buses: Mapping[int, PsseRecord]) -> None:
@@ -136,6 +137,8 @@ class Converters:
         self.holding: list[GeneratorRow] = []
         self.lines: list[LineRow] = []
         self.zero: list[Joint] = []
+        self.direct: dict[str, Sequence[PsseRecord]] = {}
+        self._held: list[tuple[str, str]] = []
 
     def add_line(self, lines: Sequence[PsseRecord]) -> None:
         """Add the powers of a DC line's converters."""
@@ -159,7 +162,16 @@ class Converters:
             part = ("rectifier", "inverter")[k] if prefix == "dc" else str(k + 1)
             self._add(end, f"{prefix}-{name}-{part}", field)
         words = ", ".join(f"{end.p_mw:.6g} MW from bus {end.bus}" for end in ends)
-        self._tell(lines[0], f"{name}: {what}, held at its powers in a run: {words}")
+        self.direct[name] = lines
+        self._held.append(
+            (prefix + "-" + name, f"{lines[0].where}: {name}: {what}, held at its powers in a run: {words}")
+        )
+
+    def tell_held(self, controlled: Collection[str]) -> None:
+        """Warn of each DC line that has no dynamics: those that are not controlled."""
+        for name, words in self._held:
+            if name not in controlled:
+                warn(words)
 
     def _isolated(self, line: PsseRecord, field: str) -> bool:
         """Say whether a converter stands at a bus that is left out."""

@@ -4,15 +4,14 @@ A line is held at what the file schedules, in the power flow and in a run. A two
 line-commutated converters. With N bridges in series, the voltage E = TR EBAS v / TAP behind the transformer
 at the voltage v that the file stores for the bus, and the ideal no-load voltage V_d0 = N (3 sqrt(2)/pi) E,
 
-    V_d = V_d0 cos(a) - N (3/pi X + 2 R) I,    cos(a) - cos(a + u) = sqrt(2) X I / E,
-    tan(phi) = (2 u + sin 2a - sin 2(a + u)) / (cos 2a - cos 2(a + u)),
+    V_d = V_d0 cos(a) - N (3/pi X + 2 R) I,    cos(a) - cos(a + u) = sqrt(2) X I / E
 
-where a is the firing angle of a rectifier and the margin angle of an inverter, u the overlap. The inverter
-holds VSCHD by its margin angle, and that at GAMMX or GAMMN where it comes to an end within a step of its tap:
-a whole step is what the tap of a solved file would have taken. Sources: Kundur (1994), section 10.3; E. W.
-Kimbark, Direct Current Transmission (1971), chapter 3, for the power factor; fields and units: Siemens PTI,
-PSS/E Program Operation Manual, two-terminal and VSC DC line data. Evidence: stored solutions of PSS/E
-(docs/formats.md).
+and the power factor of `psmr.devices.direct_current.bridges`, where a is the firing angle of a rectifier
+and the margin angle of an inverter, u the overlap. The inverter holds VSCHD by its margin angle, and that
+at GAMMX or GAMMN where it comes to an end within a step of its tap: a whole step is what the tap of a
+solved file would have taken. Sources: Kundur (1994), section 10.3; E. W. Kimbark, Direct Current
+Transmission (1971), chapter 3, for the power factor; fields and units: Siemens PTI, PSS/E Program Operation
+Manual, two-terminal and VSC DC line data. Evidence: stored solutions of PSS/E (docs/formats.md).
 
 Of a multi-terminal line each converter stands between a DC bus and ground, or a second DC bus, and DC links
 join the buses. One converter (VCONV, of the negative pole VCONVN) holds its DC voltage at SETVL kV; each
@@ -45,15 +44,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import warn
-from psmr.base.newton import NewtonEnd, newton
+from psmr.dae.declare.component import NumericMath
+from psmr.devices.direct_current.bridges import NO_LOAD, reactive_power
 from psmr.files.psse.record import PsseRecord
+from psmr.network.case.direct_current import solve_network
 
 _FAR = 9999.0
 """The default of limits of reactive power."""
-_NO_LOAD = 3 * math.sqrt(2) / math.pi
 _STEP = 0.00625
 """The default of STP, a step of a converter's tap."""
-_NONE = 0.1
+NONE = 0.1
 """Reactance in ohms of capacitors in series with a converter below which they have no part."""
 
 
@@ -84,10 +84,24 @@ def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list
     `lines`: the three lines of the record; `voltage`: voltages in pu that the file stores, by bus number.
     Raises CaseError for values that no line can have.
     """
+    found = terminals(lines, voltage)
+    if found is None:
+        return []
+    volts, current, r, rectifier, inverter = found
+    return [rectifier.drawn(volts + current * r, current, 1), inverter.drawn(volts, current, -1)]
+
+
+def terminals(
+    lines: Sequence[PsseRecord], voltage: dict[int, float]
+) -> tuple[float, float, float, Bridges, Bridges] | None:
+    """Return the inverter's voltage in kV, the current in kA, the resistance, and the bridges at both ends.
+
+    None of a line that is blocked.
+    """
     first, *ends = lines
     mode = first.one_of("MDC", (0, 1, 2), 0)
     if mode == 0:
-        return []
+        return None
     scheduled = first.positive("VSCHD")
     r, set_point, compounded = first.real("RDC"), first.real("SETVL"), first.real("RCOMP", 0.0)
     first.require(r >= 0, "RDC", "must be >= 0")
@@ -103,7 +117,7 @@ def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list
         held = inverter.no_load * math.cos(angle)
         current = current if mode == 2 else _current(first, held, to_end - inverter.drop, power)
         volts = held - inverter.drop * current
-    return [rectifier.drawn(volts + current * r, current, 1), inverter.drawn(volts, current, -1)]
+    return volts, current, r, rectifier, inverter
 
 
 def _current(record: PsseRecord, volts: float, ohms: float, power: float) -> float:
@@ -123,6 +137,7 @@ class Bridges:
     `bus`: number of its bus.
     `no_load`: ideal no-load voltage of all bridges in kV.
     `drop`, `overlap`: resistance in ohms by which the DC voltage falls; cos(a) - cos(a + u) per kA.
+    `resistance`: the part of `drop` that is one.
     """
 
     line: PsseRecord
@@ -132,6 +147,7 @@ class Bridges:
     no_load: float
     drop: float
     overlap: float
+    resistance: float
 
     @classmethod
     def of(cls, line: PsseRecord, at: str, in_series: str, voltage: dict[int, float]) -> Bridges:
@@ -140,11 +156,11 @@ class Bridges:
         line.require(count >= 0, in_series, "must be > 0, the number of bridges in series")
         line.require(bus in voltage, at, "there is no bus with this number")
         if not count:
-            return cls(line, at, in_series, bus, 0.0, 0.0, 0.0)
+            return cls(line, at, in_series, bus, 0.0, 0.0, 0.0, 0.0)
         x, r = line.real("XC", 0.0), line.real("RC", 0.0)
         ac = line.positive("EBAS") * line.positive("TR", 1.0) / line.positive("TAP", 1.0) * voltage[bus]
         drop = count * (3 / math.pi * x + 2 * r)
-        return cls(line, at, in_series, bus, count * _NO_LOAD * ac, drop, math.sqrt(2) * x / ac)
+        return cls(line, at, in_series, bus, count * NO_LOAD * ac, drop, math.sqrt(2) * x / ac, 2 * count * r)
 
     def cosine(self, volts: float, current: float) -> float:
         """Return the cosine of the angle at which it has a DC voltage in kV at a current in kA."""
@@ -157,7 +173,7 @@ class Bridges:
         """
         low, high = (math.radians(self.line.real(name, 0.0)) for name in ("ANMN", "ANMX"))
         cosine = self.cosine(volts, current)
-        if not 0 < low <= high < math.pi / 2 or not -1 < cosine < 1 or self.line.real("XCAP", 0.0) > _NONE:
+        if not 0 < low <= high < math.pi / 2 or not -1 < cosine < 1 or self.line.real("XCAP", 0.0) > NONE:
             return None
         angle = math.acos(cosine)
         end = min(max(angle, low), high)
@@ -190,18 +206,16 @@ class Bridges:
                 " converter is taken to draw no reactive power"
             )
             return ConverterPower(self.line, self.bus, sign * power, 0.0)
-        return ConverterPower(self.line, self.bus, sign * power, power * self._tangent(volts, current))
+        return ConverterPower(self.line, self.bus, sign * power, self._reactive(volts, current))
 
-    def _tangent(self, volts: float, current: float) -> float:
-        """Return Q / P; by the power factor V_d / V_d0 alone where there is no overlap to be had."""
+    def _reactive(self, volts: float, current: float) -> float:
+        """Return Q in Mvar; by the power factor V_d / V_d0 alone where there is no overlap to be had."""
         cosine = min(self.cosine(volts, current), 1.0)
-        behind = cosine - self.overlap * current
-        if not -1 < behind < cosine:
-            return math.sqrt(max((self.no_load / volts) ** 2 - 1, 0.0))
-        a, both = math.acos(cosine), math.acos(behind)
-        return (2 * (both - a) + math.sin(2 * a) - math.sin(2 * both)) / (
-            math.cos(2 * a) - math.cos(2 * both)
-        )
+        end = cosine - self.overlap * current
+        if not -1 < end < cosine:
+            return volts * current * math.sqrt(max((self.no_load / volts) ** 2 - 1, 0.0))
+        a, end = math.acos(cosine), math.acos(end)
+        return float(reactive_power(NumericMath, a, end, self.no_load, current, self.resistance))
 
 
 def voltage_source(lines: Sequence[PsseRecord]) -> list[ConverterPower]:
@@ -257,11 +271,6 @@ def _source(line: PsseRecord, p_mw: float) -> ConverterPower:
     return ConverterPower(line, bus, p_mw, math.copysign(reactive, set_point))
 
 
-ITERATIONS = 50
-SOLID = 1e6
-"""Conductance to ground in S of a DC bus whose RGRND is 0."""
-
-
 def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[ConverterPower]:
     """Return what the converters of a line take; nothing where it is blocked (MDC = 0).
 
@@ -278,11 +287,19 @@ def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> li
     converters, buses, links = (lines[a:b] for a, b in pairwise(ends))
     place = {record.bus("IDC"): i for i, record in enumerate(buses)}
     nodes = [_nodes(record, buses, place) for record in converters]
-    conductance = _conductance(buses, links, place, {high for _, high in nodes if high >= 0})
     holding = {first.whole("VCONV"), first.whole("VCONVN", 0)} - {0}
     if not {record.bus("IB") for record in converters} & holding:
         raise first.error("VCONV", "must be the AC bus of a converter of this line")
-    volts, amperes = _solve(first, converters, nodes, conductance, holding, mode)
+    branches = _branches(buses, links, place, {high for _, high in nodes if high >= 0})
+    given = np.array([record.real("SETVL") for record in converters])
+    holds = np.array([record.bus("IB") in holding for record in converters])
+    kinds = ["v" if held else "p" if mode == 1 else "i" for held in holds]
+    sign = np.array([-1.0 if record.bus("IB") == first.whole("VCONVN", 0) else 1.0 for record in converters])
+    given = given * np.where(holds & (given > 0), sign, 1.0) / np.where(holds | (mode == 1), 1.0, 1000.0)
+    found = solve_network(len(buses), branches, nodes, kinds, given)
+    if found is None:
+        raise first.error("NCONV", "the DC network does not carry the powers SETVL of its converters")
+    volts, amperes = (found[0][[low for low, _ in nodes]] - _second(found[0], nodes)), found[2]
     drawn = []
     for record, v, current in zip(converters, volts, amperes, strict=True):
         sign = 1 if v * current >= 0 else -1
@@ -300,69 +317,26 @@ def _nodes(record: PsseRecord, buses: Sequence[PsseRecord], place: dict[int, int
     return place[own[0].bus("IDC")], place.get(second, -1)
 
 
-def _conductance(
+def _second(v: NDArray[np.float64], nodes: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    """Return the voltages of the second DC buses of converters, 0 of the ground."""
+    return np.array([v[high] if high >= 0 else 0.0 for _, high in nodes])
+
+
+def _branches(
     buses: Sequence[PsseRecord], links: Sequence[PsseRecord], place: dict[int, int], grounded: set[int]
-) -> NDArray[np.float64]:
-    """Return the conductance matrix of the DC network in S."""
-    g = np.zeros((len(buses), len(buses)))
+) -> list[tuple[int, int, float]]:
+    """Return the links of the DC network, and what grounds its buses: (bus, bus, ohm), -1 the ground."""
+    found = []
     for link in links:
         a, b = (link.whole(name) for name in ("IDC", "JDC"))
         for name, number in (("IDC", a), ("JDC", b)):
             link.require(number in place, name, "must be a DC bus of this line")
-        i, j, y = place[a], place[b], 1 / link.positive("RDC")
-        g[[i, j], [i, j]] += y
-        g[[i, j], [j, i]] -= y
+        found.append((place[a], place[b], link.positive("RDC")))
     for i in grounded:
         ohms = buses[i].real("RGRND", 0.0)
         buses[i].require(ohms >= 0, "RGRND", "must be >= 0")
-        g[i, i] += 1 / ohms if ohms else SOLID
-    return g
-
-
-def _solve(
-    first: PsseRecord,
-    converters: Sequence[PsseRecord],
-    nodes: Sequence[tuple[int, int]],
-    conductance: NDArray[np.float64],
-    holding: set[int],
-    mode: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return voltages in kV and currents in kA of the converters, by Newton on node voltages and currents."""
-    size, count = len(conductance), len(converters)
-    across = np.zeros((count, size))
-    for k, (low, high) in enumerate(nodes):
-        across[k, low] = 1.0
-        if high >= 0:
-            across[k, high] = -1.0
-    given = np.array([record.real("SETVL") for record in converters])
-    holds = np.array([record.bus("IB") in holding for record in converters])
-    volts_held = np.where(holds, given, 0.0)
-    # Every node at the held voltage of its pole: powers are small against the line's.
-    level = float(volts_held[holds][0])
-    sign = np.array([-1.0 if record.bus("IB") == first.whole("VCONVN", 0) else 1.0 for record in converters])
-    volts_held = volts_held * np.where(volts_held > 0, sign, 1.0)
-    v = np.linalg.lstsq(across, np.full(count, abs(level)) * sign, rcond=None)[0]
-    v[np.abs(v) < 1e-9] = abs(level)
-    current = np.where(holds, 0.0, given / level if mode == 1 else given / 1000)
-
-    def residual(z: NDArray[np.float64]) -> NDArray[np.float64]:
-        drop, current = across @ z[:size], z[size:]
-        own = np.where(
-            holds, drop - volts_held, drop * current - given if mode == 1 else current - given / 1000
-        )
-        return np.concatenate([conductance @ z[:size] - across.T @ current, own])
-
-    def step(z: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        drop, current = across @ z[:size], z[size:]
-        by_v = np.where(holds[:, None], across, across * current[:, None] if mode == 1 else 0.0)
-        by_i = np.diag(np.where(holds, 0.0, drop if mode == 1 else 1.0))
-        return np.linalg.solve(np.block([[conductance, -across.T], [by_v, by_i]]), -residual)
-
-    start = np.concatenate([v, current])
-    z, _, ended = newton(residual, step, start, lambda left: bool(np.abs(left).max() < 1e-10), ITERATIONS)
-    if ended is NewtonEnd.CONVERGED:
-        return across @ z[:size], z[size:]
-    raise first.error("NCONV", "the DC network does not carry the powers SETVL of its converters")
+        found.append((i, -1, ohms))
+    return found
 
 
 MODELLED = (0, 1, 2, 3)

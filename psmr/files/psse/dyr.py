@@ -21,6 +21,7 @@ from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, why_idle, with_defaults_for_zeros
+from psmr.files.psse.dyr_direct_current import NO_LINES, DirectCurrentRecords
 from psmr.files.psse.dyr_entries import (
     ALIASES,
     LIBRARY,
@@ -85,11 +86,13 @@ def with_dynamics(
     skip_unknown_models: bool = False,
     net_unmodelled: bool = False,
     own: UserComponents = NONE,
+    direct: DirectCurrentRecords = NO_LINES,
 ) -> Rows:
     """Return the rows of a case with the devices, loads, tap changers and relays of a DYR file.
 
     `rows` have every bus still by itself; `units` and `switched` are generators and names of switched shunts
-    by bus and identifier; `mistakes` collects what is wrong with records. With `skip_unknown_models` devices
+    by bus and identifier; `mistakes` collects what is wrong with records; `direct`
+    has the DC lines. With `skip_unknown_models` devices
     of an unknown model are left out, as user-written ones are in any case: a plant whose machine is left out
     keeps no controllers either, one whose exciter is left out no stabiliser. With `net_unmodelled` a
     generator without a machine stays, without devices. Raises CaseError where the file cannot be cut into
@@ -99,7 +102,7 @@ def with_dynamics(
     branches, buses = [*rows["lines"], *rows["transformers"]], [row.number for row in rows["buses"]]
     relays = RelayRecords(loads, units, branches, buses, frequency_hz)
     systems, tap_changers = StaticVarRecords(switched), TransformerRecords(rows["transformers"])
-    others = of_loads.takers() | relays.takers() | systems.takers() | tap_changers.takers()
+    others = of_loads.takers() | relays.takers() | systems.takers() | tap_changers.takers() | direct.takers()
     kinds = own.kinds.values()
     skip, records = _Skip(skip_unknown_models, not mistakes.found), LIBRARY.with_own(kinds)
     bare = {kind.__name__.upper(): kind for kind in kinds if not placement(kind).role}
@@ -138,6 +141,7 @@ def with_dynamics(
         "relays": relays.settled(mistakes) + of_loads.relays,
         "shunts": systems.applied(rows["shunts"]),
         "transformers": tap_changers.applied(rows["transformers"]),
+        **direct.applied(),
     }
 
 

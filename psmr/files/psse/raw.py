@@ -34,6 +34,7 @@ from psmr.files.load_flow_rules import (
 from psmr.files.psse.conventions import bus_of, last_of_each, suffix
 from psmr.files.psse.converters import Converters
 from psmr.files.psse.dyr import with_dynamics
+from psmr.files.psse.dyr_direct_current import DirectCurrentRecords, at_buses
 from psmr.files.psse.dyr_entries import GeneratorUnit, Key, LoadUnit
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
@@ -140,8 +141,10 @@ def read_raw(
     names = ("buses", "lines", "transformers", "shunts", "loads", "generators")
     rows: Rows = {name: getattr(tables, name) for name in names} | {"relays": []}
     if dynamics is not None:
+        direct = DirectCurrentRecords(tables.converters.direct, tables.stored)
         given = tables.units, tables.load_units, tables.switched, frequency, mistakes
-        rows = with_dynamics(rows, dynamics, *given, skip_unknown_models, net_unmodelled, own)
+        rows = with_dynamics(rows, dynamics, *given, skip_unknown_models, net_unmodelled, own, direct)
+    tables.converters.tell_held([row.name for row in rows.get("dc_lines", ())])
     mistakes.finish()
     generators = [*rows["generators"], *tables.holding]
     if not generators and tables.passed_over:
@@ -150,8 +153,10 @@ def read_raw(
             " 1), which PSS/E passes over; give one of these IDE = 3 and the others 2"
         )
     rows["generators"] = with_one_voltage(generators, tables.without_impedance(raw.threshold))
+    direct_current = {name: rows.pop(name, []) for name in ("dc_buses", "dc_lines", "dc_converters")}
     rows = join_buses(rows, tables.zero, tables.base)
     rows = energised_rows(rows, str(path))
+    rows |= at_buses(rows | direct_current)
     rows["relays"] = list(_with_branches(rows))
     branches = rows["lines"] + rows["transformers"]
     holding = reachable(rows["generators"], rows["buses"], branches)
@@ -216,6 +221,7 @@ class _Tables:
         tables = attempt(corrections, self._records("impedance correction"), raw.version)
         windings = Transformers(self.base, self._bus, self.buses, tables or {})
         lines, converters = Lines(self.base, self._bus), Converters(self.base, self._bus)
+        self.converters = converters
         for section, take in (
             ("load", self._load),
             ("fixed shunt", self._shunt),
@@ -247,6 +253,11 @@ class _Tables:
         self.lines, self.zero = lines.rows + converters.lines, lines.zero + converters.zero
         self.shunts += lines.shunts
         self.transformers = lines.turned + windings.rows
+
+    @property
+    def stored(self) -> dict[int, float]:
+        """The voltages in pu that the file stores, by bus number."""
+        return {number: bus.positive("VM", 1.0) for number, bus in self._bus.items()}
 
     def _records(self, section: str) -> list[PsseRecord]:
         return [record for (record,) in self.raw.records.get(section, ())]

@@ -84,15 +84,24 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     bias = 18.0
     k_i = 0.02
 
+Direct current: DC buses, the lines between them, and converters, each a load of the power flow that is made
+of what its grid carries (`psmr.network.case.direct_current`)::
+
+    [[dc_bus]]                 # name, base_kv; c_uf
+    [[dc_line]]                # name, from, to (DC buses), r_ohm; l_mh, holds, vcmod_kv
+    [dc_line.control]          # type = "CDC4T" or "CDC6T", its parameters
+    [[dc_converter]]           # name, bus, dc_bus, i_rated_ka; v_kv, p_mw or i_ka; bridges, x_ohm, r_ohm,
+                               # angle_deg of a line-commutated one; q_mvar, loss_mw, loss_kv of another
+    [dc_converter.device]      # type = "Rectifier", "Inverter" or "VoltageSource", its parameters
+
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
 named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +110,7 @@ from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import (
     AREA_ROLES,
     CODE,
+    DC_ROLES,
     LOAD_ROLES,
     RELAY_ROLES,
     ROLES,
@@ -110,24 +120,25 @@ from psmr.devices.catalogue import (
 )
 from psmr.devices.placement import placement
 from psmr.devices.protection.relays import RideThrough, curves
-from psmr.files.toml.code import code_tables, read_code
+from psmr.files.toml.code import read_code
 from psmr.files.toml.document import Document, Field, Spec, read_document, specification
 from psmr.files.toml.lines import Path as TablePath
-from psmr.files.toml.region import PLACE, read_region, region_values
+from psmr.files.toml.region import PLACE, read_region
 from psmr.files.user_components import NONE, UserComponents, load_user_components
 from psmr.network.case.case import Case
+from psmr.network.case.direct_current import converter_loads
 from psmr.network.case.edit import CALLED
 from psmr.network.case.tables import (
-    AS_STORED,
-    FLUX,
     AreaRow,
     BusRow,
+    DcBusRow,
+    DcConverterRow,
+    DcLineRow,
     DeviceRow,
     GeneratorRow,
     LineRow,
     LoadRow,
     RelayRow,
-    Row,
     SequenceRow,
     ShuntRow,
     TransformerRow,
@@ -146,6 +157,9 @@ ROWS: Mapping[str, tuple[str, type]] = {
     "relay": ("relays", RelayRow),
     "area": ("areas", AreaRow),
     "sequence": ("sequence", SequenceRow),
+    "dc_bus": ("dc_buses", DcBusRow),
+    "dc_line": ("dc_lines", DcLineRow),
+    "dc_converter": ("dc_converters", DcConverterRow),
 }
 """The tables, the part of the case that each fills, and its record."""
 
@@ -159,6 +173,8 @@ _BESIDE: Mapping[str, Spec] = {
     "generator": {**dict.fromkeys(ROLES, Field((dict,))), CODE: Field((dict, list))},
     "relay": {"device": Field((dict,), needed=True)},
     "area": {key: Field((dict,)) for key in AREA_KEYS},
+    "dc_line": {"control": Field((dict,))},
+    "dc_converter": {"device": Field((dict,), needed=True)},
 }
 """What a table has in place of its record's devices, and the short way to say the parts of a load."""
 
@@ -216,6 +232,7 @@ def case_of(
     rows: dict[str, Any] = {part: document.each(name, _row, mistakes) for name, (part, _) in ROWS.items()}
     dynamic = mistakes.attempt(read_region, document)
     mistakes.finish()
+    rows["loads"] += converter_loads(rows["dc_buses"], rows["dc_lines"], rows["dc_converters"])
     return Case(**head, **rows, dynamic=dynamic, source=source)
 
 
@@ -366,6 +383,21 @@ def _area(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str
     return row
 
 
+def _dc_line(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    if "control" not in row:
+        return row
+    kinds = DC_ROLES["dc_control"]
+    given, name = row.pop("control"), f"{row['name']}-control"
+    return row | {"device": _device(document, table, "dc_control", kinds, given, name, "control")}
+
+
+def _dc_converter(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    kinds = DC_ROLES["dc_converter"]
+    return row | {
+        "device": _device(document, table, "dc_converter", kinds, row["device"], row["name"], "device")
+    }
+
+
 _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
     "shunt": _shunt,
     "transformer": _transformer,
@@ -373,115 +405,6 @@ _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, 
     "generator": _generator,
     "relay": _relay,
     "area": _area,
+    "dc_line": _dc_line,
+    "dc_converter": _dc_converter,
 }
-
-
-def toml_pairs(values: Mapping[str, Any]) -> str:
-    """Return a line ``key = value`` for each value: texts, numbers, truth values, and lists of these."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Iterable):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)
-
-
-def _text(value: str) -> str:
-    """Return a basic string of TOML."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
-
-
-_WORKED_OUT = ("name", "rating_mva")
-"""Where these are left out, the row works them out itself."""
-
-
-def toml_text(case: Case) -> str:
-    """Return a case as TOML; what has its default is left out, and reading it gives the same case."""
-    parts = [
-        toml_pairs(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "name": case.name,
-                "base_mva": case.base_mva,
-                "frequency_hz": case.frequency_hz,
-                "mechanical": case.mechanical,
-                **({} if case.stator == FLUX else {"stator": case.stator}),
-                **({} if case.reactive == AS_STORED else {"reactive": case.reactive}),
-                **({"modules": case.modules} if case.modules else {}),
-            }
-        )
-    ]
-    if case.dynamic is not None:
-        parts.append(f"[{PLACE[0]}]\n{toml_pairs(region_values(case.dynamic))}")
-    for header, (part, _) in ROWS.items():
-        for row in getattr(case, part):
-            parts.append(f"[[{header}]]\n{toml_pairs(_row_fields(header, row))}")
-            if isinstance(row, GeneratorRow):
-                codes = [device for device in row.devices if device.code is not None]
-                parts += [
-                    _device_table("generator", device, device_name(row.name, device.role))
-                    for device in row.devices
-                    if device.code is None
-                ]
-                for device in codes:
-                    for end, values in code_tables(device, device_name(row.name, CODE)).items():
-                        head = f"generator.{CODE}{end}"
-                        head = f"[[{head}]]" if len(codes) > 1 and not end else f"[{head}]"
-                        parts.append(f"{head}\n{toml_pairs(values)}")
-            if isinstance(row, LoadRow) and row.device is not None:
-                parts.append(_device_table("load", row.device, row.name))
-            if isinstance(row, ShuntRow) and row.static_var_system is not None:
-                parts.append(_device_table("shunt", row.static_var_system, row.name))
-            if isinstance(row, TransformerRow) and row.tap_changer is not None:
-                name = device_name(row.name, row.tap_changer.role)
-                parts.append(_device_table("transformer", row.tap_changer, name))
-            if isinstance(row, RelayRow):
-                parts.append(_device_table("relay", row.device, row.name, "device"))
-            if isinstance(row, AreaRow):
-                controls = [(key, getattr(row, role)) for key, role in AREA_KEYS.items()]
-                parts += [_device_table("area", of, of.name, key) for key, of in controls if of is not None]
-    return "\n".join(parts)
-
-
-def _row_fields(header: str, row: Row) -> Mapping[str, Any]:
-    """Return the fields of a row as the format calls them, without what it has by default."""
-    default: dict[str, Any] = {item.name: item.default for item in fields(row)}
-    left_out = {name: default[name] for name in _WORKED_OUT if default.get(name, MISSING) is not MISSING}
-    bare = replace(row, **left_out)
-    default |= {name: getattr(bare, name) for name in left_out}
-    always = NEEDED[row.control] if isinstance(row, GeneratorRow) else ()
-    values: dict[str, Any] = {}
-    for key, field in TABLES[header].items():
-        # A field that fills none stands for something else of the row, as a load's model does.
-        if field.fills and (
-            field.needed or key in always or getattr(row, field.fills) != default[field.fills]
-        ):
-            values[key] = getattr(row, field.fills)
-    return _with_model(row, values) if isinstance(row, LoadRow) else values
-
-
-def _with_model(row: LoadRow, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a load with its model's name, where it has one."""
-    model = next((model for model, parts in MODELS.items() if row.p_zip == row.q_zip == parts), None)
-    if model:
-        values = {key: value for key, value in values.items() if key not in ("p_zip", "q_zip")}
-    role = row.device.role if row.device is not None else None
-    named = model or role or ("exponential" if row.exponential else None)
-    return values | ({"model": named} if named else {})
-
-
-def _device_table(table: str, device: DeviceRow, name: str, key: str = "") -> str:
-    values: dict[str, Any] = {"type": device.type}
-    if device.name != name:
-        values["name"] = device.name
-    component = device.component
-    whole = {*component.structural, *placement(component).buses}
-    given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
-    return f"[{table}.{key or device.role}]\n{toml_pairs(values | given)}"

@@ -14,6 +14,7 @@ from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import CODE, SOURCES
 from psmr.devices.placement import placement
 from psmr.network.case.areas import check_areas, ties_of
+from psmr.network.case.direct_current import converter_loads
 from psmr.network.case.tables import (
     LARGEST,
     MECHANICAL,
@@ -115,6 +116,7 @@ def check_case(case: Tables) -> None:
     check_areas(case)
     check_sequence(case)
     check_plants(case)
+    check_direct_current(case)
     check_held_voltages(case)
     check_islands(case)
 
@@ -199,7 +201,10 @@ def check_unique(case: Tables) -> None:
 
 
 def _named(case: Tables) -> Iterator[tuple[str, Row]]:
-    for table in (case.buses, case.branches, case.shunts, case.loads, case.relays):
+    for table in (
+        *(case.buses, case.branches, case.shunts, case.loads, case.relays),
+        *(case.dc_buses, case.dc_lines),
+    ):
         for row in table:
             yield row.name, row
     for transformer in case.transformers:
@@ -334,6 +339,29 @@ def check_plants(case: Tables) -> None:
                     f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
                     f" {number}"
                 )
+
+
+def check_direct_current(case: Tables) -> None:
+    """Raise CaseError where a converter is no load of the case, or not of the power that its grid has."""
+    there: dict[str, tuple[float, float | None]] = {row.name: (-row.p_mw, None) for row in case.generators}
+    there |= {row.name: (row.p_mw, row.q_mvar) for row in case.loads}
+    for row, load in zip(
+        case.dc_converters, converter_loads(case.dc_buses, case.dc_lines, case.dc_converters), strict=True
+    ):
+        p_mw, q_mvar = there.get(row.name) or there.get(f"netted-{row.name}", (math.nan, None))
+        same = abs(p_mw - load.p_mw) <= SAME * max(1, abs(load.p_mw))
+        if row.commutated and q_mvar is not None:
+            same &= abs(q_mvar - load.q_mvar) <= SAME * max(1, abs(load.q_mvar))
+        if not same:
+            raise CaseError(
+                f"{row.place}: is {load.p_mw:.9g} MW, {load.q_mvar:.9g} Mvar by its DC grid, and the load of"
+                f" its name {'none' if math.isnan(p_mw) else f'{p_mw:.9g} MW, {q_mvar or 0:.9g} Mvar'};"
+                " change the converters of the grid, of which the loads are made"
+            )
+
+
+SAME = 1e-12
+"""Relative difference of two powers that are one but for rounding."""
 
 
 def check_held_voltages(case: Tables) -> None:

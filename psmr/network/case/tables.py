@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from psmr.base.errors import nearest
 from psmr.devices.catalogue import AREA_ROLES, RELAY_ROLES, SHUNT_ROLES, TRANSFORMER_ROLES
 from psmr.devices.network import LAST_GROUP
+from psmr.network.case.direct_current import DcBusRow as DcBusRow
+from psmr.network.case.direct_current import DcConverterRow as DcConverterRow
+from psmr.network.case.direct_current import DcLineRow as DcLineRow
 from psmr.network.case.region import Region
 from psmr.network.case.row import LARGEST as LARGEST
 from psmr.network.case.row import DeviceRow as DeviceRow
@@ -332,6 +335,8 @@ class Tables:
         ``"rating"``, in proportion to `rating_mva`.
     dynamic
         The part of the network with its own dynamics; None: all of it is phasors.
+    dc_buses, dc_lines, dc_converters
+        The tables of direct current; a converter is a load of the power flow, which bears its name.
     """
 
     name: str
@@ -352,6 +357,9 @@ class Tables:
     modules: tuple[str, ...] = ()
     reactive: str = AS_STORED
     dynamic: Region | None = None
+    dc_buses: tuple[DcBusRow, ...] = ()
+    dc_lines: tuple[DcLineRow, ...] = ()
+    dc_converters: tuple[DcConverterRow, ...] = ()
 
     @property
     def stored(self) -> bool:

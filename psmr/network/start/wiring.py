@@ -34,6 +34,7 @@ from psmr.network.case.rows import (
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, LoadRow, ShuntRow, TransformerRow
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.start.areas import area_devices, area_start, control_wires, moved_by_area, read_of_controls
+from psmr.network.start.direct_current import dc_devices
 from psmr.network.start.equilibrium import StartingPlant
 from psmr.network.start.offers import givers, offered_by, signal_read
 from psmr.network.start.tap_changers import correction_data, tap_changer_devices, tap_changer_start
@@ -65,7 +66,11 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             continue
         values, wires = shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
         yield Device(shunt.name, Shunt, values, wires, data=sequence_data(case, shunt.name))
+    direct, _ = dc_devices(case, voltage)
+    converters = {device.name for device in direct}
     for load in case.loads:
+        if load.name.removeprefix("netted-") in converters:
+            continue
         yield load_device(case, load, voltage[load.bus], names[load.bus])
     yield from area_devices(case, flow)
     for relay in case.relays:
@@ -79,6 +84,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             wires |= {port: f"{branch.name}.{port}_{'j' if second else 'i'}" for port in ("m_re", "m_im")}
         yield Device(relay.name, component, values, wires, acts_on=_source_of(case, relay.acts_on))
     yield from tap_changer_devices(case, flow)
+    yield from direct
 
 
 def _source_of(case: Case, name: str) -> str:
@@ -361,6 +367,7 @@ def bus_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     for bus, v in zip(case.buses, flow.voltage, strict=True):
         start |= {f"{bus.name}.v_re": float(v.real), f"{bus.name}.v_im": float(v.imag)}
     voltages, monitored = flow.by_number(), monitored_branches(case)
+    start |= dc_devices(case, voltages)[1]
     for branch in case.branches if monitored else ():
         start |= branch_start(branch, voltages) if branch.name in monitored else {}
     start |= area_start(case, flow)

@@ -1,0 +1,1 @@
+"""Direct current: DC buses and lines, line-commutated and voltage-source converters, and their controls."""
