@@ -88,9 +88,9 @@ psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections
 psmr.files.shipped: shipped_files
 psmr.files.text: text_module
-psmr.files.toml.write: toml_pairs toml_text
 psmr.files.toml.document: read_document specification
 psmr.files.toml.lines: Lines
+psmr.files.toml.write: toml_pairs toml_text
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.controller: error_control_module halts_of
 psmr.integrate.control.engine: ControlledSteps FixedSteps

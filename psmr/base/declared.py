@@ -138,7 +138,7 @@ CLASSES = {
         f"{kind}Row": (f"a {kind}Row", "psmr.make_case makes rows of dictionaries")
         for kind in (
             *("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay", "Sequence"),
-            *("DcBus", "DcLine", "DcConverter"),
+            *("Area", "DcBus", "DcLine", "DcConverter"),
         )
     },
 }
