@@ -61,6 +61,7 @@ psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.placement: Placement placement
 psmr.devices.protection.relays: NO_VOLTAGE
+psmr.devices.switched_shunts: shunt_positions
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow PanelAxis>ChartAxis Cells Dots Drawing Line Panel
     Text line_across band LinearScale LogScale SymLogScale tick_texts
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map compass participation_bars
@@ -137,7 +138,7 @@ psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow
 psmr.network.chain: chain
 psmr.network.dynamic.dynamic_system: with_dynamics
 psmr.network.dynamic.region: region_devices
-psmr.network.powerflow.adjustment: adjusted shunt_positions
+psmr.network.powerflow.adjustment: adjusted
 psmr.network.powerflow.power_balance: LoadPower Balance jacobian>power_flow_jacobian
 psmr.network.powerflow.powerflow: PowerFlow power_flow
 psmr.network.powerflow.reactive_limits: limit_residual

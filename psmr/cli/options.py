@@ -238,7 +238,7 @@ CSV = Option("write the table as CSV", "FILE", "o,output")
 
 _HOW = (
     "format dynamics sequence skip_unknown_models frequency_hz loads net_unmodelled mechanical adjust"
-    " tap_changers reactive netted stator modules allow_code"
+    " tap_changers switched_shunts reactive netted stator modules allow_code"
 )
 READ = Fills("psmr.files.case_file.CaseFile", _HOW, "reading a case")
 START = Fills(READ.made, f"{_HOW} reactive_limits power_flow_start start_at_limits", READ.heading)

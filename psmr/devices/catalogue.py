@@ -115,8 +115,10 @@ LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
 }
 """Components of loads with parameters of their own, by role."""
 
-SHUNT_ROLES: Mapping[str, tuple[type[Component], ...]] = {"static_var_system": LIBRARY["static_var_system"]}
-"""Components of the table of shunts, by role: what a shunt of the power flow is in the dynamics."""
+SHUNT_ROLES: Mapping[str, tuple[type[Component], ...]] = {
+    role: LIBRARY[role] for role in ("static_var_system", "switching")
+}
+"""Components of the table of shunts, by role: what a shunt is in the dynamics, what switches its steps."""
 
 TRANSFORMER_ROLES: Mapping[str, tuple[type[Component], ...]] = {"tap_changer": LIBRARY["tap_changer"]}
 """Components of the table of transformers, by role: what moves their taps and shifts."""
@@ -165,6 +167,7 @@ PREFIXES: Mapping[str, str] = {
     "shaft": "SHAFT",
     "tap_changer": "LTC",
     "participation": "LFC",
+    "switching": "SH",
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 

@@ -19,6 +19,7 @@ from psmr.files.user_components import UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
 from psmr.network.case.region import Region
+from psmr.network.case.switched_shunts import with_switched_shunts
 from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE, STATOR
 from psmr.network.case.tap_changers import with_tap_changers
 from psmr.network.powerflow.voltages import STARTS
@@ -129,6 +130,13 @@ class CaseFile:
         " further moves, typically 30,5; without it they stand still",
         "FIRST,NEXT",
     ] = ()
+    switched_shunts: Annotated[
+        tuple[float, ...],
+        comma_separated_numbers,
+        "shunts that regulate a voltage in the file are switched in a run too: delays in s below and above"
+        " their bands, typically 10,10; without it they stand still",
+        "LOW,HIGH",
+    ] = ()
     stator: Annotated[
         str | None,
         STATOR,
@@ -185,6 +193,8 @@ class CaseFile:
             case = with_seq(case, self.sequence)
         if self.tap_changers:
             case = with_tap_changers(case, self.tap_changers)
+        if self.switched_shunts:
+            case = with_switched_shunts(case, self.switched_shunts)
         if self.reactive == AS_STORED and self.stator is None:
             return case
         shared = case.reactive if self.reactive == AS_STORED else self.reactive
@@ -286,6 +296,7 @@ def read_case(
     sequence: str | Path | None = None,
     allow_code: bool = False,
     tap_changers: Sequence[float] = (),
+    switched_shunts: Sequence[float] = (),
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -338,6 +349,10 @@ def read_case(
         Delays in s of the first and of further moves, ``(30.0, 5.0)``, with which transformers that regulate
         in the file do so in a run, see `TapChanger` and `PhaseShifter`; without them, which RAW files do not
         have, they stand still. What moves, and what cannot, is a warning.
+    switched_shunts
+        Delays in s below and above their bands, ``(10.0, 10.0)``, with which shunts that regulate a voltage
+        in steps in the file do so in a run, see `SwitchedShunt`; without them they stand still. What is
+        switched, and what cannot, is a warning.
 
     Raises
     ------
@@ -371,6 +386,7 @@ def read_case(
         sequence=sequence,
         allow_code=allow_code,
         tap_changers=tuple(tap_changers),
+        switched_shunts=tuple(switched_shunts),
     ).read()
 
 

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from psmr.base.errors import CaseError, first_few, warn
 from psmr.devices.placement import placement
@@ -89,9 +89,11 @@ def join_buses(tables: Rows, zero: Sequence[Joint], base: float) -> Rows:
     for name in ("shunts", "loads", "relays"):
         found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
     found["shunts"] = [
-        replace(row, static_var_system=_device(row.static_var_system, stands, places))
-        if row.static_var_system is not None
-        else row
+        replace(
+            row,
+            control_bus=stands.get(row.control_bus, row.control_bus),
+            **{device.role: _device(device, stands, places) for device in row.devices},  # type: ignore[arg-type]
+        )
         for row in (*found["shunts"], *left)
     ]
     found["generators"] = [_generator(row, stands, places) for row in tables["generators"]]
@@ -334,14 +336,20 @@ def energised_rows(rows: Rows, place: str) -> Rows:
     found = {name: [row for row in table if not _buses_of(row) & dead] for name, table in rows.items()}
     found["generators"] = [slacks.get(row.name, row) for row in found["generators"]]
     found["transformers"] = [_within(row, dead) for row in found["transformers"]]
+    found["shunts"] = [_within(row, dead) for row in found["shunts"]]
     return found
 
 
-def _within(row: TransformerRow, dead: Collection[int]) -> TransformerRow:
-    """Return a transformer without its control where that is of a bus that is left out."""
+Controlled = TypeVar("Controlled", TransformerRow, ShuntRow)
+
+
+def _within(row: Controlled, dead: Collection[int]) -> Controlled:
+    """Return a transformer or shunt without its control where that is of a bus that is left out."""
     if row.control_bus not in dead:
         return row
-    warn(f"{row.place}: bus {row.control_bus}, which it regulates, is left out: its tap stands still")
+    warn(f"{row.place}: bus {row.control_bus}, which it regulates, is left out: it stands still")
+    if isinstance(row, ShuntRow):
+        return replace(row, control_bus=0, switching=None)
     return replace(row, controls="", control_bus=0, tap_changer=None)
 
 

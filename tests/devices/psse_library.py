@@ -217,6 +217,10 @@ RELAYS = {
     models.RideThrough: {"low_1": 0.5, "low_time_1": 0.2},
 }
 AREAS = {
+    models.SwitchedShunt: {
+        **{"s_base": 100.0, "v_low": 0.95, "v_high": 1.05, "t_low": 5.0, "t_high": 5.0},
+        **{"n_1": 2.0, "b_1": 20.0},
+    },
     models.TieLine: {"direction": -1.0},
     models.GenerationControl: {"s_base": 100.0, "f_n": 60.0, "bias": 18.0, "k_i": 0.02},
     models.Participation: {

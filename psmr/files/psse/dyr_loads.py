@@ -31,6 +31,7 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection.relays import NO_VOLTAGE
 from psmr.devices.static_var import SVSMO1
+from psmr.devices.switched_shunts import SwitchedShunt
 from psmr.files.psse.dyr_entries import (
     LOAD_COMPONENTS,
     LOAD_KINDS,
@@ -41,6 +42,7 @@ from psmr.files.psse.dyr_entries import (
     LoadUnit,
 )
 from psmr.files.psse.record import PsseRecord, name_part
+from psmr.network.case.switched_shunts import switching_of
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow, ShuntRow
 
 if TYPE_CHECKING:
@@ -243,9 +245,13 @@ VALUES = tuple(_VALUES.split())
 
 LAYOUT = ("IBUS", "FLAG1", "slope_flag", *SHUNTS, *VALUES)
 
-STATIC_VAR_RECORDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
-    ("SVSMO1T2", "SVSMO1T3"), (SVSMO1.__name__,)
-)
+SWITCHED = ("IB", "NS", "v_high", "t_high", "s_high", "v_low", "t_low", "s_low")
+"""Values of SWSHNT: remote bus, steps that it may take, then parameters of `SwitchedShunt`."""
+
+STATIC_VAR_RECORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("SVSMO1T2", "SVSMO1T3"), (SVSMO1.__name__,)),
+    "SWSHNT": (SwitchedShunt.__name__,),
+}
 """Model to the components that it becomes."""
 
 
@@ -258,17 +264,35 @@ class StaticVarRecords:
     def __init__(self, shunts: Mapping[Key, str]) -> None:
         self.shunts = shunts
         self.found: dict[str, DeviceRow] = {}
+        self.switched: dict[str, tuple[DyrRecord, dict[str, float]]] = {}
 
     def takers(self) -> dict[str, Callable[[DyrRecord], None]]:
         """Return what takes the records of each model."""
-        return dict.fromkeys(STATIC_VAR_RECORDS, self._svsmo1)
+        return {**dict.fromkeys(STATIC_VAR_RECORDS, self._svsmo1), "SWSHNT": self._swshnt}
 
     def applied(self, rows: Sequence[ShuntRow]) -> list[ShuntRow]:
-        """Return the shunts with their static var systems."""
-        return [
-            replace(row, static_var_system=self.found[row.name]) if row.name in self.found else row
-            for row in rows
-        ]
+        """Return the shunts with their static var systems, and with what switches them."""
+        return [self._applied(row) for row in rows]
+
+    def _applied(self, row: ShuntRow) -> ShuntRow:
+        if row.name in self.found:
+            return replace(row, static_var_system=self.found[row.name])
+        if (found := self.switched.get(row.name)) is None:
+            return row
+        entry, values = found
+        if not row.steps:
+            leave_out(entry, f"{row.name} has no blocks of steps in the RAW file that a voltage switches")
+            return row
+        return replace(row, switching=switching_of(row, values, where=entry.where))
+
+    def _swshnt(self, entry: DyrRecord) -> None:
+        record = entry.record("I", *SWITCHED)
+        if (name := self._shunt(record, False)) is None:
+            return
+        values = {value: record.real(value) for value in SWITCHED[2:]}
+        remote = record.whole("IB", 0)
+        bus = 0.0 if remote == record.bus("I") else float(remote)
+        self.switched[name] = entry, values | {"bus": bus, "moves": float(record.whole("NS", 0))}
 
     def _svsmo1(self, entry: DyrRecord) -> None:
         identified = entry.model == "SVSMO1T3"

@@ -42,7 +42,7 @@ from psmr.files.psse.transformer import Lines, Transformers, corrections
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
-from psmr.network.case.tables import POWER, TORQUE, BusRow, GeneratorRow, LoadRow, RelayRow, ShuntRow
+from psmr.network.case.tables import POWER, TORQUE, AreaRow, BusRow, GeneratorRow, LoadRow, RelayRow, ShuntRow
 from psmr.network.powerflow.voltages import balances, held_as_solved
 
 Parts = tuple[float, float, float]
@@ -158,6 +158,7 @@ def read_raw(
     rows = energised_rows(rows, str(path))
     rows |= at_buses(rows | direct_current)
     rows["relays"] = list(_with_branches(rows))
+    rows["areas"] = tables.areas
     branches = rows["lines"] + rows["transformers"]
     holding = reachable(rows["generators"], rows["buses"], branches)
     rows["generators"] = with_common_voltages(holding, {row.number: row.v for row in rows["buses"]})
@@ -171,6 +172,14 @@ def read_raw(
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
     return held_as_solved(with_load_bus_machines(case, tables.passed_over))
+
+
+def _area(record: PsseRecord) -> AreaRow:
+    """Return an area; without a slack bus (ISW = 0) its interchange is not controlled."""
+    schedule = record.real("PDES", 0.0) if record.whole("ISW", 0) else None
+    label = "".join(record.text("ARNAME", "").replace(".", "").split())
+    where = record.where
+    return AreaRow(record.whole("I"), label, schedule, abs(record.real("PTOL", 10.0)), where=where)
 
 
 def _with_branches(rows: Rows) -> Iterator[RelayRow]:
@@ -247,6 +256,8 @@ class _Tables:
                 attempt(converters.add_facts, record)
         for record in self._records("induction machine"):
             attempt(converters.add_machine, record)
+        areas = [attempt(_area, record) for record in self._records("area")]
+        self.areas = [row for row in areas if row is not None]
         self.holding = converters.holding
         self.buses += windings.stars
         self.loads += converters.loads

@@ -33,6 +33,7 @@ SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "sysswd": ("switching device", {"ibus": "I", "jbus": "J", "xpu": "X"}),
     "transformer": ("transformer", {"ibus": "I", "jbus": "J", "kbus": "K"}),
     "swshunt": ("switched shunt", {"ibus": "I", "shntid": "ID", "swreg": "SWREM"}),
+    "area": ("area", {"iarea": "I"}),
     "twotermdc": ("two-terminal dc", {}),
     "vscdc": ("vsc dc", {}),
     "ntermdc": ("multi-terminal dc", {}),

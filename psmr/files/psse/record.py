@@ -288,6 +288,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "bus": "I NAME BASKV IDE AREA ZONE OWNER VM VA NVHI NVLO EVHI EVLO",
         "load": "I ID STATUS AREA ZONE PL QL IP IQ YP YQ OWNER SCALE INTRPT DGENP DGENQ DGENM",
         "fixed shunt": "I ID STATUS GL BL",
+        "area": "I ISW PDES PTOL ARNAME",
         "generator": f"I ID PG QG QT QB VS IREG {'NREG ' if newest else ''}MBASE ZR ZX RT XT GTAP STAT RMPCT"
         f" PT PB {'BASLOD ' if newest else ''}{owners} WMOD WPF",
         "branch": f"I J CKT R X B {names}{rates} {turned}GI BI GJ BJ ST {meter}LEN",

@@ -33,6 +33,7 @@ units their component declares (mostly per unit on the device's own base ``s_n``
                                # regulating = true for both: a control that stands still during a run, a note;
                                # [shunt.static_var_system]: type = "SVSMO1", its parameters: what a shunt is
                                # in the dynamics, an admittance in the power flow alone;
+                               # [shunt.switching]: type = "SwitchedShunt", its parameters;
                                # [transformer.tap_changer]: type = "TapChanger", its parameters: what moves
                                # the tap during a run
 
@@ -274,7 +275,7 @@ def _load(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str
 def _shunt(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
     name = row.get("name", f"shunt{row['bus']}")
     made = {
-        role: _device(document, table, role, kinds, row[role], name)
+        role: _device(document, table, role, kinds, row[role], device_name(name, role))
         for role, kinds in SHUNT_ROLES.items()
         if role in row
     }
@@ -306,7 +307,7 @@ def _device(
     if "type" not in given:
         known = ", ".join(component.__name__ for component in kinds)
         document.fail(f"type is missing; a {role} can be: {known}", place)
-    words = ("type", "name") if role in (*ROLES, *TRANSFORMER_ROLES) else ("type",)
+    words = ("type", "name") if role in (*ROLES, *TRANSFORMER_ROLES, "switching") else ("type",)
     texts = {key: value for key, value in given.items() if key in words}
     values = {"name": name} | document.values(place, texts, dict.fromkeys(words, Field((str,))))
     own = _own(document, place, role, kinds, values["type"])

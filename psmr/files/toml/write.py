@@ -94,8 +94,9 @@ def toml_text(case: Case) -> str:
                         parts.append(f"{head}\n{toml_pairs(values)}")
             if isinstance(row, LoadRow) and row.device is not None:
                 parts.append(_device_table("load", row.device, row.name))
-            if isinstance(row, ShuntRow) and row.static_var_system is not None:
-                parts.append(_device_table("shunt", row.static_var_system, row.name))
+            if isinstance(row, ShuntRow):
+                made = [(device, device_name(row.name, device.role)) for device in row.devices]
+                parts += [_device_table("shunt", device, name) for device, name in made]
             if isinstance(row, TransformerRow) and row.tap_changer is not None:
                 name = device_name(row.name, row.tap_changer.role)
                 parts.append(_device_table("transformer", row.tap_changer, name))

@@ -210,6 +210,9 @@ def _named(case: Tables) -> Iterator[tuple[str, Row]]:
     for transformer in case.transformers:
         if transformer.tap_changer is not None:
             yield transformer.tap_changer.name, transformer.tap_changer
+    switching = [row.switching for row in case.shunts if row.switching is not None]
+    for device in switching:
+        yield device.name, device
     for plant in (*case.generators, *case.areas):
         for device in plant.devices:
             yield device.name, device
@@ -234,7 +237,7 @@ def check_references(case: Tables) -> None:
         for row in table
     ]
     devices = [device for generator in case.generators for device in generator.devices]
-    devices += [row.static_var_system for row in case.shunts if row.static_var_system is not None]
+    devices += [device for row in case.shunts for device in row.devices]
     devices += [row.tap_changer for row in case.transformers if row.tap_changer is not None]
     devices += [device for row in case.areas for device in row.devices]
     columns += [

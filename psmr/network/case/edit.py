@@ -60,13 +60,12 @@ def columns_of(kind: type[Row]) -> dict[str, str]:
 
 def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
     """Yield the devices of plants, areas, loads, shunts, transformers and relays with their owner's name."""
-    for plant in (*case.generators, *case.areas):
-        for device in plant.devices:
-            yield plant.name, device
-    elements: tuple[LoadRow | ShuntRow, ...] = (*case.loads, *case.shunts)
-    for row in elements:
-        if row.device is not None:
-            yield row.name, row.device
+    for owner in (*case.generators, *case.areas, *case.shunts):
+        for device in owner.devices:
+            yield owner.name, device
+    for load in case.loads:
+        if load.device is not None:
+            yield load.name, load.device
     for transformer in case.transformers:
         if transformer.tap_changer is not None:
             yield transformer.name, transformer.tap_changer

@@ -166,10 +166,10 @@ class TransformerRow(BranchRow):
 class ShuntRow(Row):
     """A constant admittance at a bus, given as MW and Mvar (positive: capacitor) at 1 pu voltage.
 
-    One that is `regulating` is switched in steps by a control, which stands still during a run. The power
-    flow may move it (`psmr.read_case(adjust=...)`) to keep the voltage of `control_bus` between `v_low` and
-    `v_high`: `steps` has the number of steps and the Mvar of each for every block; one that is `continuous`
-    takes any value between their sums.
+    One that is `regulating` is switched in steps by a control of the power flow, which may move it
+    (`psmr.read_case(adjust=...)`) to keep the voltage of `control_bus` between `v_low` and `v_high`: `steps`
+    has the number of steps and the Mvar of each for every block; one that is `continuous` takes any value
+    between their sums. `switching` moves it during a run, by steps of its own.
 
     One that has a `static_var_system` is that device in the dynamics, which bears its name, and an admittance
     in the power flow alone.
@@ -187,6 +187,7 @@ class ShuntRow(Row):
     steps: tuple[float, ...] = ()
     continuous: bool = False
     static_var_system: DeviceRow | None = None
+    switching: DeviceRow | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -196,14 +197,22 @@ class ShuntRow(Row):
         check_name(self)
         self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
         if self.static_var_system is not None:
-            good = self.static_var_system.role in SHUNT_ROLES
-            self.require(good, "static_var_system", "must be a device of the role static_var_system")
             object.__setattr__(self, "static_var_system", replace(self.static_var_system, name=self.name))
+        for role in SHUNT_ROLES:
+            good = (device := getattr(self, role)) is None or device.role == role
+            self.require(good, role, f"must be a device of the role {role}")
+        right = "must be left out: a static_var_system goes continuously"
+        self.require(self.switching is None or self.static_var_system is None, "switching", right)
 
     @property
     def device(self) -> DeviceRow | None:
         """The device that the shunt is in the dynamics; None for an admittance, and out of service."""
         return self.static_var_system if self.status else None
+
+    @property
+    def devices(self) -> tuple[DeviceRow, ...]:
+        """That device, out of service too, and what switches the shunt."""
+        return tuple(device for role in SHUNT_ROLES if (device := getattr(self, role)) is not None)
 
 
 @dataclass(frozen=True)

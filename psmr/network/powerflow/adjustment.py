@@ -17,6 +17,7 @@ from scipy.sparse.linalg import splu
 from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import InputError, PowerFlowError, first_few, nearest, warn
 from psmr.devices.network import Transformer
+from psmr.devices.switched_shunts import shunt_positions
 from psmr.network.case.case import Case
 from psmr.network.case.rows import two_ports
 from psmr.network.case.tables import ACTIVE, VOLTAGE, ShuntRow, TransformerRow
@@ -129,16 +130,6 @@ def _controls(case: Case, adjust: Sequence[str]) -> Iterator[_Control]:
             positions = shunt_positions(shunt.steps)
             at = shunt.b_mvar
             yield _Control(shunt, VOLTAGE, positions, shunt.continuous, at, at)
-
-
-def shunt_positions(steps: Sequence[float]) -> Reals:
-    """Return the values in Mvar that blocks of (number, Mvar each) give, switched in their order."""
-    sides = {1: [0.0], -1: [0.0]}
-    for count, each in zip(steps[::2], steps[1::2], strict=True):
-        side = sides[1 if each > 0 else -1]
-        for _ in range(int(count)):
-            side.append(side[-1] + each)
-    return np.array(sorted({*sides[1], *sides[-1]}))
 
 
 def _band(row: TransformerRow | ShuntRow, base: float) -> tuple[float, float]:
@@ -272,13 +263,16 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
     return found
 
 
-def effects(case: Case, flow: PowerFlow, rows: Sequence[TransformerRow]) -> Reals:
-    """Return (m,) derivatives in pu of what each transformer controls by its own tap, or shift in degrees."""
-    ends = [np.array([row.tap_min, row.tap_max]) for row in rows]
-    at = [row.shift_deg if row.controls == ACTIVE else row.tap for row in rows]
-    controls = [
-        _Control(row, row.controls, both, True, x, x) for row, both, x in zip(rows, ends, at, strict=True)
-    ]
+def effects(case: Case, flow: PowerFlow, rows: Sequence[TransformerRow | ShuntRow]) -> Reals:
+    """Return (m,) derivatives in pu of what each controls by its tap, shift in degrees, or Mvar."""
+    controls = []
+    for row in rows:
+        if isinstance(row, ShuntRow):
+            controls.append(_Control(row, VOLTAGE, np.zeros(2), True, row.b_mvar, row.b_mvar))
+            continue
+        at = row.shift_deg if row.controls == ACTIVE else row.tap
+        both = np.array([row.tap_min, row.tap_max])
+        controls.append(_Control(row, row.controls, both, True, at, at))
     return np.diag(_sensitivities(case, flow, controls))
 
 

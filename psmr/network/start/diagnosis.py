@@ -247,8 +247,11 @@ def _standing(case: Case) -> Iterator[tuple[str, str]]:
             how = " (it moves with --tap-changers, read_case(tap_changers=...))" if row.controls else ""
             yield row.name, f"{row.name}: its tap changer stands still during a simulation, at {at}{how}"
     for shunt in case.shunts:
-        if shunt.regulating and shunt.status and shunt.device is None:
-            words = f"this switched shunt stands still during a simulation, at b_mvar = {shunt.b_mvar:.6g}"
+        if shunt.regulating and shunt.status and not shunt.devices:
+            how = " (--switched-shunts, read_case(switched_shunts=...) switch it)" if shunt.steps else ""
+            words = (
+                f"this switched shunt stands still during a simulation, at b_mvar = {shunt.b_mvar:.6g}{how}"
+            )
             yield shunt.name, f"{shunt.name}: {words}"
 
 

@@ -37,6 +37,7 @@ from psmr.network.start.areas import area_devices, area_start, control_wires, mo
 from psmr.network.start.direct_current import dc_devices
 from psmr.network.start.equilibrium import StartingPlant
 from psmr.network.start.offers import givers, offered_by, signal_read
+from psmr.network.start.switched_shunts import switching_devices, switching_start
 from psmr.network.start.tap_changers import correction_data, tap_changer_devices, tap_changer_start
 from psmr.sampled.code import ControllerCode
 
@@ -85,6 +86,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         yield Device(relay.name, component, values, wires, acts_on=_source_of(case, relay.acts_on))
     yield from tap_changer_devices(case, flow)
     yield from direct
+    yield from switching_devices(case, flow)
 
 
 def _source_of(case: Case, name: str) -> str:
@@ -379,7 +381,7 @@ def bus_start(case: Case, flow: PowerFlow) -> dict[str, float]:
         component, v = component_of(relay.device), voltages[relay.bus]
         rest = {"angle": float(np.angle(v)), "f": case.frequency_hz, "v": abs(v), "theta": 0.0, "area": 0.0}
         start |= {f"{relay.name}.{name}": rest[name] for name in (*component.states, *component.algebraic)}
-    start |= tap_changer_start(case, flow)
+    start |= tap_changer_start(case, flow) | switching_start(case, flow)
     return start
 
 

@@ -17,7 +17,6 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.kept import kept
 from psmr.dae.system.places import cached_by_devices
-from psmr.devices.catalogue import SHUNT_ROLES
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import ALIASES, OPEN, Bus, Shunt
 from psmr.devices.placement import placement
@@ -163,7 +162,7 @@ def shunts(system: System) -> tuple[str, ...]:
     return tuple(
         d.name
         for d in system.devices
-        if issubclass(d.component, Shunt) or placement(d.component).role in SHUNT_ROLES
+        if issubclass(d.component, Shunt) or placement(d.component).role == "static_var_system"
     )
 
 

@@ -19,7 +19,7 @@ from psmr.base.numbers import plain, real
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, defaults, role_parameters
 from psmr.network.case.case import Case
-from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
+from psmr.network.case.tables import DeviceRow, LoadRow
 from psmr.study.events import Event
 from psmr.study.file.study import Study
 
@@ -174,7 +174,7 @@ def _fields_of(row: Any) -> set[str]:
 
 
 def _devices_of(row: Any) -> tuple[DeviceRow, ...]:
-    if isinstance(row, LoadRow | ShuntRow):
+    if isinstance(row, LoadRow):
         return () if row.device is None else (row.device,)
     return getattr(row, "devices", ())
 
@@ -187,7 +187,7 @@ def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
     for k, device in enumerate(devices):
         if device.name == setting.device:
             new = _device(device, setting)
-            alone = isinstance(row, LoadRow | ShuntRow)
+            alone = hasattr(row, device.role)
             place: dict[str, Any] = (
                 {device.role: new} if alone else {"devices": (*devices[:k], new, *devices[k + 1 :])}
             )

@@ -67,7 +67,8 @@ def test_controls_that_stand_still_are_noted(tmp_path, capsys):
         "No problems found.\n"
         "  note: transformer1-5: its tap changer stands still during a simulation, at tap = 1 (it moves with"
         " --tap-changers, read_case(tap_changers=...))\n"
-        "  note: switched8: this switched shunt stands still during a simulation, at b_mvar = 50\n"
+        "  note: switched8: this switched shunt stands still during a simulation, at b_mvar = 50"
+        " (--switched-shunts, read_case(switched_shunts=...) switch it)\n"
     )
     case = read_case(path)
     again = tmp_path / "again.toml"

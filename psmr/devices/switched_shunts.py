@@ -1,0 +1,196 @@
+"""Shunts that are switched in steps by a voltage, after delays.
+
+Steps are numbered: none is in at position 0, 1 is the first step of the first block of capacitors, 2 the
+next one, up to the last step of the last block; -1 is the first step of the first block of reactors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from psmr.base.arrays import Reals
+from psmr.dae.declare.component import (
+    Action,
+    Component,
+    Parameter,
+    Terms,
+    nonnegative,
+    positive,
+    whole,
+)
+from psmr.devices.machines.textbook import S_BASE
+
+BLOCKS = 8
+"""Most blocks of equal steps."""
+
+MOST = 999
+
+BETWEEN = 1e-6
+"""Part of a step by which a susceptance may be off a position: files write six digits."""
+
+
+def shunt_positions(steps: Sequence[float]) -> Reals:
+    """Return the values in Mvar that blocks of (number, Mvar each) give, switched in their order."""
+    sides = {1: [0.0], -1: [0.0]}
+    for count, each in zip(steps[::2], steps[1::2], strict=True):
+        side = sides[1 if each > 0 else -1]
+        for _ in range(int(count)):
+            side.append(side[-1] + each)
+    return np.array(sorted({*sides[1], *sides[-1]}))
+
+
+def steps_of(p: Any) -> list[float]:
+    """Return the blocks of a bank as number of steps and Mvar of each, one after the other."""
+    return [float(getattr(p, f"{name}_{k}")) for k in range(1, BLOCKS + 1) for name in ("n", "b")]
+
+
+def position_of(p: Any, b: float) -> tuple[float, float, float]:
+    """Return the position of a susceptance in Mvar, the lowest and the highest one.
+
+    Between two positions it is a part of one, beyond all the last.
+    """
+    values = shunt_positions(steps_of(p))
+    none = int(np.flatnonzero(values == 0)[0])
+    at = float(np.interp(b, values, np.arange(values.size))) - none
+    near = round(at)
+    return float(near if abs(at - near) < BETWEEN else at), float(-none), float(values.size - 1 - none)
+
+
+def _blocks() -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for k in range(1, BLOCKS + 1):
+        found[f"n_{k}"] = Parameter("1", f"number of steps of block {k}", whole(0, MOST), 0.0)
+        found[f"b_{k}"] = Parameter("Mvar", f"each step of block {k} at 1 pu, below 0 a reactor", default=0.0)
+    return found
+
+
+def _moved(sign: float, p: Any) -> dict[str, Any]:
+    """Return what a step by one position sets; `sign` is 1 where it raises the voltage."""
+    at = float(p.at)
+    # From between two positions to the next one.
+    new = float(math.floor(at) + 1 if sign > 0 else math.ceil(at) - 1)
+    # Another value than before: the time counts anew.
+    rests = {"resting": 2.0 if p.resting == 1 else 1.0} if sign < 0 and at > 0 and p.t_discharge > 0 else {}
+    b = float(shunt_positions(steps_of(p))[round(new - p.lowest)]) / p.s_base
+    return {"at": new, "acts_on.b": b, "moving": 0.0, "count": p.count + 1.0, **rests}
+
+
+def _room(m: Any, sign: float, p: Any) -> Any:
+    """Return a number above zero where there is a step to take, in a bank that may be switched."""
+    top = p.highest if sign > 0 else -p.lowest
+    charged = m.where(m.ge(p.at, 0), 0.5 - p.resting, 0.5) if sign > 0 else 0.5
+    left = m.where(m.ge(p.moves, 0.5), p.moves - p.count - 0.5, 0.5)
+    free = m.min(0.5 - p.blocked - m.abs(p.moving), left)
+    return m.min(m.min(top - sign * p.at - 1e-9, charged), free)
+
+
+def _words(sign: float | None) -> Any:
+    def words(p: Any, acts_on: str) -> str:
+        new = _moved(p.moving if sign is None else sign, p)["at"]
+        return f"{acts_on} to step {new:g} of {p.highest if new > 0 else p.lowest:g}"
+
+    return words
+
+
+def _switching(sign: float, outside: Any, name: str) -> Iterator[Action]:
+    """Yield how a bank is switched by one step, at once or the time of its breaker later."""
+    for mechanical in (False, True):
+        yield Action(
+            "" if mechanical else "switches",
+            lambda m, v, p: m.min(outside(m, v, p), _room(m, sign, p)),
+            lambda p: getattr(p, f"t_{name}"),
+            (lambda v, p: {"moving": sign}) if mechanical else (lambda v, p: _moved(sign, p)),
+            lambda p, mechanical=mechanical: (getattr(p, f"s_{name}") > 0) == mechanical,
+            again=not mechanical,
+            words=None if mechanical else _words(sign),
+            kind="" if mechanical else "shunt",
+        )
+    yield Action(
+        "switches",
+        lambda m, v, p: sign * p.moving - 0.5,
+        lambda p: getattr(p, f"s_{name}"),
+        lambda v, p: _moved(sign, p),
+        lambda p: getattr(p, f"s_{name}") > 0,
+        words=_words(sign),
+        kind="shunt",
+    )
+
+
+def _discharged(value: float) -> Action:
+    """Return the end of the time for which a capacitor stays out, for one of two values that mark it."""
+    return Action(
+        "",
+        lambda m, v, p: 0.5 - m.abs(p.resting - value),
+        lambda p: p.t_discharge,
+        lambda v, p: {"resting": 0.0},
+        lambda p: p.t_discharge > 0,
+    )
+
+
+class SwitchedShunt(Component):
+    """A bank of capacitors and reactors that keeps a voltage in a band, a step at a time.
+
+    ::
+
+        |v| < v_low for t_low   -> s_low later one position more: a capacitor in or a reactor out
+        |v| > v_high for t_high -> s_high later one position less
+
+    Each further step takes its delay anew. What the breaker has begun nothing stops. A capacitor that has
+    been taken out stays there for `t_discharge`, from where on t_low counts. With `moves` it is switched so
+    many times and no more. Between two positions, where the file leaves it there, the first step leads to the
+    next one.
+
+    Sources: PSS/E, Model Library, SWSHNT (the values of its record and their meaning: PowerWorld, Switched
+    Shunt Model SWSHNT); the order of steps: PSS/E, Program Operation Manual, switched shunt data.
+    """
+
+    role = "switching"
+    acts_on = "shunt"
+    algebraic = ("position", "v")
+    inputs = ("v_re", "v_im")
+    buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im")}
+    memory = ("at", "highest", "lowest", "moving", "count", "resting")
+    units = {"position": "1"}
+
+    s_base = S_BASE
+    bus = Parameter("number", "bus whose voltage it keeps, 0 for its own", whole(0, 999_999), 0.0)
+    v_low = Parameter("pu", "voltage below which a step raises it", positive)
+    v_high = Parameter("pu", "voltage above which a step lowers it", positive)
+    t_low = Parameter("s", "time below v_low before a step", nonnegative)
+    t_high = Parameter("s", "time above v_high before a step", nonnegative)
+    s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)
+    s_high = Parameter("s", "time of the breaker above v_high", nonnegative, 0.0)
+    t_discharge = Parameter("s", "time for which a capacitor stays out", nonnegative, 0.0)
+    moves = Parameter("1", "number of steps that it may take in a run, 0 for any", whole(0, MOST), 0.0)
+    blocked = Parameter("1", "1 keeps it where it is", whole(0, 1), 0.0)
+    locals().update(_blocks())
+    at = Parameter("1", "position", default=0.0)
+    highest = Parameter("1", "highest position", default=0.0)
+    lowest = Parameter("1", "lowest position", default=0.0)
+    moving = Parameter("1", "the step that the breaker makes: 1 up, -1 down", default=0.0)
+    count = Parameter("1", "steps that it has taken", default=0.0)
+    resting = Parameter("1", "whether a capacitor is still charged, 1 and 2 in turn", default=0.0)
+
+    actions = (
+        *_switching(1.0, lambda m, v, p: p.v_low - v.v, "low"),
+        *_switching(-1.0, lambda m, v, p: v.v - p.v_high, "high"),
+        _discharged(1.0),
+        _discharged(2.0),
+    )
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a band without width and to a bank without steps."""
+        if p["v_low"] >= p["v_high"]:
+            return f"v_low = {p['v_low']:g}: must be below v_high = {p['v_high']:g}"
+        steps = [p[f"n_{k}"] * p[f"b_{k}"] for k in range(1, BLOCKS + 1)]
+        return None if any(steps) else "n_1 b_1 = 0: there is no step; give a block its number and size"
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the position and the voltage."""
+        return (), (p.at - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()

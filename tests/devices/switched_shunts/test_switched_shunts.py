@@ -1,0 +1,152 @@
+"""Shunts that are switched by a voltage: instants and positions in closed form, from TOML, RAW and DYR."""
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.errors import CaseError, PsmrWarning
+from tests.internals import shunt_positions
+
+BLOCKS = {"n_1": 3.0, "b_1": 2.0, "n_2": 2.0, "b_2": 4.0, "n_3": 1.0, "b_3": -6.0}
+TIMES = {"t_low": 5.0, "t_high": 3.0}
+STEPS = (0.0, 2.0, 4.0, 6.0, 10.0, 14.0)
+X = 0.5
+
+
+def bank(b=0.0, load=30.0, **values):
+    """Return an infinite bus of 1 pu behind X, a reactive load and a bank: v = 1/(1 + X (b_load - b))."""
+    switching = {"type": "SwitchedShunt", "v_low": 0.97, "v_high": 1.03, **TIMES, **BLOCKS, **values}
+    machine = {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-7}
+    return psmr.make_case(
+        "bank",
+        base_mva=100.0,
+        frequency_hz=50.0,
+        buses=[{"number": 1}, {"number": 2}],
+        lines=[{"from": 1, "to": 2, "x": X}],
+        loads=[{"bus": 2, "p_mw": 0.0, "q_mvar": load, "model": "impedance", "v_0": 1.0}],
+        shunts=[{"bus": 2, "name": "bank", "b_mvar": b, "switching": switching}],
+        generators=[{"name": "G1", "bus": 1, "control": "slack", "v": 1.0, "machine": machine}],
+    )
+
+
+def steps_in(run):
+    return [(change.t, change.acts[0].value) for change in run.changes if change.acts]
+
+
+def test_steps_come_after_their_delays_until_the_voltage_is_within():
+    """v = 1/(1 + 0.5 (0.12 - b)): within from b = 0.06 on, the third position."""
+    run = psmr.simulate(psmr.build(bank(load=12.0)), psmr.VariableStep(1e-4), 30.0)
+    assert steps_in(run) == [(pytest.approx(5.0 * k, abs=1e-9), float(k)) for k in (1, 2, 3)]
+    assert {act.kind for change in run.changes for act in change.acts} == {"shunt"}
+    for k in range(4):
+        v = 1 / (1 + X * (0.12 - STEPS[k] / 100))
+        assert run["bus2.v"][5.0 * k + 0.1 :].iloc[0] == pytest.approx(v, abs=1e-6)
+    assert run["SH-bank.position"].iloc[-1] == 3.0
+    assert run["bank.q"].iloc[-1] == pytest.approx(-6.0 * (1 / 1.03) ** 2, abs=1e-4)
+
+
+def test_breaker_discharge_and_number_of_steps():
+    """A high voltage takes capacitors out, s_high after t_high; none is back before its discharge."""
+    case = bank(b=14.0, load=-1.0, s_high=0.5, t_discharge=60.0, moves=4.0)
+    system = psmr.build(case)
+    low = psmr.ParameterStep("load2", "q", 0.4, 12.0)
+    run = psmr.simulate(system, psmr.VariableStep(1e-4), 100.0, [low])
+    # The load comes at 12 s; the last of four steps has to wait for 60 s from the last one out.
+    wanted = ((3.5, 4.0), (7.0, 3.0), (10.5, 2.0), (75.5, 3.0))
+    assert steps_in(run) == [(pytest.approx(t, abs=1e-6), x) for t, x in wanted]
+
+
+def test_between_two_positions_a_step_leads_to_the_next_one():
+    run = psmr.simulate(psmr.build(bank(b=5.0, load=12.0)), psmr.VariableStep(1e-4), 8.0)
+    assert run["SH-bank.position"].iloc[0] == 2.5
+    assert steps_in(run) == [(pytest.approx(5.0, abs=1e-9), 3.0)]
+
+
+def test_positions_are_blocks_in_their_order():
+    given = (2, 10.0, 1, -20.0, 1, 5.0, 2, -30.0)
+    assert list(shunt_positions(given)) == [-80.0, -50.0, -20.0, 0.0, 10.0, 20.0, 25.0]
+
+
+def test_a_band_narrower_than_a_step_is_said():
+    with pytest.warns(PsmrWarning, match="a step changes the voltage by 0.0227 pu, more than the width"):
+        psmr.build(bank(v_low=0.99, v_high=1.01))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"v_low": 1.04}, "v_low = 1.04: must be below v_high = 1.03"),
+        ({"n_1": 0.0, "n_2": 0.0, "n_3": 0.0}, "there is no step"),
+        ({"bus": 7.0}, "bus = 7: there is no bus with this number"),
+    ],
+)
+def test_bad_banks(values, words):
+    with pytest.raises(CaseError, match=words):
+        bank(**values)
+
+
+RAW = """0, 100.0, 33, 0, 0, 50.0 / bank
+a bank
+
+1,'A           ', 110.0,3,   1,   1,   1,1.0,0.0
+2,'B           ', 110.0,1,   2,   1,   1,0.95,0.0
+0 / END OF BUS DATA, BEGIN LOAD DATA
+2,'1 ',1,2,1, 0.0, 12.0, 0.0, 0.0, 0.0, 0.0, 1
+0 / END OF LOAD DATA, BEGIN FIXED SHUNT DATA
+0 / END OF FIXED SHUNT DATA, BEGIN GENERATOR DATA
+1,'1 ', 0.0, 0.0, 99.0, -99.0, 1.0, 0, 100.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1, 100.0, 999.0, -999.0
+0 / END OF GENERATOR DATA, BEGIN BRANCH DATA
+1, 2,'1 ', 0.0, 0.5, 0.0, 0, 0, 0
+0 / END OF BRANCH DATA, BEGIN TRANSFORMER DATA
+0 / END OF TRANSFORMER DATA, BEGIN AREA DATA
+1, 1, 40.0, 5.0, 'NORTH       '
+2, 0, 0.0, 10.0, 'SOUTH       '
+0 / END OF AREA DATA, BEGIN TWO-TERMINAL DC DATA
+0 / END OF TWO-TERMINAL DC DATA, BEGIN VSC DC LINE DATA
+0 / END OF VSC DC LINE DATA, BEGIN IMPEDANCE CORRECTION DATA
+0 / END OF IMPEDANCE CORRECTION DATA, BEGIN MULTI-TERMINAL DC DATA
+0 / END OF MULTI-TERMINAL DC DATA, BEGIN MULTI-SECTION LINE DATA
+0 / END OF MULTI-SECTION LINE DATA, BEGIN ZONE DATA
+0 / END OF ZONE DATA, BEGIN INTER-AREA TRANSFER DATA
+0 / END OF INTER-AREA TRANSFER DATA, BEGIN OWNER DATA
+0 / END OF OWNER DATA, BEGIN FACTS DEVICE DATA
+0 / END OF FACTS DEVICE DATA, BEGIN SWITCHED SHUNT DATA
+2, {mode}, 0, 1, 1.03, 0.97, 0, 100.0, '', 0.0, 3, 2.0, 2, 4.0
+0 / END OF SWITCHED SHUNT DATA
+Q
+"""
+
+
+def test_raw_and_dyr(tmp_path):
+    """MODSW = 1 with delays by the option, SWSHNT with its own; areas have PDES and PTOL."""
+    raw, dyr = tmp_path / "bank.raw", tmp_path / "bank.dyr"
+    raw.write_text(RAW.format(mode=1))
+    dyr.write_text("1 'GENCLS' 1 0.0 0.0 /\n2 'SWSHNT' 0 4 1.04 3.0 0.1 0.96 6.0 0.2 /\n")
+    case = psmr.read_case(raw)
+    assert [(row.name, row.schedule_mw, row.tolerance_mw) for row in case.areas] == [
+        ("NORTH", 40.0, 5.0),
+        ("SOUTH", None, 10.0),
+    ]
+    assert case.shunts[0].switching is None
+    with pytest.warns(PsmrWarning, match="1 shunts are switched in a run, 10 s below and 20 s above"):
+        case = psmr.read_case(raw, switched_shunts=(10.0, 20.0))
+    values = case.shunts[0].switching.values
+    assert [values[k] for k in ("v_low", "v_high", "t_low", "t_high")] == [0.97, 1.03, 10.0, 20.0]
+    assert [values[f"{k}_{j}"] for j in (1, 2) for k in "nb"] == [3.0, 2.0, 2.0, 4.0]
+    with pytest.raises(CaseError, match="must be two times > 0 in s, below and above"):
+        psmr.read_case(raw, switched_shunts=(10.0,))
+    given = psmr.read_case(raw, dyr)
+    values = given.shunts[0].switching.values
+    assert [values[k] for k in ("moves", "v_high", "t_high", "s_high")] == [4.0, 1.04, 3.0, 0.1]
+    assert [values[k] for k in ("v_low", "t_low", "s_low")] == [0.96, 6.0, 0.2]
+    raw.write_text(RAW.format(mode=2))
+    with pytest.warns(PsmrWarning, match="1 stand still: switched2 .continuous"):
+        assert psmr.read_case(raw, switched_shunts=(10.0, 20.0)).shunts[0].switching is None
+
+
+def test_written_and_read_again(tmp_path):
+    case = bank(b=5.0)
+    psmr.write_case(case, tmp_path / "bank.toml")
+    assert psmr.read_case(tmp_path / "bank.toml").shunts == case.shunts
+    changed = case.edit({"SH-bank.v_low": 0.9}).shunts[0].switching.values
+    assert np.isclose(changed["v_low"], 0.9)
