@@ -62,6 +62,7 @@ psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.placement: Placement placement
 psmr.devices.protection.relays: NO_VOLTAGE
 psmr.devices.switched_shunts: shunt_positions
+psmr.devices.tap_changers: at_position
 psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow PanelAxis>ChartAxis Cells Dots Drawing Line Panel
     Text line_across band LinearScale LogScale SymLogScale tick_texts
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map compass participation_bars

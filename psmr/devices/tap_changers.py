@@ -37,17 +37,29 @@ LARGEST_BUS = 999_999
 MOST_POSITIONS = 9999
 DEGREE = 0.017453292519943295
 CLOCKED = ("clock",)
+RECIPROCAL = Parameter("1", "1 where positions are equidistant in 1 / tap", flag, default=0.0)
 
 
-def nearest_position(value: float, low: float, high: float, positions: float) -> float:
-    """Return the number of the position, 1 at `low`, that is nearest to a tap or a shift."""
-    part = (value - low) / (high - low)
-    return float(min(max(round(part * (positions - 1)), 0), positions - 1) + 1)
+def number_of(value: Any, p: Any, ends: tuple[str, str]) -> Any:
+    """Return where a tap or a shift is among the positions of a range: 1 at its lower end, N at the upper."""
+    x, low, high = value, *(getattr(p, name) for name in ends)
+    if getattr(p, "reciprocal", 0):
+        x, low, high = 1 / x, 1 / low, 1 / high
+    return 1 + (x - low) / (high - low) * (p.positions - 1)
 
 
-def at_position(number: float, low: float, high: float, positions: float) -> float:
+def nearest_position(value: float, p: Any, ends: tuple[str, str]) -> float:
+    """Return the number of the position that is nearest to a tap or a shift."""
+    return float(min(max(round(number_of(value, p, ends)), 1), p.positions))
+
+
+def at_position(number: float, p: Any, ends: tuple[str, str]) -> float:
     """Return the tap or the shift of a position."""
-    return float(low + (number - 1) * (high - low) / (positions - 1))
+    low, high = (float(getattr(p, name)) for name in ends)
+    part = (number - 1) / (p.positions - 1)
+    if getattr(p, "reciprocal", 0):
+        return 1 / (1 / low + part * (1 / high - 1 / low))
+    return low + part * (high - low)
 
 
 def _free(m: Any, p: Any) -> Any:
@@ -108,11 +120,9 @@ def _error(kind: type[SteppedControl], v: Any, p: Any) -> Any:
 def _moved(kind: type[SteppedControl], sign: float, v: Any, p: Any) -> dict[str, Any]:
     """Return what a move by one position sets; `sign` is 1 where it raises what is measured."""
     parameter, unit = kind.moves
-    ends = (getattr(p, name) for name in kind.range)
-    low, high = (float(end) for end in ends)
-    now = nearest_position(getattr(v.acts_on, parameter) / unit, low, high, p.positions)
+    now = nearest_position(getattr(v.acts_on, parameter) / unit, p, kind.range)
     new = float(min(max(now + sign * p.direction, 1.0), p.positions))
-    place = at_position(new, low, high, p.positions) * unit
+    place = at_position(new, p, kind.range) * unit
     return {"at": new, "last": sign, "moving": 0.0, f"acts_on.{parameter}": place}
 
 
@@ -266,6 +276,7 @@ class TapChanger(SteppedControl):
     half_band = Parameter("pu", "half the width of the dead band", positive)
     tap_min = Parameter("1", "tap of position 1", positive)
     tap_max = Parameter("1", "tap of the last position", positive)
+    reciprocal = RECIPROCAL
     r_c = Parameter("pu on system base", "resistance of the line drop compensation", default=0.0)
     x_c = Parameter("pu on system base", "reactance of the line drop compensation", default=0.0)
 
@@ -328,7 +339,10 @@ class ContinuousTapChanger(TapChanger):
         """Return the ratio's rate, and the residuals of the position and the voltage."""
         step = (p.tap_max - p.tap_min) / (p.positions - 1)
         t_c = m.where(m.le(p.t_c, 0), p.t_next * p.half_band / step, p.t_c)
-        position = 1 + (v.ratio - p.tap_min) / step
+        low, ratio = m.where(m.ge(p.reciprocal, 0.5), 1 / p.tap_min, p.tap_min), v.ratio
+        high = m.where(m.ge(p.reciprocal, 0.5), 1 / p.tap_max, p.tap_max)
+        here = m.where(m.ge(p.reciprocal, 0.5), 1 / ratio, ratio)
+        position = 1 + (here - low) / (high - low) * (p.positions - 1)
         rate = (1 - p.blocked) * (1 - p.idle) * p.direction * (p.rest - v.v) / t_c
         return (rate,), (position - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
 
@@ -354,6 +368,7 @@ class ReactiveTapChanger(SteppedControl):
     half_band = Parameter("Mvar", "half the width of the dead band", positive)
     tap_min = Parameter("1", "tap of position 1", positive)
     tap_max = Parameter("1", "tap of the last position", positive)
+    reciprocal = RECIPROCAL
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:

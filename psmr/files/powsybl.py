@@ -17,13 +17,15 @@ Direct current is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from psmr.base.arrays import Reals
 from psmr.base.errors import CaseError, warn
 from psmr.files.load_flow_rules import (
     Joint,
@@ -33,7 +35,17 @@ from psmr.files.load_flow_rules import (
     with_one_voltage,
 )
 from psmr.network.case.case import Case
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.network.case.tables import (
+    BusRow,
+    DeviceRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    ShuntRow,
+    TransformerRow,
+    device_name,
+)
+from psmr.network.case.tap_changers import delay_times
 
 BASE_MVA = 100.0
 POWER = (0.0, 0.0, 1.0)
@@ -42,11 +54,17 @@ MISSED = 1e-3
 """Stored less target power in MW that tells a slack."""
 NONE, STANDS_IN = 1e-8, 1e-6
 """Impedance in pu below which a branch has none, as in PowSyBl's load flow; what stands in behind a ratio."""
+SIDES = {"": "", "1": "ONE", "2": "TWO", "3": "THREE"}
+"""What PowSyBl calls the windings of a transformer."""
+WIDER = 1.2
+"""Width of a dead band that has none, as a multiple of what a step changes without load."""
+UNEVEN = 1e-3
+"""Part of a step by which steps may be off even ones."""
 EVEN = 1e-9
 """By how much the two ends of a line may differ, relatively, and be taken for equal."""
 
 
-def from_powsybl(network: Any, frequency_hz: float = 50.0) -> Case:
+def from_powsybl(network: Any, frequency_hz: float = 50.0, tap_changers: Sequence[float] = ()) -> Case:
     """Return a PowSyBl network as a case, without dynamic devices.
 
     Parameters
@@ -55,6 +73,9 @@ def from_powsybl(network: Any, frequency_hz: float = 50.0) -> Case:
         A ``pypowsybl.network.Network``, not in per unit.
     frequency_hz
         Nominal frequency, which the network does not say.
+    tap_changers
+        Delays in s of the first and of further moves, ``(30.0, 5.0)``, with which tap changers under load
+        that regulate a voltage or an active power do so in a run; without, they stand still.
 
     Raises
     ------
@@ -67,7 +88,8 @@ def from_powsybl(network: Any, frequency_hz: float = 50.0) -> Case:
     if getattr(network, "per_unit", False):
         raise CaseError("from_powsybl: the network is in per unit; set network.per_unit = False")
     with _solved_taps(network):
-        return _Network(network).case(float(frequency_hz))
+        times = delay_times(tap_changers) if len(tap_changers) else {}
+        return _Network(network, times).case(float(frequency_hz))
 
 
 @contextmanager
@@ -101,8 +123,8 @@ def _solved_taps(network: Any) -> Iterator[None]:
 class _Network:
     """The rows of a case, filled table by table."""
 
-    def __init__(self, network: Any) -> None:
-        self.network = network
+    def __init__(self, network: Any, times: Mapping[str, float]) -> None:
+        self.network, self.times = network, times
         for name in DIRECT_CURRENT:
             if len(rows := self.table(name)):
                 raise CaseError(f"from_powsybl: {rows.index[0]}: direct current is not read")
@@ -158,6 +180,74 @@ class _Network:
         r, x, g, b = (float(row[f"{k}{end}_at_current_tap"]) for k in "rxgb")
         ratio = float(row[f"rho{end}"])
         self.join(name, ends, complex(r, x), (complex(g, b), 0j), ratio, float(row[f"alpha{end}"]))
+        if self.times and self.transformers and (made := self.transformers[-1]).name == name:
+            for kind in ("ratio", "phase"):
+                if found := self.tap_changer(made, str(row.name), kind, SIDES[end]):
+                    self.transformers[-1] = found
+
+    def tap_changer(self, made: TransformerRow, name: str, kind: str, side: str) -> TransformerRow | None:
+        """Return a transformer with its tap changer, if it has one under load that regulates."""
+        changers, steps = (self.table(f"{kind}_tap_changer{end}") for end in ("s", "_steps"))
+        if name not in changers.index:
+            return None
+        given = changers[(changers.index == name) & (changers.side.fillna("") == side)]
+        if given.empty or not (given.iloc[0].get("oltc", True) and given.iloc[0].regulating):
+            return None
+        of = steps[(steps.index.get_level_values(0) == name) & (steps.side.fillna("") == side)]
+        found, now = given.iloc[0], int(given.iloc[0].tap - given.iloc[0].low_tap)
+        turns = of.rho if kind == "ratio" else of.alpha
+        even = turns.to_numpy(float)
+        if kind == "ratio":
+            at = made.tap * even[now] / even
+            values = self._voltage(found, float(np.diff(np.log(np.sort(at))).max()), made.name)
+            values |= {"tap_min": at.min(), "tap_max": at.max(), "reciprocal": 1.0}
+        else:
+            at = made.shift_deg + even[now] - even
+            values = self._power(found) | {"shift_min": at.min(), "shift_max": at.max()}
+        if not values.get("half_band"):
+            warn(
+                f"{made.name}: its {kind} tap changer keeps nothing that psmr has in a band; it stands still"
+            )
+            return None
+        step = np.ptp(even) / (len(even) - 1)
+        off = np.abs(np.sort(even) - np.linspace(even.min(), even.max(), len(even))).max() / step
+        if off > UNEVEN:
+            warn(f"{made.name}: its steps are taken as even; they are up to {off:.2g} of one off that")
+        values |= {"positions": len(at), **self.times}
+        device = DeviceRow(
+            device_name(made.name, "tap_changer"),
+            "tap_changer",
+            "TapChanger" if kind == "ratio" else "PhaseShifter",
+            {key: float(x) for key, x in values.items()},
+        )
+        correction = _correction(at, of, now, complex(made.r, made.x))
+        return replace(made, regulating=True, tap_changer=device, correction=correction)
+
+    def _voltage(self, found: Any, step: float, name: str) -> dict[str, float]:
+        """Return the bus, the set value and the band of a ratio tap changer; none where it keeps no voltage.
+
+        A band without width becomes one that a step, a part of the voltage, does not cross.
+        """
+        bus = self.number.get(str(found.regulating_bus_id), 0)
+        if str(found.get("regulation_mode", "VOLTAGE")) != "VOLTAGE" or not bus or not found.target_v > 0:
+            return {}
+        v_set = float(found.target_v) / self.nominal[bus]
+        half = float(np.nan_to_num(found.target_deadband)) / 2 / self.nominal[bus]
+        if not half:
+            half = WIDER * step * v_set / 2
+            warn(
+                f"{name}: its dead band has no width; {half:.4g} pu to either side stand in, more than a step"
+            )
+        return {"v_set": v_set, "half_band": half, "bus": float(bus)}
+
+    @staticmethod
+    def _power(found: Any) -> dict[str, float]:
+        """Return the set value and the band of a phase tap changer; none where it keeps no active power."""
+        if str(found.regulation_mode) != "ACTIVE_POWER_CONTROL":
+            return {}
+        sign = -1.0 if str(found.regulated_side) == "TWO" else 1.0
+        half = np.nan_to_num(found.target_deadband) / 2
+        return {"p_set": sign * float(found.regulation_value), "half_band": float(half)}
 
     def join(
         self,
@@ -314,3 +404,13 @@ class _Network:
 
         missed = [row for row in holding if off(row) > MISSED]
         return max(missed or holding, key=off if missed else lambda row: row.rating_mva)
+
+
+def _correction(at: Reals, steps: pd.DataFrame, now: int, z: complex) -> tuple[float, ...]:
+    """Return the factors of an impedance at all positions (`TransformerRow.correction`); none where equal."""
+    r, x = (1 + steps[name].to_numpy(float) / 100 for name in "rx")
+    factors = (z.real * r / r[now] + 1j * z.imag * x / x[now]) / z
+    if np.ptp(r) == np.ptp(x) == 0:
+        return ()
+    points = sorted(zip(at, factors.real, factors.imag, strict=True))
+    return tuple(float(number) for point in points for number in point)

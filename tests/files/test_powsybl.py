@@ -6,13 +6,14 @@ profile 1.3e-4 pu (MicroGrid BE) and 3.2e-4 pu (NL).
 """
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from psmr.errors import CaseError, PsmrWarning
-from tests.internals import from_powsybl, power_flow
+from tests.internals import at_position, from_powsybl, power_flow
 
 NAN = math.nan
 PLACES = ("aA", "bA", "cB")
@@ -226,3 +227,49 @@ def test_lines_without_impedance():
 
 def test_loads_keep_their_power_at_low_voltage():
     assert {row.v_min for row in from_powsybl(Network()).loads} == {0.0}
+
+
+CHANGER = {"side": "", "tap": 9, "low_tap": 8, "oltc": True, "regulating": True, "regulated_side": "ONE"}
+
+
+def changing(kind, mode, **given):
+    """A network whose transformer has a tap changer of three even steps: 0.05 of the ratio, or 2 degrees."""
+    columns = ("rho", (0.95, 1.0, 1.05)) if kind == "ratio" else ("alpha", (-2.0, 0.0, 2.0))
+    steps = [
+        {"id": "T", "side": "", columns[0]: x, "r": r, "x": r}
+        for x, r in zip(columns[1], (10, 0, 10), strict=True)
+    ]
+    changer = CHANGER | {"id": "T", "regulation_mode": mode, **given}
+    return Network(**{f"{kind}_tap_changers": table(changer), f"{kind}_tap_changer_steps": table(*steps)})
+
+
+def test_a_ratio_tap_changer_keeps_its_voltage():
+    """rho is even, the tap of the row its inverse; the impedance at the ends is 10 % larger."""
+    network = changing("ratio", "VOLTAGE", regulating_bus_id="c", target_v=111.1, target_deadband=2.2)
+    row = from_powsybl(network, tap_changers=(30.0, 5.0)).transformers[1]
+    tap = row.tap
+    wanted = {"v_set": 1.01, "half_band": 0.01, "bus": 3.0, "tap_min": tap / 1.05, "tap_max": tap / 0.95}
+    wanted |= {"positions": 3.0, "reciprocal": 1.0, "t_first": 30.0, "t_next": 5.0}
+    assert row.tap_changer.parameters == pytest.approx(wanted)
+    assert row.correction == pytest.approx((tap / 1.05, 1.1, 0.0, tap, 1.0, 0.0, tap / 0.95, 1.1, 0.0))
+    assert at_position(2, SimpleNamespace(**row.tap_changer.values), ("tap_min", "tap_max")) == pytest.approx(
+        tap
+    )
+    assert from_powsybl(network).transformers[1].tap_changer is None
+
+
+def test_a_phase_tap_changer_keeps_its_power():
+    """At its other side 30 MW are - 30 MW into it; its positions are the steps around its angle."""
+    given = {"regulation_value": 30.0, "target_deadband": 8.0, "regulated_side": "TWO"}
+    row = from_powsybl(changing("phase", "ACTIVE_POWER_CONTROL", **given), 50.0, (30.0, 5.0)).transformers[1]
+    wanted = {"p_set": -30.0, "half_band": 4.0, "shift_min": -6.0, "shift_max": -2.0, "positions": 3.0}
+    assert row.tap_changer.parameters == pytest.approx(wanted | {"t_first": 30.0, "t_next": 5.0})
+
+
+def test_a_tap_changer_without_a_band_gets_one_that_a_step_does_not_cross():
+    network = changing("ratio", "VOLTAGE", regulating_bus_id="c", target_v=110.0, target_deadband=NAN)
+    with pytest.warns(PsmrWarning, match="T: its dead band has no width; 0.03078 pu to either side stand in"):
+        row = from_powsybl(network, tap_changers=(30.0, 5.0)).transformers[1]
+    assert row.tap_changer.parameters["half_band"] == pytest.approx(0.6 * math.log(1 / 0.95))
+    with pytest.warns(PsmrWarning, match="T: its phase tap changer keeps nothing that psmr has in a band"):
+        from_powsybl(changing("phase", "CURRENT_LIMITER"), tap_changers=(30.0, 5.0))

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 from typing import NamedTuple, TypeVar
 
 from psmr.base.errors import CaseError, shown, warn
 from psmr.dae.declare.device import structure_for
-from psmr.devices.tap_changers import SteppedControl, at_position, nearest_position
+from psmr.devices.tap_changers import SteppedControl, at_position, nearest_position, number_of
 from psmr.network.case.row import DeviceRow, device_name
 from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, Tables, TransformerRow
 
@@ -48,19 +49,24 @@ class Tap(NamedTuple):
         return low, high
 
     @property
-    def step(self) -> float:
-        """The distance of two positions."""
-        return (self.ends[1] - self.ends[0]) / (self.values["positions"] - 1)
-
-    @property
     def position(self) -> float:
         """The number of the position that is nearest to the start."""
-        return nearest_position(self.start, *self.ends, self.values["positions"])
+        return nearest_position(self.start, SimpleNamespace(**self.values), self.kind.range)
 
     @property
     def off(self) -> float:
         """By how many steps the start is off that position."""
-        return (self.start - at_position(self.position, *self.ends, self.values["positions"])) / self.step
+        return float(number_of(self.start, SimpleNamespace(**self.values), self.kind.range) - self.position)
+
+    @property
+    def nearest(self) -> float:
+        """The tap, or the shift in degrees, of that position."""
+        return at_position(self.position, SimpleNamespace(**self.values), self.kind.range)
+
+    @property
+    def step(self) -> float:
+        """How far the positions are apart, by and large."""
+        return (self.ends[1] - self.ends[0]) / (self.values["positions"] - 1)
 
     @property
     def bus(self) -> int:
@@ -164,18 +170,23 @@ def tap_changer_of(row: TransformerRow, times: Mapping[str, float], where: str =
     return device
 
 
+def delay_times(delays: Sequence[float]) -> dict[str, float]:
+    """Return the parameters of delays of the first and of further moves; CaseError where they are none."""
+    if len(delays) != 2 or not all(math.isfinite(t) and t > 0 for t in delays):
+        raise CaseError(
+            f"tap_changers = {shown(tuple(delays))}: must be two times > 0 in s, of the first and of further"
+            " moves, such as (30.0, 5.0)"
+        )
+    return dict(zip(("t_first", "t_next"), map(float, delays), strict=True))
+
+
 def with_tap_changers(case: TablesOf, delays: Sequence[float]) -> TablesOf:
     """Return the case with a device for each transformer that regulates in its power flow and has none.
 
     `delays` are those of the first and of further moves in s. Raises CaseError where they are none; warns
     (PsmrWarning) of what moves by them, and of each that cannot, which stands still.
     """
-    if len(delays) != 2 or not all(math.isfinite(t) and t > 0 for t in delays):
-        raise CaseError(
-            f"tap_changers = {shown(tuple(delays))}: must be two times > 0 in s, of the first and of further"
-            " moves, such as (30.0, 5.0)"
-        )
-    times = dict(zip(("t_first", "t_next"), map(float, delays), strict=True))
+    times = delay_times(delays)
     found: dict[str, TransformerRow] = {}
     for row in case.transformers:
         if row.controls and row.tap_changer is None:

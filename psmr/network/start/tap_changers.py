@@ -110,10 +110,9 @@ def _tell(tap: Tap, effect: float) -> None:
     """Warn of a start off a position, a band that a position crosses, and a tap that acts on nothing."""
     place, what = tap.device.place, tap.kind.measured
     if abs(tap.off) > ROUNDING:
-        nearest = tap.start - tap.off * tap.step
         warn(
             f"{place}: {tap.name} = {tap.start:g} is {abs(tap.off):.2g} steps off position {tap.position:g},"
-            f" {nearest:.6g}, and stays there until the first move"
+            f" {tap.nearest:.6g}, and stays there until the first move"
         )
     if not tap.active:
         return
