@@ -133,7 +133,8 @@ class SVSMO1(Component):
     slope_flag 1 the slope is x_c1 where the measured voltage (before its lead) is at least v_up, x_c2 above
     v_low and x_c3 below. The set-point g is the conductance of the shunt, zero for a static var system.
 
-    Mechanically switched shunts beside it (flag1, Blcs, Blis, Tdelay1, Tdelay2, Tout, Tmssbrk) stand still.
+    Mechanically switched shunts beside it (flag1, Blcs, Blis, Tdelay1, Tdelay2, Tout, Tmssbrk) are devices of
+    their own (`SwitchedByStaticVar`).
 
     Sources: WECC Static Var Compensator Task Force, Generic Static Var System Models for the Western
     Electricity Coordinating Council (2011); P. Pourbeik et al., Generic Model Structures for Simulating
@@ -332,8 +333,8 @@ class SVSMO3(Component):
     v_2 and x_c3 below; x_c0 otherwise. The set-point g is the conductance of the shunt, zero for a static var
     system.
 
-    Mechanically switched shunts beside it stand still (ecap, Iupr, Ilwr, TdelLC, Tout, Tmssbrk), and the
-    thermal limit of the rating (I2t, Reset, hyst) and sdelay are not modelled.
+    Mechanically switched shunts beside it (ecap, Iupr, Ilwr, TdelLC, Tout, Tmssbrk) are devices of their own
+    (`SwitchedByStaticVar`); the thermal limit of the rating (I2t, Reset, hyst) and sdelay are not modelled.
 
     Sources: WECC Static Var Compensator Task Force, Generic Static Var System Models for the Western
     Electricity Coordinating Council (2011); P. Pourbeik et al., Generic Model Structures for Simulating

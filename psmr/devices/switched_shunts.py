@@ -194,3 +194,116 @@ class SwitchedShunt(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the residuals of the position and the voltage."""
         return (), (p.at - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
+
+
+NO_THRESHOLD = 1e6
+"""Mvar beyond all others."""
+
+
+def available(m: Any, sign: float, p: Any) -> Any:
+    """Return 1 where a bank could take the voltage up (`sign` 1) or down, or is being switched; else 0."""
+    idle = m.where(m.ge(m.abs(p.moving), 0.5), 0, 1)
+    charged = m.where(m.ge(p.resting, 0.5), 1, 0)
+    into = m.where(m.ge(p.kind * sign, 0), (1 - p.at) * m.where(m.ge(p.kind, 0), 1 - charged, 1), p.at)
+    return m.where(m.ge(p.moving * sign, 0.5), 1, idle * into)
+
+
+def _by_static_var(sign: float, threshold: str, delay: str) -> Iterator[Action]:
+    """Yield how a bank is switched in its turn, at once or the time of its breaker later."""
+
+    def due(m: Any, v: Any, p: Any) -> Any:
+        over = sign * v.b * p.base - getattr(p, f"{'over' if sign > 0 else 'under'}_{threshold}")
+        first = 0.5 - (v.before_up if sign > 0 else v.before_down)
+        free = m.min(available(m, sign, p) - 0.5, 0.5 - m.abs(p.moving) - p.blocked)
+        return m.min(m.min(over, first), free)
+
+    for mechanical in (False, True):
+        yield Action(
+            "" if mechanical else "switches",
+            due,
+            lambda p: getattr(p, delay),
+            (lambda v, p: {"moving": sign}) if mechanical else (lambda v, p: _put(sign, p)),
+            lambda p, mechanical=mechanical: (p.t_breaker > 0) == mechanical,
+            words=None if mechanical else _in_or_out(sign),
+            kind="" if mechanical else "shunt",
+        )
+
+
+def _put(sign: float, p: Any) -> dict[str, Any]:
+    """Return what switching a bank sets, so that the voltage goes up or down."""
+    at = 1.0 if sign * p.kind > 0 else 0.0
+    rests = {"resting": 1.0} if at == 0 and p.kind > 0 and p.t_discharge > 0 else {}
+    return {"at": at, "acts_on.status": at, "moving": 0.0, **rests}
+
+
+def _in_or_out(sign: float | None) -> Any:
+    def words(p: Any, acts_on: str) -> str:
+        at = _put(p.moving if sign is None else sign, p)["at"]
+        return f"{acts_on} {'in' if at else 'out'}, asked by its static var system"
+
+    return words
+
+
+class SwitchedByStaticVar(Component):
+    """A mechanically switched bank beside a static var system, which takes over what that has given for long.
+
+    ::
+
+        b > over_large for t_large, or b > over_small for t_small: a capacitor in, or a reactor out
+        b < -under_large for t_large, or b < -under_small for t_small: a capacitor out, or a reactor in
+
+    t_breaker later. b is what the static var system at `system_bus` gives, in Mvar at 1 pu (SVSMO1: b on the
+    system base; SVSMO3: its current on s_n). One bank at a time: of several the first in the table of shunts
+    that can. A capacitor that has been taken out stays there for `t_discharge`.
+
+    Sources: WECC Static Var Compensator Task Force, Generic Static Var System Models for the Western
+    Electricity Coordinating Council (2011); what the values are: PowerWorld, Switched Shunt Models SVSMO1
+    (Blcs, Blis for Tdelay1, Bscs, Bsis for Tdelay2, Tmssbrk, Tout) and SVSMO3 (Iupr, Ilwr for TdelLC).
+    """
+
+    role = "switching"
+    acts_on = "shunt"
+    algebraic = ("position", "up", "down")
+    inputs = ("b", "before_up", "before_down")
+    optional: ClassVar[Mapping[str, float]] = {"before_up": 0.0, "before_down": 0.0}
+    memory = ("at", "kind", "base", "moving", "resting")
+    units = {"position": "1", "up": "1", "down": "1"}
+
+    system_bus = Parameter("number", "bus of the static var system", whole(1, 999_999))
+    over_large = Parameter("Mvar", "large threshold on the capacitive side", positive, NO_THRESHOLD)
+    over_small = Parameter("Mvar", "small threshold on the capacitive side", positive, NO_THRESHOLD)
+    under_large = Parameter("Mvar", "large threshold on the inductive side", positive, NO_THRESHOLD)
+    under_small = Parameter("Mvar", "small threshold on the inductive side", positive, NO_THRESHOLD)
+    t_large = Parameter("s", "time beyond a large threshold", nonnegative, 0.0)
+    t_small = Parameter("s", "time beyond a small threshold", nonnegative, 0.0)
+    t_breaker = Parameter("s", "time of the breaker", nonnegative, 0.0)
+    t_discharge = Parameter("s", "time for which a capacitor stays out", nonnegative, 0.0)
+    blocked = Parameter("1", "1 keeps it where it is", whole(0, 1), 0.0)
+    at = Parameter("1", "whether the bank is in", default=0.0)
+    kind = Parameter("1", "1 a capacitor, -1 a reactor", default=1.0)
+    base = Parameter("MVA", "base of what the static var system gives", positive, 100.0)
+    moving = Parameter("1", "what the breaker does: 1 raises the voltage, -1 lowers it", default=0.0)
+    resting = Parameter("1", "whether the capacitor is still charged", default=0.0)
+
+    actions = (
+        *_by_static_var(1.0, "large", "t_large"),
+        *_by_static_var(1.0, "small", "t_small"),
+        *_by_static_var(-1.0, "large", "t_large"),
+        *_by_static_var(-1.0, "small", "t_small"),
+        Action(
+            "switches",
+            lambda m, v, p: m.abs(p.moving) - 0.5,
+            lambda p: p.t_breaker,
+            lambda v, p: _put(float(p.moving), p),
+            lambda p: p.t_breaker > 0,
+            words=_in_or_out(None),
+            kind="shunt",
+        ),
+        _discharged(1.0),
+    )
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the position, and of how many banks up to this one could be switched."""
+        up, down = (available(m, sign, p) for sign in (1.0, -1.0))
+        return (), (p.at - v.position, v.before_up + up - v.up, v.before_down + down - v.down), ()

@@ -217,6 +217,7 @@ RELAYS = {
     models.RideThrough: {"low_1": 0.5, "low_time_1": 0.2},
 }
 AREAS = {
+    models.SwitchedByStaticVar: {"system_bus": 1.0, "over_large": 20.0},
     models.SwitchedShunt: {
         **{"s_base": 100.0, "v_low": 0.95, "v_high": 1.05, "t_low": 5.0, "t_high": 5.0},
         **{"n_1": 2.0, "b_1": 20.0},

@@ -31,7 +31,8 @@ from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection.relays import NO_VOLTAGE
 from psmr.devices.static_var import SVSMO1
-from psmr.devices.switched_shunts import SwitchedShunt
+from psmr.devices.switched_shunts import SwitchedByStaticVar, SwitchedShunt
+from psmr.files.psse.conventions import suffix
 from psmr.files.psse.dyr_entries import (
     LOAD_COMPONENTS,
     LOAD_KINDS,
@@ -42,6 +43,7 @@ from psmr.files.psse.dyr_entries import (
     LoadUnit,
 )
 from psmr.files.psse.record import PsseRecord, name_part
+from psmr.network.case.row import device_name
 from psmr.network.case.switched_shunts import switching_of
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow, ShuntRow
 
@@ -238,10 +240,12 @@ SHUNTS = tuple(f"{name}{k}" for k in range(1, 9) for name in ("MSSBUS", "MSSID")
 _VALUES = (
     "uvsb_max uv1 uv2 uvt ov1 ov2 uv_tm1 uv_tm2 ov_tm1 ov_tm2 x_c1 x_c2 x_c3 v_up v_low t_c1 t_b1 t_c2 "
     "t_b2 k_pv k_iv ve_max ve_min t_2 b_shrt b_max b_min t_shrt k_ps k_is vr_max vr_min vdbd1 vdbd2 "
-    "t_dbd pll_delay eps -Blcs b_scs -Blis b_sis -Tmssbrk -Tdelay1 -Tdelay2 -Tout v_ref_min v_ref_max"
+    "t_dbd pll_delay eps Blcs b_scs Blis b_sis Tmssbrk Tdelay1 Tdelay2 Tout v_ref_min v_ref_max"
 )
 VALUES = tuple(_VALUES.split())
-"""Parameters of SVSMO1 in the order of the values; those of mechanically switched shunts begin with -."""
+"""Parameters of SVSMO1 in the order of the values, and those of mechanically switched shunts."""
+
+OF_BANKS = ("Blcs", "Blis", "Tmssbrk", "Tdelay1", "Tdelay2", "Tout")
 
 LAYOUT = ("IBUS", "FLAG1", "slope_flag", *SHUNTS, *VALUES)
 
@@ -265,6 +269,7 @@ class StaticVarRecords:
         self.shunts = shunts
         self.found: dict[str, DeviceRow] = {}
         self.switched: dict[str, tuple[DyrRecord, dict[str, float]]] = {}
+        self.banks: dict[Key, tuple[DyrRecord, dict[str, float]]] = {}
 
     def takers(self) -> dict[str, Callable[[DyrRecord], None]]:
         """Return what takes the records of each model."""
@@ -278,7 +283,7 @@ class StaticVarRecords:
         if row.name in self.found:
             return replace(row, static_var_system=self.found[row.name])
         if (found := self.switched.get(row.name)) is None:
-            return row
+            return self._bank(row)
         entry, values = found
         if not row.steps:
             leave_out(entry, f"{row.name} has no blocks of steps in the RAW file that a voltage switches")
@@ -301,13 +306,39 @@ class StaticVarRecords:
         if name is None:
             return
         if record.one_of("FLAG1", (0, 1)) == 1:
-            what = "the shunts that it switches stand still during a simulation"
-            warn(f"{entry.where}: {entry.model}: FLAG1 = 1: {what}")
-        values = {value: record.real(value) for value in VALUES if value[0] != "-"}
+            self._banks(entry, record)
+        values = {value: record.real(value) for value in VALUES if value not in OF_BANKS}
         regulated = record.whole("IBUS", 0)
         values["bus"] = 0.0 if regulated == record.bus("I") else float(regulated)
         values["slope_flag"] = float(record.one_of("slope_flag", (0, 1)))
         self.found[name] = DeviceRow(name, SVSMO1.role, SVSMO1.__name__, values, where=entry.where)
+
+    def _banks(self, entry: DyrRecord, record: PsseRecord) -> None:
+        """Note the mechanically switched shunts of a record, which are fixed or switched ones."""
+        values = {
+            **{"system_bus": float(record.bus("I")), "t_breaker": record.real("Tmssbrk")},
+            **{"t_large": record.real("Tdelay1"), "t_small": record.real("Tdelay2")},
+            **{"over_large": record.real("Blcs"), "over_small": record.real("b_scs")},
+            **{"under_large": -record.real("Blis"), "under_small": -record.real("b_sis")},
+            "t_discharge": record.real("Tout"),
+        }
+        places = [(record.whole(bus, 0), ident) for bus, ident in zip(SHUNTS[::2], SHUNTS[1::2], strict=True)]
+        given = [(bus, name_part(record.text(ident, "1"))) for bus, ident in places if bus]
+        if not given:
+            warn(f"{entry.where}: {entry.model}: FLAG1 = 1, and it names no shunt to switch")
+        self.banks |= dict.fromkeys(given, (entry, values))
+
+    def _bank(self, row: ShuntRow) -> ShuntRow:
+        """Return a shunt with what switches it, where a static var system does."""
+        for key, (entry, values) in self.banks.items():
+            names = {f"shunt{key[0]}{suffix(key[1])}", self.shunts.get(key, "")}
+            if row.name in names and row.static_var_system is None:
+                name = device_name(row.name, SwitchedByStaticVar.role)
+                made = DeviceRow(
+                    name, SwitchedByStaticVar.role, SwitchedByStaticVar.__name__, values, where=entry.where
+                )
+                return replace(row, switching=made)
+        return row
 
     def _shunt(self, record: PsseRecord, identified: bool) -> str | None:
         """Return the shunt that a record belongs to, by name; None, with a warning, without one."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from psmr.base.errors import warn
+from psmr.base.errors import CaseError, warn
 from psmr.dae.declare.device import Device
 from psmr.devices.switched_shunts import position_of, shunt_positions, steps_of
 from psmr.network.case.case import Case
@@ -24,8 +24,39 @@ def _switched(case: Case) -> list[tuple[ShuntRow, DeviceRow, int]]:
     return [
         (row, row.switching, int(row.switching.values["bus"]) or row.bus)
         for row in case.shunts
-        if row.switching is not None
+        if row.switching is not None and "bus" in row.switching.values
     ]
+
+
+def _by_static_var(case: Case) -> Iterator[tuple[ShuntRow, Device]]:
+    """Yield the banks that static var systems switch, and what switches them, each wired to the one before.
+
+    Raises CaseError where there is no static var system.
+    """
+    before: dict[str, str] = {}
+    for row in case.shunts:
+        if row.switching is None or "system_bus" not in row.switching.values:
+            continue
+        device, place = row.switching, row.switching.place
+        bus = int(device.values["system_bus"])
+        system = next((one for one in case.shunts if one.bus == bus and one.device is not None), None)
+        if system is None or system.device is None:
+            raise CaseError(
+                f"{place}: system_bus = {bus}: there is no static var system in service at this bus, which"
+                f" would switch {row.name}; correct the bus, or take the switching out"
+            )
+        component, own = component_of(device), system.device.values
+        given = next(name for name in ("b", "i") if name in system.device.component.states)
+        wires = {"b": f"{system.name}.{given}"}
+        if system.name in before:
+            wires |= {f"before_{side}": f"{before[system.name]}.{side}" for side in ("up", "down")}
+        before[system.name] = device.name
+        values = dict(device.parameters) | {
+            "at": float(row.status),
+            "kind": 1.0 if row.b_mvar > 0 else -1.0,
+            "base": own["s_n"] if given == "i" else case.base_mva,
+        }
+        yield row, Device(device.name, component, values, wires, acts_on=row.name)
 
 
 def switching_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -34,6 +65,7 @@ def switching_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     Warns (PsmrWarning) of a band that is narrower than what a step changes, and of a shunt that does not act
     on the voltage.
     """
+    yield from (device for _, device in _by_static_var(case))
     found = _switched(case)
     if not found:
         return
@@ -77,4 +109,8 @@ def switching_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     for row, device, bus in _switched(case):
         at = position_of(SimpleNamespace(**device.values), row.b_mvar)[0]
         start |= {f"{device.name}.position": at, f"{device.name}.v": abs(voltage[bus])}
+    # How many banks could be switched is linear in what each adds: any start will do.
+    for row, device in _by_static_var(case):
+        rest = {"position": float(row.status), "up": 0.0, "down": 0.0}
+        start |= {f"{device.name}.{name}": value for name, value in rest.items()}
     return start

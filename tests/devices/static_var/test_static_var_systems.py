@@ -356,9 +356,7 @@ def test_record(tmp_path, version):
 
 
 def test_records_that_say_something(tmp_path):
-    with pytest.warns(
-        PsmrWarning, match=r"case.dyr:4: SVSMO1T2: FLAG1 = 1: the shunts that it switches stand"
-    ):
+    with pytest.warns(PsmrWarning, match=r"case.dyr:4: SVSMO1T2: FLAG1 = 1, and it names no shunt to switch"):
         read(tmp_path, RECORD.replace("'SVSMO1T2' 3 0", "'SVSMO1T2' 3 1"))
     with pytest.warns(
         PsmrWarning, match=r"no switched shunt '1' at bus 2 in the RAW file .* none\); left out"

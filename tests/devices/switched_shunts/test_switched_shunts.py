@@ -150,3 +150,63 @@ def test_written_and_read_again(tmp_path):
     assert psmr.read_case(tmp_path / "bank.toml").shunts == case.shunts
     changed = case.edit({"SH-bank.v_low": 0.9}).shunts[0].switching.values
     assert np.isclose(changed["v_low"], 0.9)
+
+
+STATIC_VAR = {
+    **{
+        "type": "SVSMO1",
+        "b_max": 0.5,
+        "b_min": -0.5,
+        "b_shrt": 0.0,
+        "uvsb_max": 0.5,
+        "uv1": 0.1,
+        "uv2": 0.05,
+    },
+    **{"uvt": 0.0, "ov1": 0.0, "ov2": 0.0, "ve_max": 1.0, "ve_min": -1.0, "x_c1": 0.0, "k_pv": 0.0},
+    **{"k_iv": 50.0, "t_2": 0.01, "pll_delay": 0.1, "t_c1": 0.0, "t_b1": 0.0, "t_c2": 0.0, "t_b2": 0.0},
+    **dict.fromkeys(("uv_tm1", "uv_tm2", "ov_tm1", "ov_tm2", "t_shrt"), 1.0),
+}
+BANKS = {
+    **{"type": "SwitchedByStaticVar", "system_bus": 2, "over_large": 15.0, "over_small": 5.0, "t_large": 2.0},
+    **{"under_large": 16.0, "under_small": 4.0, "t_small": 10.0, "t_breaker": 0.1, "t_discharge": 100.0},
+}
+
+
+def with_static_var(**values):
+    """Return a static var system that holds 1 pu, of 0 Mvar, with two banks of 10 and 5 Mvar beside it."""
+    case = bank(load=0.0)
+    banks = [
+        {"bus": 2, "name": f"C{b:g}", "b_mvar": b, "status": 0, "switching": BANKS | values}
+        for b in (10.0, 5.0)
+    ]
+    machine = {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-7}
+    return psmr.make_case(
+        "static var system",
+        base_mva=100.0,
+        frequency_hz=50.0,
+        buses=[{"number": 1}, {"number": 2}],
+        lines=[{"from": 1, "to": 2, "x": case.lines[0].x}],
+        shunts=[
+            *banks,
+            {"bus": 2, "name": "SVS", "static_var_system": STATIC_VAR},
+            {"bus": 2, "name": "reactor", "b_mvar": -18.0, "status": 0},
+        ],
+        generators=[{"name": "G1", "bus": 1, "control": "slack", "v": 1.0, "machine": machine}],
+    )
+
+
+def test_banks_take_over_from_a_static_var_system():
+    """18 Mvar from 1 s to 30 s: beyond the large threshold one bank, beyond the small one the other."""
+    system = psmr.build(with_static_var())
+    events = [psmr.ParameterStep("reactor", "status", x, t) for x, t in ((1.0, 1.0), (0.0, 30.0))]
+    run = psmr.simulate(system, psmr.VariableStep(1e-5), 60.0, events)
+    acts = [(change.t, act.device, act.value) for change in run.changes for act in change.acts]
+    wanted = ((3.1, "SH-C10", 1.0), (13.2, "SH-C5", 1.0), (40.1, "SH-C10", 0.0), (50.2, "SH-C5", 0.0))
+    assert acts == [(pytest.approx(t, abs=0.1), name, x) for t, name, x in wanted]
+    b = [run["SVS.b"][:t].iloc[-1] for t in (2.9, 13.0, 29.9, 39.9, 50.0, 60.0)]
+    assert b == pytest.approx([0.18, 0.08, 0.03, -0.15, -0.05, 0.0], abs=1e-4)
+
+
+def test_banks_without_a_static_var_system():
+    with pytest.raises(CaseError, match="system_bus = 1: there is no static var system in service"):
+        psmr.build(with_static_var(system_bus=1))
