@@ -86,6 +86,13 @@ def _library() -> Mapping[str, tuple[type[Component], ...]]:
 
 LIBRARY = _library()
 
+LIMITER_ROLES: Mapping[str, str] = {
+    "over_excitation_limiter": "oel",
+    "under_excitation_limiter": "uel",
+    "stator_current_limiter": "scl",
+}
+"""Roles of what acts on an exciter at a limit of the machine, and what exciters call each."""
+
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     role: LIBRARY[role]
     for role in (
@@ -95,6 +102,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
         "compensator",
         "governor",
         "stabiliser",
+        *LIMITER_ROLES,
         "electrical_control",
         "plant_control",
         "torque_control",
@@ -158,6 +166,7 @@ PREFIXES: Mapping[str, str] = {
     "exciter": "AVR",
     "governor": "GOV",
     "stabiliser": "PSS",
+    **{role: kind.upper() for role, kind in LIMITER_ROLES.items()},
     "electrical_control": "EC",
     "plant_control": "PPC",
     "torque_control": "TC",

@@ -55,6 +55,9 @@ class Placement:
         branch there and the voltage, each the real and the imaginary part. They are `optional`.
     memory
         Parameters that only its start (`prepared`) and its actions set; a case does not give them.
+    time_left
+        ``time_left(v, p)`` returns how long a limiter that counts would go on counting at the present rate,
+        in s, 0 where its count has run out and infinite where it does not count: the signal of that name.
     unlikely
         ``unlikely(p)`` yields what the parameters of a device may be and are not in any equipment, with the
         values.
@@ -85,6 +88,7 @@ class Placement:
     buses: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     branch: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
+    time_left: Callable[[Any, Any], Any] | None = None
     unlikely: Callable[[Values], Iterable[str]] = _none
     rest_limits: Callable[[Values], Values] = _none
     from_record: Callable[[Values], Values] = _none

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Parameter, nonnegative, positive
 from psmr.devices.blocks import quadratic_saturation, rectified, saturation_conflict, unrectified
-from psmr.devices.exciters.exciter import WITH_FIELD_CURRENT, Regulator, measured
+from psmr.devices.exciters.exciter import WITH_FIELD_CURRENT, Regulator, measured, place_of
 
 
 class Alternator(Regulator, part=True):
@@ -89,7 +89,7 @@ class RateFeedback(Alternator, part=True):
     def driving(cls, b: Any, p: Any, amplified: Any, v_fe: Any) -> Any:
         """Connect the regulator, and return what drives the exciter."""
         v_a = b.lag("v_a", amplified, "t_a", ("v_a_min", "v_a_max"))
-        return b.named("v_r", b.limit(cls.second_stage(b, p, v_a, v_fe), "v_r_min", "v_r_max"))
+        return b.named("v_r", b.limit(b.gated(cls.second_stage(b, p, v_a, v_fe)), "v_r_min", "v_r_max"))
 
     @classmethod
     def second_stage(cls, b: Any, p: Any, v_a: Any, v_fe: Any) -> Any:
@@ -117,10 +117,12 @@ class EXAC1(RateFeedback):
 
 
 class ESAC1A(RateFeedback):
-    """Alternator with uncontrolled rectifier, IEEE type AC1A (1992), without its limiters' gates.
+    """Alternator with uncontrolled rectifier, IEEE type AC1A (1992), with its limiters' gates behind v_a.
 
     Source: IEEE Std 421.5-2005, type AC1A; PSS/E, Model Library, ESAC1A.
     """
+
+    places = {"oel": 2, "uel": 2}
 
     records = (
         "ESAC1A t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2 v_r_max "
@@ -163,17 +165,17 @@ class EXAC2(RateFeedback):
 class ESAC2A(RateFeedback):
     """Alternator with uncontrolled rectifier, IEEE types AC2A, AC1C, AC2C, with feedback of its current.
 
-    v_e_max is the v_e at which v_fe would be v_fe_max. The gates of limiters are left out: OEL and UEL, the
-    first two numbers of AC1C and AC2C, which place them, change nothing. AC1C is k_b = 1 and k_h = 0. Source:
+    v_e_max is the v_e at which v_fe would be v_fe_max. The gates of limiters are behind the second stage:
+    codes 2 of oel and uel, the first two numbers of AC1C and AC2C. AC1C is k_b = 1 and k_h = 0. Source:
     IEEE Std 421.5-2005, type AC2A; IEEE Std 421.5-2016, types AC1C and AC2C, whose E_FEmax is v_r_max; PSS/E,
     Model Library, ESAC2A; the orders of the values are those of records of PSS/E 36 in InterPSS' public test
     data.
     """
 
     records = (
-        "AC1C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2 "
+        "AC1C oel uel t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2 "
         "v_r_max v_r_min v_fe_max v_e_min",
-        "AC2C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c "
+        "AC2C oel uel t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c "
         "k_d k_e e_1 se_1 e_2 se_2 v_e_min",
         "ESAC2A t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e v_fe_max k_h k_f t_f k_c k_d "
         "k_e e_1 se_1 e_2 se_2",
@@ -187,6 +189,7 @@ class ESAC2A(RateFeedback):
     k_e = Parameter("pu", "constant of the exciter (1 where separately excited)", positive)
     v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
     k_h = Parameter("pu", "gain of the feedback of the exciter's field current", nonnegative, 0.0)
+    oel, uel = place_of("OEL", default=2.0), place_of("UEL", default=2.0)
 
     @classmethod
     def second_stage(cls, b: Any, p: Any, v_a: Any, v_fe: Any) -> Any:
@@ -238,15 +241,15 @@ class ESAC6A(Alternator):
 class ESAC4A(Regulator):
     """Alternator with controlled rectifier, IEEE types AC4 (1981), AC4A (1992) and AC4C (2016).
 
-    The limits hold without windup; i_f is the field current of the machine. The gates of limiters are left
-    out: OEL and UEL, the first two numbers of AC4C, which place them, change nothing. Source: IEEE Std
-    421.5-2005, type AC4A; IEEE Std 421.5-2016, type AC4C; PSS/E, Model Library, ESAC4A, EXAC4; the orders of
-    the values are those of records of PSS/E 36 in InterPSS' public test data.
+    The limits hold without windup; i_f is the field current of the machine. The gates of limiters are
+    behind the lead-lag: codes 2 of oel and uel, the first two numbers of AC4C. Source: IEEE Std
+    421.5-2005, type AC4A; IEEE Std 421.5-2016, type AC4C; PSS/E, Model Library, ESAC4A, EXAC4; the orders
+    of the values are those of records of PSS/E 36 in InterPSS' public test data.
     """
 
     records = tuple(
         f"{model} t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c"
-        for model in ("AC4C -oel -uel", "ESAC4A", "EXAC4")
+        for model in ("AC4C oel uel", "ESAC4A", "EXAC4")
     )
     inputs = WITH_FIELD_CURRENT
 
@@ -259,12 +262,13 @@ class ESAC4A(Regulator):
     v_r_max = Parameter("pu", "upper limit of the field voltage without field current")
     v_r_min = Parameter("pu", "lower limit of the field voltage")
     k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
+    oel, uel = place_of("OEL"), place_of("UEL", default=2.0)
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, lead-lag and regulator."""
         error = b.limit(v.v_ref + v.v_s - measured(b, v), "v_i_min", "v_i_max")
-        led = b.lead_lag("x_l", error, "t_c", "t_b")
+        led = b.gated(b.lead_lag("x_l", error, "t_c", "t_b"))
         v_r = b.lag("v_r", p.k_a * led, "t_a", ("v_r_min", "v_r_high"))
         b.ordered("v_r_min", "v_r_max")
         b.output("v_f", v_r)

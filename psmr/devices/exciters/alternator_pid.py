@@ -8,23 +8,23 @@ from typing import Any, ClassVar
 from psmr.dae.declare.component import Parameter, nonnegative, positive, whole
 from psmr.devices.exciters.alternator import Alternator
 from psmr.devices.exciters.compound import NO_LIMIT, ExciterSource, exciter_source
-from psmr.devices.exciters.exciter import measured
+from psmr.devices.exciters.exciter import measured, place_of
 
 
 class AC3C(Alternator):
     """Alternator with rectifier that feeds its own regulator, IEEE types AC3A (1992) and AC3C (2016).
 
-    The limits of the PID hold for its integral part, without windup, and for its output. v_e_max is the v_e
-    at which v_fe would be v_fe_max. The gates of limiters are left out: OEL and UEL, the first two numbers of
-    the record AC3C, which place them, change nothing. The record ESAC3A has no PID: k_pr = 1. Source: IEEE
-    Std 421.5-2005, type AC3A; IEEE Std 421.5-2016, type AC3C; PowerWorld, AC3C and ESAC3A; the places of the
-    blocks are those of InterPSS, the orders of the values those of its records of PSS/E 36.
+    The limits of the PID hold for its integral part, without windup, and for its output. v_e_max is the
+    v_e at which v_fe would be v_fe_max. The gates of limiters are behind the lead-lag: codes 2 of oel and
+    uel, the first two numbers of the record AC3C. The record ESAC3A has no PID: k_pr = 1. Source: IEEE
+    Std 421.5-2005, type AC3A; IEEE Std 421.5-2016, type AC3C; PowerWorld, AC3C and ESAC3A; the places of
+    the blocks are those of InterPSS, the orders of the values those of its records of PSS/E 36.
     """
 
     records = (
         "ESAC3A t_r t_b t_c k_a t_a v_a_max v_a_min t_e v_e_min k_r k_f t_f k_n e_fdn k_c k_d k_e v_fe_max "
         "e_1 se_1 e_2 se_2",
-        "AC3C -oel -uel t_r t_b t_c k_a t_a v_a_max v_a_min t_e v_e_min k_r k_f t_f k_n e_fdn k_c k_d k_e "
+        "AC3C oel uel t_r t_b t_c k_a t_a v_a_max v_a_min t_e v_e_min k_r k_f t_f k_n e_fdn k_c k_d k_e "
         "v_fe_max e_1 se_1 e_2 se_2 k_pr k_ir k_dr t_dr v_pid_max v_pid_min",
     )
     states = ("v_m", "x_i", "x_d", "x_l", "v_a", "v_e", "x_f")
@@ -48,6 +48,7 @@ class AC3C(Alternator):
     t_dr = Parameter("s", "time constant of the derivative", nonnegative, 0.0)
     v_pid_max = Parameter("pu", "upper limit of the PID's output", default=NO_LIMIT)
     v_pid_min = Parameter("pu", "lower limit of the PID's output", default=-NO_LIMIT)
+    oel, uel = place_of("OEL"), place_of("UEL", default=2.0)
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
@@ -59,7 +60,7 @@ class AC3C(Alternator):
         error = b.named("e", v.v_ref + v.v_s - measured(b, v))
         regulated = b.pid(("x_i", "x_d"), error, ("k_pr", "k_ir", "k_dr"), "t_dr", ("v_pid_min", "v_pid_max"))
         led = b.named("v_l", b.lead_lag("x_l", regulated, "t_c", "t_b"))
-        v_a = b.lag("v_a", p.k_a * (led - fed_back), "t_a", ("v_a_min", "v_a_max"))
+        v_a = b.lag("v_a", p.k_a * (b.gated(led) - fed_back), "t_a", ("v_a_min", "v_a_max"))
         b.ordered("v_a_min", "v_a_max")
         cls.alternator(b, v, p, p.k_r * v.v_f * v_a, v_fe)
 
@@ -67,13 +68,13 @@ class AC3C(Alternator):
 class AC5C(Alternator):
     """Brushless excitation system, IEEE type AC5C (2016): `ESAC5A` with an alternator and its rectifier.
 
-    The gates of limiters are left out: OEL and UEL, the record's first two numbers, which place them, change
-    nothing. Source: IEEE Std 421.5-2016, type AC5C; PowerWorld, AC5C; the place of the feedback and the order
+    The gates of limiters are behind the regulator: codes 2 of oel and uel, the record's first two numbers.
+    Source: IEEE Std 421.5-2016, type AC5C; PowerWorld, AC5C; the place of the feedback and the order
     of the values are those of InterPSS, which has a record of PSS/E 36 in its public test data.
     """
 
     records = (
-        "AC5C -oel -uel t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f t_f2 t_f3 e_1 se_1 e_2 se_2 k_c k_d "
+        "AC5C oel uel t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f t_f2 t_f3 e_1 se_1 e_2 se_2 k_c k_d "
         "v_fe_max v_e_min",
     )
     states = ("v_m", "v_r", "v_e", "x_f", "x_f2")
@@ -88,12 +89,13 @@ class AC5C(Alternator):
     t_f2 = Parameter("s", "second lag time constant of the feedback", nonnegative)
     t_f3 = Parameter("s", "lead time constant of the feedback", nonnegative)
     v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
+    oel, uel = place_of("OEL"), place_of("UEL")
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, regulator, exciter and feedback."""
         v_fe = cls.field_current(b, v, p)
-        cls.alternator(b, v, p, v.v_r, v_fe)
+        cls.alternator(b, v, p, b.gated(v.v_r), v_fe)
         fed_back = b.lead_lag("x_f2", b.rate("x_f", v.v_r, "k_f", "t_f"), "t_f3", "t_f2")
         error = v.v_ref + v.v_s - measured(b, v) - b.named("feedback", fed_back)
         b.lag("v_r", p.k_a * error, "t_a", ("v_r_min", "v_r_max"))
@@ -104,17 +106,18 @@ class AC7C(Alternator, ExciterSource):
     """Alternator with uncontrolled rectifier, PID voltage regulator and PI field regulator, IEEE type AC7C.
 
     The limits of both regulators hold for their integral parts, without windup, and for their outputs.
-    v_e_max is the v_e at which v_fe would be v_fe_max. The gates of limiters are left out: the record's
-    numbers OEL and UEL, which place them, change nothing, and neither does VOS, which places the stabiliser
-    before or behind such a gate. The record AC7B is sw_1 = sw_2 = 1 with k_i = x_l = k_c1 = 0: v_x = k_p |v|.
-    Source: IEEE Std 421.5-2005, type AC7B; IEEE Std 421.5-2016, type AC7C; PSS/E, Model Library, AC7B and
-    AC7C; for the order of their values OpenIPSL's verification script and InterPSS.
+    v_e_max is the v_e at which v_fe would be v_fe_max. Gates of limiters are at the error (code 2 of oel,
+    uel), behind the first regulator (3) and behind the second (4 of oel). VOS, which places the
+    stabiliser before or behind a gate, changes nothing: it is before. The record AC7B is sw_1 = sw_2 = 1
+    with k_i = x_l = k_c1 = 0: v_x = k_p |v|. Source: IEEE Std 421.5-2005, type AC7B; IEEE Std 421.5-2016,
+    type AC7C; PSS/E, Model Library, AC7B and AC7C; for the order of their values OpenIPSL's verification
+    script and InterPSS.
     """
 
     records = (
         "AC7B t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_pa k_ia v_a_max v_a_min k_p k_l k_f1 k_f2 k_f3 t_f "
         "k_c k_d k_e t_e v_fe_max v_e_min e_1 se_1 e_2 se_2",
-        "AC7C -oel -uel -vos sw_1 sw_2 t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_pa k_ia v_a_max v_a_min k_p "
+        "AC7C oel uel -vos sw_1 sw_2 t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_pa k_ia v_a_max v_a_min k_p "
         "k_l k_f1 k_f2 k_f3 t_f k_c k_d k_e t_e v_fe_max v_e_min e_1 se_1 e_2 se_2 k_i x_l theta_p_deg k_c1 "
         "v_b_max k_r",
     )
@@ -140,6 +143,7 @@ class AC7C(Alternator, ExciterSource):
     k_e = Parameter("pu", "constant of the exciter (1 where separately excited)", positive)
     v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
     k_r = Parameter("pu", "supply by the field voltage", nonnegative, 0.0)
+    oel, uel = place_of("OEL", 3), place_of("UEL", 2)
 
     @staticmethod
     def objection(p: Mapping[str, float]) -> str | None:
@@ -153,9 +157,10 @@ class AC7C(Alternator, ExciterSource):
         """Connect transducer, both regulators, their supply, exciter and feedback."""
         v_fe = cls.field_current(b, v, p)
         error = b.named("e", v.v_ref + v.v_s - measured(b, v) - b.rate("x_f", v_fe, "k_f3", "t_f"))
-        v_r = b.pid(("x_i", "x_d"), error, ("k_pr", "k_ir", "k_dr"), "t_dr", ("v_r_min", "v_r_max"))
+        gains, limits = ("k_pr", "k_ir", "k_dr"), ("v_r_min", "v_r_max")
+        v_r = b.gated(b.pid(("x_i", "x_d"), b.gated(error), gains, "t_dr", limits), 3)
         inner = b.named("v_r", v_r) - p.k_f1 * v.v_f - p.k_f2 * v_fe
-        v_a = b.named("v_a", b.pi("x_a", inner, "k_pa", "k_ia", ("v_a_min", "v_a_max")))
+        v_a = b.named("v_a", b.gated(b.pi("x_a", inner, "k_pa", "k_ia", ("v_a_min", "v_a_max")), 4))
         supply = b.where(b.ge(p.sw_2, 2), p.k_r * v.v_f, exciter_source(b, v, v_fe, p))
         v_x = b.named("v_x", supply, "v_b with sw_2 = 1, k_r v_f with sw_2 = 2")
         cls.alternator(b, v, p, b.max(v_x * v_a, -p.k_l * v_fe), v_fe)
@@ -196,9 +201,9 @@ class AC8B(Alternator):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, PID, amplifier, its supply and exciter."""
         v_fe = cls.field_current(b, v, p)
-        error = b.named("e", v.v_ref + v.v_s - measured(b, v))
+        error = b.gated(b.named("e", v.v_ref + v.v_s - measured(b, v)))
         regulated = b.pid(("x_i", "x_d"), error, ("k_pr", "k_ir", "k_dr"), "t_dr", ("v_pid_min", "v_pid_max"))
-        v_r = b.lag("v_r", p.k_a * regulated, "t_a", ("v_r_min", "v_r_max"))
+        v_r = b.lag("v_r", p.k_a * b.gated(regulated, 3), "t_a", ("v_r_min", "v_r_max"))
         cls.alternator(b, v, p, cls.supplied(b, v, p, v_r, v_fe), v_fe)
 
     @classmethod
@@ -210,17 +215,18 @@ class AC8B(Alternator):
 class AC8C(ExciterSource, AC8B):
     """Alternator with rectifier, and PID regulator with a source of its own, IEEE type AC8C (2016).
 
-    The limits are those of `AC8B`. The gates of limiters are left out: the record's numbers OEL and UEL,
-    which place them, change nothing, and neither does VOS, which places the stabiliser before or behind such
-    a gate. Source: IEEE Std 421.5-2016, type AC8C; PowerWorld, AC8C; the order of the values is that of a
-    record of PSS/E 36 in InterPSS' public test data.
+    The limits are those of `AC8B`. Gates of limiters are at the error (code 2 of oel, uel) and behind the
+    PID (3). VOS, which places the stabiliser before or behind a gate, changes nothing: it is before.
+    Source: IEEE Std 421.5-2016, type AC8C; PowerWorld, AC8C; the order of the values is that of a record
+    of PSS/E 36 in InterPSS' public test data.
     """
 
     records = (
-        "AC8C -oel -uel -vos sw_1 t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min k_a t_a v_r_max v_r_min k_c "
+        "AC8C oel uel -vos sw_1 t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min k_a t_a v_r_max v_r_min k_c "
         "k_d k_e t_e v_fe_max v_e_min e_1 se_1 e_2 se_2 k_p k_i x_l theta_p_deg k_c1 v_b_max",
     )
     inputs = ExciterSource.inputs
+    oel, uel = place_of("OEL", 2), place_of("UEL", 2)
 
     @classmethod
     def supplied(cls, b: Any, v: Any, p: Any, v_r: Any, v_fe: Any) -> Any:

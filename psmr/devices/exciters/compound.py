@@ -83,15 +83,16 @@ def source(b: Any, v: Any, p: Any) -> Any:
 class ESST3A(Compound):
     """Compound-fed static excitation system, IEEE type ST3A, with an inner loop on the field voltage.
 
-    v_b is that of the source, from |v|, the machine's current and its field current. The gates of over- and
-    underexcitation limiters are left out. Source: IEEE Std 421.5-2005, type ST3A; PSS/E, Model Library,
-    ESST3A.
+    v_b is that of the source, from |v|, the machine's current and its field current. The gates of over-
+    and underexcitation limiters are behind the limits of the error. Source: IEEE Std 421.5-2005, type
+    ST3A; PSS/E, Model Library, ESST3A.
     """
 
     records = (
         "ESST3A t_r v_i_max v_i_min k_m t_c t_b k_a t_a v_r_max v_r_min k_g k_p k_i v_b_max k_c x_l "
         "v_g_max theta_p_deg t_m v_m_max v_m_min",
     )
+    places = {"oel": 2, "uel": 2}
 
     t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
     v_i_max = Parameter("pu", "upper limit of the voltage error", positive)
@@ -113,7 +114,7 @@ class ESST3A(Compound):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, lead-lag, regulator, inner loop and source."""
         error = b.limit(v.v_ref + v.v_s - measured(b, v), "v_i_min", "v_i_max")
-        led = b.lead_lag("x_c", error, "t_c", "t_b")
+        led = b.lead_lag("x_c", b.gated(error), "t_c", "t_b")
         v_r = b.lag("v_r", p.k_a * led, "t_a", ("v_r_min", "v_r_max"))
         fed_back = b.named("v_g", b.min(p.k_g * v.v_f, p.v_g_max))
         v_inner = b.lag("v_inner", p.k_m * (v_r - fed_back), "t_m", ("v_m_min", "v_m_max"))
@@ -125,7 +126,7 @@ class ESST4B(Compound):
 
     v_b is that of the source, from |v|, the machine's current and its field current. The limits of a PI
     controller hold for its integral part, without windup, and for its output. A gain k_ir or k_im of zero
-    leaves the integral part out. The gate of an overexcitation limiter is left out. Source: IEEE Std
+    leaves the integral part out. The gate of an overexcitation limiter is behind both. Source: IEEE Std
     421.5-2005, type ST4B; PSS/E, Model Library, ESST4B.
     """
 
@@ -133,6 +134,7 @@ class ESST4B(Compound):
         "ESST4B t_r k_pr k_ir v_r_max v_r_min t_a k_pm k_im v_m_max v_m_min k_g k_p k_i v_b_max k_c "
         "x_l theta_p_deg",
     )
+    places = {"oel": 2}
 
     t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
     k_pr = Parameter("pu", "proportional gain of the regulator", nonnegative)
@@ -152,7 +154,7 @@ class ESST4B(Compound):
         error = v.v_ref + v.v_s - measured(b, v)
         v_a = b.lag("v_a", b.pi("x_r", error, "k_pr", "k_ir", ("v_r_min", "v_r_max")), "t_a")
         inner = b.pi("x_m", v_a - p.k_g * v.v_f, "k_pm", "k_im", ("v_m_min", "v_m_max"))
-        b.output("v_f", source(b, v, p) * b.named("v_inner", inner))
+        b.output("v_f", source(b, v, p) * b.named("v_inner", b.gated(inner)))
 
 
 DROP = 0.78

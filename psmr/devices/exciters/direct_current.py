@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 from psmr.dae.declare.component import NumericMath, Parameter, nonnegative, positive
 from psmr.devices.blocks import exponential_saturation, quadratic_saturation, saturation_conflict
 from psmr.devices.exciters.compound import NO_LIMIT, ExciterSource, exciter_source
-from psmr.devices.exciters.exciter import Exciter, Regulator, measured, regulated_voltage
+from psmr.devices.exciters.exciter import Exciter, Regulator, measured, place_of, regulated_voltage
+
+BEHIND_REGULATOR, BEHIND_PID = 2, 3
+"""Codes of the gates of limiters, which a type has in one of these places."""
 
 
 class DirectCurrent(Regulator, part=True):
@@ -51,7 +54,7 @@ class DirectCurrent(Regulator, part=True):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, regulator, exciter and feedback."""
         v_r = cls.regulator(b, v, p, cls.voltage_error(b, v, p))
-        cls.exciter(b, v, p, v_r)
+        cls.exciter(b, v, p, b.gated(v_r, BEHIND_REGULATOR))
 
     @classmethod
     def voltage_error(cls, b: Any, v: Any, p: Any) -> Any:
@@ -130,23 +133,23 @@ class EXDC1(IEEEX1):
 
 
 class ESDC1A(IEEEX1):
-    """IEEE type DC1A excitation system (1992), without underexcitation limiter: `IEEEX1` with a floor of v_f.
+    """IEEE type DC1A excitation system (1992): `IEEEX1` with a floor of v_f.
 
     Source: IEEE Std 421.5-2005, type DC1A; PSS/E, Model Library, ESDC1A. Its data sheet has the floor of zero
     as OpenIPSL reproduces it; PowerSimulationsDynamics.jl has none. Type DC1C of IEEE Std 421.5-2016 is the
-    same, without its limiters' gates, which OEL and UEL place, the first two numbers of its record; the order
+    same, with limiters' gates behind the regulator: codes 2 of oel and uel, the first two numbers; the order
     of its values is that of PowerWorld and of a record of PSS/E 36 in InterPSS' public test data.
     """
 
     records = (
-        "DC1C -oel -uel t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f e_1 se_1 e_2 se_2 "
-        "v_f_max v_f_min",
+        "DC1C oel uel t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f e_1 se_1 e_2 se_2 v_f_max v_f_min",
         "ESDC1A t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",
     )
     field_limits = ("v_f_min", "v_f_max")
 
     v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
     v_f_max = Parameter("pu", "upper limit of the field voltage", default=NO_LIMIT)
+    oel, uel = place_of("OEL"), place_of("UEL")
 
 
 class IEEET2(DirectCurrent):
@@ -223,7 +226,7 @@ class EXDC2(IEEEX1):
 
 
 class ESDC2A(EXDC2):
-    """IEEE type DC2A excitation system (1992), without underexcitation limiter: the equations of `EXDC2`.
+    """IEEE type DC2A excitation system (1992): the equations of `EXDC2`.
 
     Source: IEEE Std 421.5-1992, type DC2A; PSS/E, Model Library, ESDC2A.
     """
@@ -232,33 +235,34 @@ class ESDC2A(EXDC2):
 
 
 class DC2C(EXDC2):
-    """IEEE type DC2C excitation system (2016), without its limiters' gates: `EXDC2` with limits of v_f.
+    """IEEE type DC2C excitation system (2016): `EXDC2` with limits of v_f.
 
-    OEL and UEL, the record's first two numbers, which place the gates, change nothing. Source: IEEE Std
-    421.5-2016, type DC2C; the order of the values is that of PowerWorld and of a record of PSS/E 36 in
-    InterPSS' public test data.
+    Limiters' gates are behind the regulator: codes 2 of oel and uel, the record's first numbers. Source:
+    IEEE Std 421.5-2016, type DC2C; the order of the values is that of PowerWorld and of a record of PSS/E
+    36 in InterPSS' public test data.
     """
 
     records = (
-        "DC2C -oel -uel t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f e_1 se_1 e_2 se_2 "
-        "v_f_max v_f_min",
+        "DC2C oel uel t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f e_1 se_1 e_2 se_2 v_f_max v_f_min",
     )
     field_limits = ("v_f_min", "v_f_max")
 
     v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
     v_f_max = Parameter("pu", "upper limit of the field voltage", default=NO_LIMIT)
+    oel, uel = place_of("OEL"), place_of("UEL")
 
 
 class DC4B(DirectCurrent):
     """Direct-current exciter with a PID regulator fed from the terminals, IEEE type DC4B (2005).
 
-    The limits of the PID hold for its integral part x_i (here with k_a), without windup, and for its output.
-    The gates of over- and underexcitation limiters, which the record's first two numbers place, are left out.
-    Source: IEEE Std 421.5-2005, type DC4B; PSS/E, Model Library, DC4B.
+    The limits of the PID hold for its integral part x_i (here with k_a), without windup, and for its
+    output. The gates of limiters are behind the PID: codes 2 of oel and uel, the record's first two
+    numbers, of a signal in the unit of the PID without k_a. Source: IEEE Std 421.5-2005, type DC4B;
+    PSS/E, Model Library, DC4B.
     """
 
     records: ClassVar[tuple[str, ...]] = (
-        "DC4B -oel -uel t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_a t_a k_e t_e k_f t_f v_f_min e_1 "
+        "DC4B oel uel t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_a t_a k_e t_e k_f t_f v_f_min e_1 "
         "se_1 e_2 se_2",
     )
     states = ("v_m", "x_i", "x_d", "v_r", "v_f", "x_f")
@@ -269,39 +273,48 @@ class DC4B(DirectCurrent):
     k_dr = Parameter("pu s", "derivative gain of the regulator", nonnegative)
     t_dr = Parameter("s", "time constant of the derivative", nonnegative)
     v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
+    oel, uel = place_of("OEL"), place_of("UEL")
+
+    @classmethod
+    def place(cls, kind: str, values: Mapping[str, float]) -> int:
+        """Return the code of a limiter's place, where a gate is that behind the PID."""
+        code = super().place(kind, values)
+        return BEHIND_PID if code == BEHIND_REGULATOR else code
 
     @classmethod
     def regulator(cls, b: Any, v: Any, p: Any, error: Any) -> Any:
         """Return the regulator's output, behind its PID and the voltage of the terminals."""
-        regulated = b.named("x_r", cls.controller(b, error))
+        regulated = b.named("x_r", cls.controller(b, p, error))
         return b.lag("v_r", b.magnitude(v.v_re, v.v_im) * regulated, "t_a", moving_limits(b, v, p))
 
     @classmethod
-    def controller(cls, b: Any, error: Any) -> Any:
+    def controller(cls, b: Any, p: Any, error: Any) -> Any:
         """Return the output of the PID."""
         gains, limits = ("k_pr", "k_ir", "k_dr"), ("v_r_min", "v_r_max")
-        return b.pid(("x_i", "x_d"), b.named("e", error), gains, "t_dr", limits, scale="k_a")
+        output = b.pid(("x_i", "x_d"), b.named("e", error), gains, "t_dr", limits, scale="k_a")
+        return p.k_a * b.gated(output / p.k_a, BEHIND_PID) if b.gates else output
 
 
 class DC4C(ExciterSource, DC4B):
     """Direct-current exciter with a PID regulator and a source of its own, IEEE type DC4C (2016).
 
-    The limits of the PID hold for its integral part x_i (here with k_a), without windup, and for its output.
-    The gates of limiters, which the record's first three numbers place, are left out. Source: IEEE Std
-    421.5-2016, type DC4C; PowerWorld, DC4C, in whose order a record of PSS/E 36 in InterPSS' public test data
-    has its values; InterPSS has v_fe in the source's rectifier.
+    The limits of the PID hold for its integral part x_i (here with k_a), without windup, and for its
+    output. The gates of limiters are those of `DC4B`, with scl as third number. Source: IEEE Std
+    421.5-2016, type DC4C; PowerWorld, DC4C, in whose order a record of PSS/E 36 in InterPSS' public test
+    data has its values; InterPSS has v_fe in the source's rectifier.
     """
 
     records = (
-        "DC4C -oel -uel -scl sw_1 t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_a t_a k_e t_e k_f t_f v_f_min "
+        "DC4C oel uel scl sw_1 t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_a t_a k_e t_e k_f t_f v_f_min "
         "e_1 se_1 e_2 se_2 k_p k_i x_l theta_p_deg k_c1 v_b_max",
     )
     inputs = tuple(name for name in ExciterSource.inputs if name != "i_f")
+    scl = place_of("SCL")
 
     @classmethod
     def regulator(cls, b: Any, v: Any, p: Any, error: Any) -> Any:
         """Return the regulator's output, behind its PID."""
-        return b.lag("v_r", cls.controller(b, error), "t_a", ("v_r_min", "v_r_max"))
+        return b.lag("v_r", cls.controller(b, p, error), "t_a", ("v_r_min", "v_r_max"))
 
     @classmethod
     def exciter(cls, b: Any, v: Any, p: Any, driving: Any) -> None:

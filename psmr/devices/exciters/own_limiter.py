@@ -5,49 +5,21 @@ i_f is the field current of the machine, 1 at rated voltage on the open, unsatur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.declare.component import Action, Parameter, negative, nonnegative, positive
-from psmr.devices.exciters.exciter import WITH_FIELD_CURRENT, Exciter, regulated_voltage
+import numpy as np
 
-Condition = Callable[[Any, Any, Any], Any]
-
-
-def switched(flag: str, margin: Condition, **about: Any) -> tuple[Action, Action]:
-    """Return how a flag is 1 while a margin is above zero, 0 while it is below."""
-
-    def of(p: Any) -> Any:
-        return getattr(p, flag)
-
-    on, off = (about.pop(name, None) for name in ("on", "off"))
-    return (
-        Action(
-            on or "",
-            lambda m, v, p: m.min(margin(m, v, p), 0.5 - of(p)),
-            effect=lambda v, p: {flag: 1.0},
-            words=(lambda p, machine: on.format(machine)) if on else None,
-            **about,
-        ),
-        Action(
-            off or "",
-            lambda m, v, p: m.min(-margin(m, v, p), of(p) - 0.5),
-            effect=lambda v, p: {flag: 0.0},
-            words=(lambda p, machine: off.format(machine)) if off else None,
-            **about,
-        ),
-    )
-
-
-def takes_over(margin: Condition, what: str = "field current") -> tuple[Action, Action]:
-    """Return how a limiter takes over and lets go: by a margin, in the flag `limiting`."""
-    said = {"on": what + " of {} limited", "off": what + " of {} free again"}
-    return switched("limiting", margin, kind="limiter", **said)
-
-
-def flag_of(what: str, default: float = 0.0) -> Parameter:
-    """Return the parameter that remembers whether something is so."""
-    return Parameter("1", f"whether {what}", default=default)
+from psmr.dae.declare.component import Parameter, negative, nonnegative, positive
+from psmr.devices.exciters.exciter import (
+    WITH_FIELD_CURRENT,
+    Exciter,
+    flag_of,
+    regulated_voltage,
+    switched,
+    takes_over,
+    until,
+)
 
 
 class GENERIC1(Exciter):
@@ -102,6 +74,11 @@ class GENERIC1(Exciter):
         """Return the limit of the field current."""
         return {"i_f": p["i_f_lim"]}
 
+    @staticmethod
+    def time_left(v: Any, p: Any) -> Any:
+        """Return the time until the timer has run out."""
+        return until(v.y, 0, p.above * (p.f + p.s * (v.i_f - p.i_f_lim)))
+
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect limiter, gate, regulator and exciter."""
@@ -149,6 +126,11 @@ class GENERIC(Exciter):
     def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
         """Return the limit of the field current."""
         return {"i_f": p["if_1_lim"]}
+
+    @staticmethod
+    def time_left(v: Any, p: Any) -> Any:
+        """Return the time until the limiter takes something off the error."""
+        return until(v.y, 0, np.minimum(v.i_f - p.if_1_lim, p.if_2_lim) / p.t_oel)
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:

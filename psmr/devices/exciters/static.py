@@ -7,23 +7,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from psmr.base.errors import InputError
 from psmr.dae.declare.component import Parameter, flag, nonnegative, positive, ungained, whole
 from psmr.devices.blocks import error_at_rest, rectified
 from psmr.devices.exciters.direct_current import moving_limits
-from psmr.devices.exciters.exciter import WITH_FIELD_CURRENT, Exciter, Regulator, measured, regulated_voltage
+from psmr.devices.exciters.exciter import (
+    WITH_FIELD_CURRENT,
+    Exciter,
+    Regulator,
+    measured,
+    place_of,
+    regulated_voltage,
+)
 
 
 class ESST1A(Exciter):
     """Bus-fed static excitation system, IEEE type ST1A (1992), with its limiter of the field current.
 
     The stabiliser's signal v_s is v_s1 with vos = 1, at the error, and v_s2 with vos = 2, behind the
-    regulator. i_f is the field current of the machine. The gates of over- and underexcitation limiters are
-    left out: the record's number UEL, which places one, changes nothing. Source: IEEE Std 421.5-2005, type
-    ST1A; PSS/E, Model Library, ESST1A.
+    regulator. i_f is the field current of the machine. Gates of limiters are behind the limits of the error
+    (code 2 of oel, uel, the record's first number) and behind the regulator (3). Source: IEEE Std 421.5-2005,
+    type ST1A; PSS/E, Model Library, ESST1A.
     """
 
     records = (
-        "ESST1A -uel vos t_r v_i_max v_i_min t_c t_b t_c1 t_b1 k_a t_a v_a_max v_a_min v_r_max "
+        "ESST1A uel vos t_r v_i_max v_i_min t_c t_b t_c1 t_b1 k_a t_a v_a_max v_a_min v_r_max "
         "v_r_min k_c k_f t_f k_lr i_lr",
     )
     states = ("v_m", "x_l", "x_l1", "v_a", "x_f")
@@ -48,16 +56,18 @@ class ESST1A(Exciter):
     t_f = Parameter("s", "time constant of the rate feedback", positive)
     k_lr = Parameter("pu", "gain of the limiter of the field current", nonnegative)
     i_lr = Parameter("pu", "field current at which its limiter begins")
+    oel, uel = place_of("OEL", 2, 3.0), place_of("UEL", 2)
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect limiters, feedback, transducer, lead-lags and regulator."""
         behind, magnitude = b.ge(p.vos, 2), b.magnitude(v.v_re, v.v_im)
         less = b.max(p.k_lr * (v.i_f - p.i_lr), 0)
-        v_l = b.named("v_l", v.v_a + b.named("v_s2", b.where(behind, v.v_s, 0), "v_s with vos = 2") - less)
+        v_s2 = b.named("v_s2", b.where(behind, v.v_s, 0), "v_s with vos = 2")
+        v_l = b.named("v_l", b.gated(v.v_a + v_s2 - less, 3))
         v_s1 = b.named("v_s1", b.where(behind, 0, v.v_s), "v_s with vos = 1")
         error = v.v_ref + v_s1 - measured(b, v) - b.rate("x_f", v_l, "k_f", "t_f")
-        led = b.lead_lag("x_l", b.limit(error, "v_i_min", "v_i_max"), "t_c", "t_b")
+        led = b.lead_lag("x_l", b.gated(b.limit(error, "v_i_min", "v_i_max")), "t_c", "t_b")
         b.lag("v_a", p.k_a * b.lead_lag("x_l1", led, "t_c1", "t_b1"), "t_a", ("v_a_min", "v_a_max"))
         b.output("v_f", b.clip(v_l, magnitude * p.v_r_min, magnitude * p.v_r_max - p.k_c * v.i_f))
         b.ordered("v_r_min", "v_r_max")
@@ -241,11 +251,11 @@ class EXNI(Regulator):
 class ST5B(Regulator):
     """Bus-fed static excitation system, IEEE type ST5B: two limited lead-lags, a gain, the bridge.
 
-    i_f is the field current of the machine. The limits of a lead-lag hold for its output and, without windup,
-    for its state (here by k_r). The gates of over- and underexcitation limiters are left out, and with them
-    the lead-lags that would be in force beyond a gate: the record's values TUC1 to TOB2 change nothing. The
-    record URST5T is the same system without them. Source: IEEE Std 421.5-2005, type ST5B; PSS/E, Model
-    Library, ST5B and URST5T.
+    i_f is the field current of the machine. The limits of a lead-lag hold for its output and, without
+    windup, for its state (here by k_r). The gates of over- and underexcitation limiters are at the error.
+    The lead-lags that would be in force beyond a gate are left out: the record's values TUC1 to TOB2
+    change nothing, t_c1 to t_b2 stay in force. The record URST5T is the same system. Source: IEEE Std
+    421.5-2005, type ST5B; PSS/E, Model Library, ST5B and URST5T.
     """
 
     records = (
@@ -254,6 +264,7 @@ class ST5B(Regulator):
         "URST5T t_r t_c1 t_b1 t_c2 t_b2 k_r v_r_max v_r_min t_1 k_c",
     )
     inputs = WITH_FIELD_CURRENT
+    places = {"oel": 2, "uel": 2}
 
     t_c1 = Parameter("s", "first lead time constant", nonnegative)
     t_b1 = Parameter("s", "first lag time constant", nonnegative)
@@ -269,7 +280,8 @@ class ST5B(Regulator):
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, lead-lags and bridge."""
         limits = ("v_r_min", "v_r_max")
-        first = b.lead_lag("x_1", p.k_r * (v.v_ref + v.v_s - measured(b, v)), "t_c1", "t_b1", limits)
+        error = b.gated(v.v_ref + v.v_s - measured(b, v))
+        first = b.lead_lag("x_1", p.k_r * error, "t_c1", "t_b1", limits)
         v_r = b.named("v_r", b.lead_lag("x_2", first, "t_c2", "t_b2", limits))
         b.lag("v_f", v_r - p.k_c * v.i_f, "t_1", moving_limits(b, v, p, "v_f"))
 
@@ -277,14 +289,14 @@ class ST5B(Regulator):
 class ST6B(Regulator):
     """Bus-fed static excitation system, IEEE type ST6B, with its limiter of the field current.
 
-    i_f is the field current of the machine. The limits of the regulator hold for its integral part, without
-    windup, and for its output. The gate of an overexcitation limiter is left out: the record's number OEL,
-    which places it, changes nothing. Source: IEEE Std 421.5-2005, type ST6B; IEEE Std 421.5-2016, type ST6C;
-    PSS/E, Model Library, ST6B.
+    i_f is the field current of the machine. The limits of the regulator hold for its integral part,
+    without windup, and for its output. The gates of limiters are at the error: with oel = 1, the record's
+    number, the low gate comes before the high one, with 2 behind it, with 0 there is none. Source: IEEE
+    Std 421.5-2005, type ST6B; IEEE Std 421.5-2016, type ST6C; PSS/E, Model Library, ST6B.
     """
 
     records = (
-        "ST6B -oel t_r k_pa k_ia k_da t_da v_a_max v_a_min k_ff k_m k_ci k_lr i_lr v_r_max v_r_min k_g t_g",
+        "ST6B oel t_r k_pa k_ia k_da t_da v_a_max v_a_min k_ff k_m k_ci k_lr i_lr v_r_max v_r_min k_g t_g",
     )
     inputs = WITH_FIELD_CURRENT
 
@@ -303,6 +315,15 @@ class ST6B(Regulator):
     v_r_min = Parameter("pu", "lower limit of the field voltage at rated bus voltage")
     k_g = Parameter("pu", "gain of the inner feedback", nonnegative)
     t_g = Parameter("s", "time constant of the inner feedback", nonnegative)
+    oel = Parameter("code", "gate of the OEL: 1 before that of the UEL, 2 behind, 0 none", whole(0, 2), 2.0)
+    places = {"uel": 2}
+
+    @classmethod
+    def place(cls, kind: str, values: Mapping[str, float]) -> int:
+        """Return the code of a limiter's gate, of which 3 is the first."""
+        if kind == "oel" and values.get(kind, 2.0) == 0:
+            raise InputError("oel = 0: there is no input for an over-excitation limiter; set it to 1 or 2")
+        return 3 if kind == "oel" and values.get(kind) == 1 else super().place(kind, values)
 
     @staticmethod
     def objection(p: Mapping[str, float]) -> str | None:
@@ -313,7 +334,7 @@ class ST6B(Regulator):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect transducer, regulator, limiter of the field current and inner loop."""
-        error = b.named("e", v.v_ref + v.v_s - measured(b, v))
+        error = b.gated(b.gated(b.named("e", v.v_ref + v.v_s - measured(b, v)), 3))
         regulated = b.pid(("x_i", "x_d"), error, ("k_pa", "k_ia", "k_da"), "t_da", ("v_a_min", "v_a_max"))
         v_a = b.named("v_a", regulated)
         v_lr = b.named("v_lr", b.max((p.k_ci * p.i_lr - v.i_f) * p.k_lr, p.v_r_min))
@@ -338,15 +359,15 @@ class ST6B(Regulator):
 class ST8C(Regulator):
     """Static excitation system, IEEE type ST8C, whose source is independent of the bus.
 
-    i_f is the field current of the machine. The limits of a PI regulator hold for its integral part, without
-    windup, and for its output. The switch SW1 has to be 0 (a source of its own, k_p), and the compounding
-    from the machine's current has to be off (K_I2 = 0). The gates of limiters are left out: the record's
-    numbers OEL, UEL and SCL, which place them, change nothing. Source: IEEE Std 421.5-2016, type ST8C; PSS/E,
-    Model Library, ST8C.
+    i_f is the field current of the machine. The limits of a PI regulator hold for its integral part,
+    without windup, and for its output. The switch SW1 has to be 0 (a source of its own, k_p), and the
+    compounding from the machine's current has to be off (K_I2 = 0). The gates of limiters are before the
+    current regulator: codes 2 of oel, uel and scl, the record's first numbers. Source: IEEE Std
+    421.5-2016, type ST8C; PSS/E, Model Library, ST8C.
     """
 
     records = (
-        "ST8C -oel -uel -scl sw1=0 t_r k_pr k_ir v_pi_max v_pi_min k_pa k_ia v_a_max v_a_min k_a t_a v_r_max "
+        "ST8C oel uel scl sw1=0 t_r k_pr k_ir v_pi_max v_pi_min k_pa k_ia v_a_max v_a_min k_a t_a v_r_max "
         "v_r_min k_f t_f k_c1 k_p -k_i1 -x_l -theta_p v_b1_max -k_c2 k_i2=0 -v_b2_max",
     )
     states = ("v_m", "x_r", "x_a", "v_r", "i_m")
@@ -369,6 +390,7 @@ class ST8C(Regulator):
     k_c1 = Parameter("pu", "regulation of the rectifier", nonnegative)
     k_p = Parameter("pu", "voltage of the source", positive)
     v_b1_max = Parameter("pu", "upper limit of the source's voltage", positive)
+    oel, uel, scl = place_of("OEL"), place_of("UEL"), place_of("SCL")
 
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
@@ -376,7 +398,7 @@ class ST8C(Regulator):
         error = v.v_ref + v.v_s - measured(b, v)
         i_ref = b.named("i_ref", b.pi("x_r", error, "k_pr", "k_ir", ("v_pi_min", "v_pi_max")))
         inner = i_ref - b.lag("i_m", p.k_f * v.i_f, "t_f")
-        regulated = b.pi("x_a", inner, "k_pa", "k_ia", ("v_a_min", "v_a_max"))
+        regulated = b.pi("x_a", b.gated(inner), "k_pa", "k_ia", ("v_a_min", "v_a_max"))
         v_r = b.lag("v_r", p.k_a * regulated, "t_a", ("v_r_min", "v_r_max"))
         b.ordered("v_r_min", "v_r_max")
         v_b = b.min(rectified(b, p.k_p, p.k_c1 * v.i_f), p.v_b1_max)

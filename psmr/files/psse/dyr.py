@@ -15,7 +15,7 @@ from pathlib import Path
 
 from psmr.base.errors import CaseError, Mistakes, warn
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import SOURCES, role_objection
+from psmr.devices.catalogue import LIMITER_ROLES, SOURCES, role_objection
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.machines.textbook import InfiniteBus
 from psmr.devices.placement import placement
@@ -45,7 +45,7 @@ from psmr.network.case.tables import DeviceRow, device_name
 _LEAVE = "leave it out with a warning (--skip-unknown-models)"
 
 OF_SOURCE = {
-    "machine": ("exciter", "governor", "stabiliser", "compensator", "shaft"),
+    "machine": ("exciter", "governor", "stabiliser", "compensator", "shaft", *LIMITER_ROLES),
     "converter": (
         *("electrical_control", "plant_control", "torque_control", "pitch_control", "aerodynamics"),
         "drive_train",
@@ -159,7 +159,7 @@ def _drop_what_acts_on_nothing(plant: dict[str, DeviceRow]) -> None:
         others = [role for role in plant if role != "machine"]
         _drop(plant, others, "acts on an infinite bus (GENCLS with H = 0), which nothing moves")
     elif "exciter" not in plant:
-        _drop(plant, ("stabiliser",), "its generator has no exciter")
+        _drop(plant, ("stabiliser", *LIMITER_ROLES), "its generator has no exciter")
     if "drive_train" not in plant:
         why = "turns nothing: its plant has no drive train, and the speed of the generator stays at 1"
         _drop(plant, ("pitch_control", "aerodynamics"), why)

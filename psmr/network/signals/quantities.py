@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError
-from psmr.dae.declare.component import NumericMath
+from psmr.dae.declare.component import NumericMath, local_variables
 from psmr.dae.declare.device import Device
-from psmr.dae.system.places import cached_by_devices, device_rows, variable_places
+from psmr.dae.system.places import cached_by_devices, device_rows, parameter_columns, variable_places
 from psmr.dae.system.system import System
 from psmr.devices.network import Shunt
+from psmr.devices.placement import placement
 from psmr.network.dynamic.region import zero_name
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.sequence.unbalance import PHASES, SEQUENCES, TO_PHASES
@@ -306,6 +308,22 @@ def _zero_current(points: Points, branch: str) -> Values:
     return found
 
 
+def _time_left(points: Points, devices: tuple[str, ...]) -> Values:
+    """Return how long limiters would go on counting (`Placement.time_left`)."""
+    system, span, found = points.connected.system, points.connected.span, []
+    for name in devices:
+        g, row = device_rows(system)[name]
+        group, component = system.groups[g], system.groups[g].compiled.component
+        places = dict(zip(local_variables(component), group.index[row], strict=True))
+        v = SimpleNamespace(**{k: points.at(np.array([x]))[:, 0] for k, x in places.items() if k != "t"})
+        matrix = span.parameters_of(g, [row], points.t)
+        p = SimpleNamespace(**{k: matrix[:, 0, c] for k, c in parameter_columns(component).items()})
+        left = placement(component).time_left
+        assert left is not None
+        found.append(np.broadcast_to(left(v, p), points.t.shape))
+    return np.column_stack(found)
+
+
 ENDS, KINDS = ("", "_from", "_to"), ("p", "q", "i")
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -316,6 +334,7 @@ QUANTITIES: Mapping[str, Quantity] = {
             "angle", "rad", _angle, _voltage_places, solved=False, wraps=True, words="bus voltage angle"
         ),
         Quantity("frequency", "Hz", _frequency, rate_of="angle", magnitude=True, words="bus frequency"),
+        Quantity("time_left", "s", _time_left, words="time left to the limit"),
         Quantity("coi_angle", "rad", _centre_of(_centre_angle), _centre_places),
         Quantity("coi_frequency", "Hz", _centre_of(_centre_frequency), rate_of="coi_angle"),
         *(_terminal_quantity(kind, end) for end in ENDS for kind in KINDS),
@@ -336,6 +355,9 @@ def computed_signals(system: System) -> Iterator[tuple[str, str, str]]:
     for terminal in terminals(system):
         for kind in KINDS:
             yield f"{terminal.device}.{kind}{terminal.end}", kind + terminal.end, terminal.device
+    for device in system.devices:
+        if placement(device.component).time_left is not None:
+            yield f"{device.name}.time_left", "time_left", device.name
     places = buses(system) if nominal_frequency(system) is not None else ()
     for bus in places:
         yield f"{bus}.frequency", "frequency", bus

@@ -122,10 +122,11 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
     places = {n: system.index(device.connections.get(n, f"{device.name}.{n}")) for n in names}
     v = {name: _Named.make(name, system.w0[place]) for name, place in places.items()}
     p = {name: _Named.make(name, value) for name, value in device.parameters.items()}
+    closed = getattr(component, "closed", False)  # a limiter rests at its own limits
     passed: list[tuple[str, float, float, float]] = [
         (state, v[state], *bounds_of(component, state, v | p))
         for state in component.limits
-        if state not in placement(component).timers
+        if not closed and state not in placement(component).timers
     ]
 
     class Recorder(NumericMath):
@@ -134,7 +135,7 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
             passed.append(("", float(x), lower, upper))
             return x
 
-    for evaluate in (component.equations, *(s.values for s in samplings(component))):
+    for evaluate in () if closed else (component.equations, *(s.values for s in samplings(component))):
         evaluate(Recorder, SimpleNamespace(**v, t=0.0), SimpleNamespace(**p))
     for state, value, lower, upper in passed:
         for limit, side in ((lower, "lower"), (upper, "upper")):

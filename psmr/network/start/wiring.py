@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, InputError
 from psmr.dae.declare.component import Component, NumericMath, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.devices.catalogue import SOURCES
+from psmr.devices.catalogue import LIMITER_ROLES, SOURCES
 from psmr.devices.controller import LOOP, MACHINE, NETWORK
 from psmr.devices.converters.bridge import BRIDGE, GRID
-from psmr.devices.exciters.exciter import compensated
+from psmr.devices.exciters.exciter import GATE, compensated, limited
 from psmr.devices.governors.steam import IEEEG1CC
 from psmr.devices.network import ALIASES, Bus, MonitoredLine, Shunt
 from psmr.devices.placement import placement
@@ -151,6 +151,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         for row in generator.devices:
             if row.role == "exciter":
                 kinds[row.name] = compensated(kinds[row.name])
+    kinds |= _with_limiters(generator, kinds)
     takes_power = any(
         row.role in SOURCES and "mechanical_power" in parameters_of(kinds[row.name])
         for row in generator.devices
@@ -171,7 +172,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
                 )
             if offering:
                 wires[port] = f"{offering[0]}.{signal_read(component, port)}"
-            elif row.role == "stabiliser" and port not in wires:
+            elif row.role in ("stabiliser", *LIMITER_ROLES) and port not in wires:
                 wires[port] = f"{_holding(generator, row, port)}.{port}"
             elif (
                 row.code is not None
@@ -197,6 +198,36 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         devices.append(Device(row.name, component, values, wires, acts_on, data=data, code=code))
     _check_used(generator, kinds)
     return devices
+
+
+def _with_limiters(
+    generator: GeneratorRow, kinds: Mapping[str, type[Component]]
+) -> dict[str, type[Component]]:
+    """Return the class of an exciter beside limiters, by its name: their signals act where its codes say."""
+    limiters = [row for row in generator.devices if row.role in LIMITER_ROLES]
+    found: dict[str, type[Component]] = {}
+    for row in generator.devices if limiters else ():
+        if row.role != "exciter":
+            continue
+        kind, places = cast("Any", kinds[row.name]), []
+        for limiter in limiters:
+            name, own = LIMITER_ROLES[limiter.role], cast("Any", kinds[limiter.name])
+            try:
+                code = kind.place(name, row.values)
+            except (AttributeError, InputError) as error:
+                why = error if isinstance(error, InputError) else "takes no signal of a limiter"
+                raise CaseError(f"{row.place}: {row.type}: {why}; or remove {limiter.name}") from None
+            acts_at = getattr(own, "acts_at", "")
+            code = min(code, GATE - 1) if acts_at == "error" else code
+            if acts_at == "gate" and code < GATE:
+                where = f"acts at a gate, and {row.type} adds its signal to the error"
+                raise CaseError(f"{limiter.place}: {limiter.type}: {where}; choose another limiter")
+            places.append((name, code))
+        try:
+            found[row.name] = limited(kind, tuple(sorted(places)))
+        except InputError as error:
+            raise CaseError(f"{row.place}: {error}; correct the code of the exciter") from None
+    return found
 
 
 def _code_classes(
