@@ -140,7 +140,7 @@ class Transformer(Component):
     with y = 1 / (r + j x) and the magnetising admittance y_m = g + j b on the side of bus i, behind the tap.
     """
 
-    inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
 
     r = Parameter("pu", "series resistance", default=0.0)

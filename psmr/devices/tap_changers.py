@@ -74,12 +74,22 @@ class SteppedControl(Component):
     algebraic: ClassVar[tuple[str, ...]] = ("position",)
     inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "b_re", "b_im")
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"block_bus": ("b_re", "b_im")}
-    structural = ("inverse",)
+    structural: ClassVar[tuple[str, ...]] = ("inverse",)
     measured: ClassVar[str] = ""
     set_by: ClassVar[str] = ""
     moves: ClassVar[tuple[str, float]] = ("tap", 1.0)
     range: ClassVar[tuple[str, str]] = ("tap_min", "tap_max")
-    memory = ("at", "direction", "last", "moving", "held", "idle", "side", "counted", "began")
+    memory: ClassVar[tuple[str, ...]] = (
+        "at",
+        "direction",
+        "last",
+        "moving",
+        "held",
+        "idle",
+        "side",
+        "counted",
+        "began",
+    )
 
     t_first = Parameter("s", "delay before the first move", nonnegative)
     t_next = Parameter("s", "delay before each further move", nonnegative)
@@ -267,7 +277,7 @@ class TapChanger(SteppedControl):
     role = "tap_changer"
     algebraic = ("position", "v")
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im"), **SteppedControl.buses}
-    switched = ("t_reset", ("r_c", "x_c"))
+    switched: ClassVar[tuple[str | tuple[str, ...], ...]] = ("t_reset", ("r_c", "x_c"))
     measured, set_by = "v", "v_set"
     units = {"position": "1", "clock": "1"}
 
