@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import CaseError, PsmrWarning
+from psmr.errors import CaseError, InputError, PsmrWarning
 
 SOURCE, LINE, LEAKAGE = 1e-4j, 0.5j, 0.1j
 """Impedances of the source, of each of two parallel lines, and of the transformer, in pu."""
@@ -284,3 +284,19 @@ def test_the_continuous_form_moves_as_its_equation_says(tmp_path, circuit):
     np.testing.assert_allclose(run["LTC1.position"].to_numpy()[late], 17 + (exact - 1) / 0.01, atol=1e-4)
     flow = run["T1.p_from"].iloc[-1]
     assert flow == pytest.approx(100 * (run["bus3.v"].iloc[-1] ** 2 / load.conjugate()).real, abs=1e-6)
+
+
+def test_a_region_has_no_continuous_taps(tmp_path):
+    with pytest.raises(InputError, match="T1 is a RatioTransformer, which has no dynamic form"):
+        psmr.build(psmr.continuous_taps(case(tmp_path)), dynamic=psmr.Region("all"))
+
+
+def test_moves_of_one_instant_are_one_change(tmp_path):
+    """Two equal transformers side by side: both at once, and the network is solved once for them."""
+    settings = "\n".join(f"{key} = {value}" for key, value in CHANGER.items())
+    second = 'from = 2\nto = 3\nx = 0.1\ncircuit = 2\nname = "T2"\n[transformer.tap_changer]\n'
+    second += 'type = "TapChanger"\n'
+    run = run_of(tmp_path, beside=f"[[transformer]]\n{second}{settings}\n")
+    together = [[act.device for act in c.acts] for c in run.changes if c.acts]
+    assert together == [["LTC1", "LTC2"]] * len(together)
+    assert len(together) >= 2

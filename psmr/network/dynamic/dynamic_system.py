@@ -39,7 +39,15 @@ from psmr.devices.dynamic_network.travelling_wave import (
 )
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.machines.textbook import InfiniteBus
-from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.devices.network import (
+    Bus,
+    Line,
+    MonitoredLine,
+    MonitoredTransformer,
+    RatioTransformer,
+    Shunt,
+    Transformer,
+)
 from psmr.network.case.region import ALL, NONE, Region
 from psmr.network.dynamic.region import (
     ZeroCircuit,
@@ -276,7 +284,8 @@ class _Conversion:
     def _branch(self, device: Device) -> Device:
         p, ends = device.parameters, [device.connections[f"v_re_{e}"].rpartition(".")[0] for e in "ij"]
         line = issubclass(device.component, Line)
-        if not line and not issubclass(device.component, Transformer):
+        moves = issubclass(device.component, RatioTransformer)
+        if moves or not (line or issubclass(device.component, Transformer)):
             raise InputError(
                 f"Region: {device.name} is a {device.component.__name__}, which has no dynamic form"
             )
