@@ -207,6 +207,29 @@ def test_held_in_a_run(read):
 VSC = "'V 1',1,2.0\n2,2,1,-20.0,1.01,10.0,0.1,5.0\n3,1,2,50.0,0.9,10.0,0.1,5.0"
 
 
+VSCDCT = f"{2 * '0.02 0 2.0 0.05 0.02 1.2 0.0 1.2 0.1 20 -20 0 0 '} 0.05 0.05 /"
+
+
+@pytest.mark.parametrize("ohms", [2.0, 0.0])
+def test_the_record_of_a_source_line_makes_it_a_device(read, tmp_path, ohms):
+    """It starts at rest with what the line carries, and its AC powers are DC power and losses."""
+    vsc = VSC.replace("'V 1',1,2.0", f"'V 1',1,{ohms}").replace("10.0,0.1,5.0", "10.0,0.1,5.0,50.0")
+    with pytest.warns(PsmrWarning, match="no DC capacitors of V_1, taken as 5 ms of the ratings each"):
+        case = read(f"{DYR}'V 1' 'VSCDCT' {VSCDCT}\n", vsc_dc=vsc)
+    with pytest.warns(PsmrWarning, match="held at its powers"):
+        held = {row.name.removeprefix("netted-"): row for row in read(DYR, vsc_dc=vsc).loads}
+    system = build(case)
+    value = dict(zip((*system.names_x, *system.names_y), system.w0, strict=False))
+    for row in case.dc_converters:
+        assert held[row.name].p_mw == pytest.approx(next(x for x in case.loads if x.name == row.name).p_mw)
+        at = f"{row.dc_bus}.v", f"{row.name}.i"
+        dc = value[at[0]] * value[at[1]] * 100 + row.loss_mw + row.loss_kv * abs(value[at[1]]) * 100 / 50
+        assert value[f"{row.name}.p"] * 100 == pytest.approx(dc, abs=1e-9)
+    assert max(abs(system.f(system.x0, system.y0)).max(), abs(system.g(system.x0, system.y0)).max()) < 1e-10
+    write_case(case, tmp_path / "again.toml")
+    assert read_case(tmp_path / "again.toml") == case
+
+
 def test_voltage_source(read):
     """The end that holds the DC voltage gives 20 MW less the losses of both ends and of the line."""
     with pytest.warns(

@@ -50,11 +50,12 @@ def _within(m: Any, cosine: Any) -> Any:
     return m.max(m.min(cosine, _EDGE), -_EDGE)
 
 
-def _magnitude(m: Any, v: Any) -> Any:
+def magnitude(m: Any, v: Any) -> Any:
+    """Return the AC voltage of a converter."""
     return m.sqrt(v.v_re * v.v_re + v.v_im * v.v_im)
 
 
-def _injection(m: Any, v: Any, p: Any, power: Any, reactive: Any) -> Terms:
+def injection(m: Any, v: Any, p: Any, power: Any, reactive: Any) -> Terms:
     """Return the AC current of a converter that takes a power; none where there is no voltage."""
     square = m.max(v.v_re * v.v_re + v.v_im * v.v_im, _DARK * _DARK)
     return (
@@ -108,7 +109,7 @@ class Rectifier(LineCommutated):
         error = (v.i_ord - v.i) / p.i_n
         ordered = m.clip(v.x - p.k_p * error, p.alpha_min, p.alpha_max)
         alpha = v.on * ordered + (1 - v.on) * p.alpha_block
-        ac = _magnitude(m, v)
+        ac = magnitude(m, v)
         no_load, d_r = p.k * ac, _resistive(m, p, ac)
         begin = m.cos(v.alpha)
         end = _within(m, begin - 2 * p.d_x * v.i / m.max(no_load, _DARK))
@@ -118,7 +119,7 @@ class Rectifier(LineCommutated):
             # A blocked one has its regulator at the largest angle, from which it starts again.
             (m.where(m.ge(v.on, 0.5), -p.k_i * error, p.k_i * (p.alpha_max - v.x)),),
             (volts - v.v_d, alpha - v.alpha, v.v_d * v.i - v.p, reactive - v.q),
-            (*_injection(m, v, p, v.p, v.q), v.i),
+            (*injection(m, v, p, v.p, v.q), v.i),
         )
 
     @staticmethod
@@ -129,7 +130,7 @@ class Rectifier(LineCommutated):
 
 def _would_be(m: Any, v: Any, p: Any) -> Any:
     """Return the cosine of the margin angle of an inverter by its order, whether or not it commutates."""
-    return m.cos(v.beta) + 2 * p.d_x * v.i / m.max(p.k * _magnitude(m, v), _DARK)
+    return m.cos(v.beta) + 2 * p.d_x * v.i / m.max(p.k * magnitude(m, v), _DARK)
 
 
 class Inverter(LineCommutated):
@@ -176,7 +177,7 @@ class Inverter(LineCommutated):
         error = m.max(of_current, v.e)
         # While it is shorted its voltage and current say nothing.
         beta = m.clip(v.x + (1 - shorted) * p.k_p * error, p.beta_min, p.beta_max)
-        ac = _magnitude(m, v)
+        ac = magnitude(m, v)
         no_load, d_r = p.k * ac * (1 - shorted), _resistive(m, p, ac) * (1 - shorted)
         begin = m.cos(v.beta)
         end = _within(m, _would_be(m, v, p))
@@ -194,7 +195,7 @@ class Inverter(LineCommutated):
                 -v.v_d * v.i - v.p,
                 reactive - v.q,
             ),
-            (*_injection(m, v, p, v.p, v.q), -v.i),
+            (*injection(m, v, p, v.p, v.q), -v.i),
         )
 
     actions = (

@@ -39,6 +39,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,8 +219,23 @@ class Bridges:
         return float(reactive_power(NumericMath, a, end, self.no_load, current, self.resistance))
 
 
+class SourceEnd(NamedTuple):
+    """A converter of a VSC line: its record, kV, kA into the line, and its losses and AC power in MW."""
+
+    line: PsseRecord
+    volts: float
+    current: float
+    losses: float
+    p_mw: float
+
+
 def voltage_source(lines: Sequence[PsseRecord]) -> list[ConverterPower]:
-    """Return what the two converters of a VSC line take, in the file's order; nothing where MDC = 0.
+    """Return what the two converters of a VSC line take, in the file's order; nothing where MDC = 0."""
+    return [source_power(end.line, end.p_mw) for end in source_ends(lines)]
+
+
+def source_ends(lines: Sequence[PsseRecord]) -> list[SourceEnd]:
+    """Return the two converters of a VSC line in the file's order; none where MDC = 0.
 
     The converter that holds the DC voltage takes what the other one gives or takes, and the losses.
     """
@@ -243,8 +259,11 @@ def voltage_source(lines: Sequence[PsseRecord]) -> list[ConverterPower]:
     power_end.require(square >= 0, "DCSET", f"must be a power that {volts:g} kV and RDC = {r:g} ohm carry")
     current = 2 * at_line / (volts + math.sqrt(square))
     into = volts * current
-    taken = into + _losses(other, abs(into), volts)
-    drawn = [_source(power_end, -given), _source(other, taken)]
+    others = _losses(other, abs(into), volts)
+    drawn = [
+        SourceEnd(power_end, volts - r * current, -current, losses, -given),
+        SourceEnd(other, volts, current, others, into + others),
+    ]
     return drawn if ends[0] is power_end else drawn[::-1]
 
 
@@ -254,7 +273,8 @@ def _losses(line: PsseRecord, power: float, volts: float) -> float:
     return max(a + b * power / volts * 1000, least) / 1000
 
 
-def _source(line: PsseRecord, p_mw: float) -> ConverterPower:
+def source_power(line: PsseRecord, p_mw: float) -> ConverterPower:
+    """Return what a converter of a VSC line takes that takes a power in MW."""
     bus = line.bus("IBUS")
     set_point = line.real("ACSET", 1.0)
     if line.one_of("MODE", (1, 2), 1) == 1:

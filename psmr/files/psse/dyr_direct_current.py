@@ -17,10 +17,10 @@ from psmr.base.errors import CaseError, nearest, warn
 from psmr.devices.catalogue import DC_ROLES
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
-from psmr.files.psse.direct_current import NONE, Bridges, terminals
+from psmr.files.psse.direct_current import NONE, Bridges, SourceEnd, source_ends, source_power, terminals
 from psmr.files.psse.dyr_entries import DyrRecord
 from psmr.files.psse.record import PsseRecord, name_part
-from psmr.network.case.direct_current import INVERTER, RECTIFIER, converter_loads
+from psmr.network.case.direct_current import INVERTER, RECTIFIER, SOURCE, converter_loads
 from psmr.network.case.tables import DcBusRow, DcConverterRow, DcLineRow, DeviceRow
 
 LINE_TIME = 0.005
@@ -35,23 +35,40 @@ ROUNDED = 0.05
 
 COMMUTATED = ("CDC4T", "CDC6T")
 
+STORED = 0.005
+"""Energy in a converter's DC capacitors over its rating in s, which PSS/E has not."""
+
+OMEGA = 60.0
+"""Both poles in rad/s of a regulator of the DC voltage, which PSS/E has not."""
+
+UNLIMITED = 1e6
+
+PER_CONVERTER = (
+    *("TPO", "ACVCLIM", "KP", "TAC", "TACM", "IACMAX", "DROOP", "VCMX", "XREACT", "QMAX", "QMIN"),
+    *("ACVCKT", "ACVCKTP"),
+)
+VSCDCT = (*(f"{name}{k}" for k in (1, 2) for name in PER_CONVERTER), "TPODCL", "TPOLIM")
+"""Values of VSCDCT. The last two of a converter give back what its limiter cuts off, which a regulator with
+non-windup limits does not need; TPODCL and TPOLIM are lags of orders, which are constant here."""
+
 
 @dataclass
 class DirectCurrentRecords:
     """The DC lines of a RAW file by name, each with its lines, and what records of a DYR file make of them.
 
-    `voltage`: voltages in pu that the RAW file stores, by bus number.
+    `voltage`: voltages in pu that the RAW file stores, by bus number; `base`: system base in MVA.
     """
 
     lines: Mapping[str, Sequence[PsseRecord]]
     voltage: dict[int, float]
+    base: float = 100.0
     rows: dict[str, tuple[list[DcBusRow], list[DcLineRow], list[DcConverterRow]]] = field(
         default_factory=dict
     )
 
     def takers(self) -> dict[str, Callable[[DyrRecord], None]]:
         """Return what takes the records of each model."""
-        return dict.fromkeys(COMMUTATED, self._commutated)
+        return {**dict.fromkeys(COMMUTATED, self._commutated), "VSCDCT": self._sources}
 
     def applied(self) -> Rows:
         """Return the tables of direct current."""
@@ -137,6 +154,78 @@ class DirectCurrentRecords:
             )
         ]
         self.rows[f"dc-{name}"] = (buses, [line], converters)
+
+    def _sources(self, entry: DyrRecord) -> None:
+        record = entry.record("NAME", *VSCDCT)
+        found = self._line(entry)
+        if found is None:
+            return
+        name, lines = found
+        ends = source_ends(lines)
+        if not ends:
+            return
+        kv = next(end.volts for end in ends if end.line.whole("TYPE") == 1)
+        ratings = [end.line.real("SMAX", 0.0) or self.base for end in ends]
+        # Both capacitors, as a time constant on the system base, and a regulator critically damped on them.
+        constant = sum(2 * STORED * mva / self.base for mva in ratings)
+        warn(
+            f"{entry.where}: VSCDCT: PSS/E has no DC capacitors of {name}, taken as {1000 * STORED:g} ms of"
+            f" the ratings each, and no regulator of its DC voltage, taken as one of {OMEGA:g} rad/s"
+        )
+        buses, converters = [], []
+        for k, (end, mva) in enumerate(zip(ends, ratings, strict=True), 1):
+            own = {key: record.real(f"{key}{k}") for key in PER_CONVERTER}
+            part, holds = mva / self.base, end.line.whole("TYPE") == 1
+            low, high = (record.real(f"{key}{k}") / self.base for key in ("QMIN", "QMAX"))
+            if own["ACVCLIM"]:
+                low, high = -own["ACVCLIM"] * part, own["ACVCLIM"] * part
+            values = {
+                "t_p": own["TPO"],
+                "ac": float(end.line.one_of("MODE", (1, 2), 1) == 1),
+                "k_ac": own["KP"] * part,
+                "k_iac": part / own["TAC"] if own["TAC"] > 0 else 0.0,
+                "droop": own["DROOP"] / part,
+                "t_m": own["TACM"],
+                "q_min": low,
+                "q_max": high,
+                "i_max": own["IACMAX"] * part or UNLIMITED,
+                "priority": float(end.line.real("PWF", 1.0) > 0.5),
+                "x_r": own["XREACT"] / part,
+                "v_cmax": own["VCMX"],
+                "k_dc": 2 * OMEGA * constant * holds,
+                "k_idc": OMEGA**2 * constant * holds,
+            }
+            per_ka = end.line.real("BLOSS", 0.0)
+            label = f"vsc-{name}-{k}"
+            farads = 2 * STORED * mva / kv**2
+            buses.append(DcBusRow(f"{label}-bus", kv, 1e6 * farads, where=end.line.where))
+            converters.append(
+                DcConverterRow(
+                    label,
+                    end.line.bus("IBUS"),
+                    f"{label}-bus",
+                    DeviceRow(label, "dc_converter", SOURCE, values, where=entry.where),
+                    max(abs(end.current), mva / kv),
+                    v_kv=kv if holds else None,
+                    p_mw=None if holds else end.volts * end.current,
+                    q_mvar=self._reactive(end),
+                    loss_mw=end.losses - per_ka * abs(end.current),
+                    loss_kv=per_ka,
+                    where=end.line.where,
+                )
+            )
+        ohms, joined = lines[0].real("RDC"), []
+        if ohms:
+            joined = [DcLineRow(f"vsc-{name}", *(bus.name for bus in buses), ohms, where=lines[0].where)]
+        else:  # both stand at one bus, with both capacitors
+            buses = [replace(buses[0], c_uf=sum(bus.c_uf for bus in buses))]
+            converters = [replace(row, dc_bus=buses[0].name) for row in converters]
+        self.rows[f"vsc-{name}"] = (buses, joined, converters)
+
+    @staticmethod
+    def _reactive(end: SourceEnd) -> float:
+        """Return what a converter takes in Mvar; 0 where the power flow gives it."""
+        return source_power(end.line, end.p_mw).q_mvar or 0.0
 
     @staticmethod
     def _angle(first: PsseRecord, entry: DyrRecord, bridges: Bridges, volts: float, current: float) -> float:

@@ -16,7 +16,7 @@ field that is left out has the default written there. What the case does otherwi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -140,11 +140,13 @@ def read_raw(
     frequency = _frequency(raw.head)
     names = ("buses", "lines", "transformers", "shunts", "loads", "generators")
     rows: Rows = {name: getattr(tables, name) for name in names} | {"relays": []}
+    controlled: Collection[str] = ()
     if dynamics is not None:
-        direct = DirectCurrentRecords(tables.converters.direct, tables.stored)
+        direct = DirectCurrentRecords(tables.converters.direct, tables.stored, tables.base)
         given = tables.units, tables.load_units, tables.switched, frequency, mistakes
         rows = with_dynamics(rows, dynamics, *given, skip_unknown_models, net_unmodelled, own, direct)
-    tables.converters.tell_held([row.name for row in rows.get("dc_lines", ())])
+        controlled = direct.rows
+    tables.converters.tell_held(controlled)
     mistakes.finish()
     generators = [*rows["generators"], *tables.holding]
     if not generators and tables.passed_over:

@@ -351,7 +351,7 @@ def check_direct_current(case: Tables) -> None:
     for row, load in zip(
         case.dc_converters, converter_loads(case.dc_buses, case.dc_lines, case.dc_converters), strict=True
     ):
-        p_mw, q_mvar = there.get(row.name) or there.get(f"netted-{row.name}", (math.nan, None))
+        p_mw, q_mvar = there.get(row.name, (math.nan, None))
         same = abs(p_mw - load.p_mw) <= SAME * max(1, abs(load.p_mw))
         if row.commutated and q_mvar is not None:
             same &= abs(q_mvar - load.q_mvar) <= SAME * max(1, abs(load.q_mvar))

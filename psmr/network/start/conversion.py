@@ -13,6 +13,7 @@ from psmr.dae.declare.component import NumericMath
 from psmr.devices.loads.zip import of_current, of_power
 from psmr.network.case.case import Case
 from psmr.network.case.checks import islands_of
+from psmr.network.case.direct_current import DcConverterRow, converter_loads
 from psmr.network.case.row import DARK
 from psmr.network.case.tables import GeneratorRow, LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
@@ -179,24 +180,41 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | 
     }
     for row in _moved_slacks(case, flow, kept):
         kept[row.name] = row
-    loads = tuple(_load(row, float(p), float(q), "power" if row.held else kind) for row, p, q in gone)
+    found = (_load(row, float(p), float(q), "power" if row.held else kind) for row, p, q in gone)
+    loads, converters = _with_converters(case, (*case.loads, *found))
     for relay in case.relays:
         if relay.acts_on in netted:
             warn(f"{relay.place}: acts on {relay.acts_on}, which is netted; left out")
     relays = tuple(row for row in case.relays if row.acts_on not in netted)
     return replace(
         case,
-        loads=(*case.loads, *loads),
+        loads=loads,
+        dc_converters=converters,
         generators=tuple(kept.values()),
         relays=relays,
         sequence=tuple(row for row in case.sequence if row.element not in netted),
     )
 
 
+def _with_converters(
+    case: Case, loads: Sequence[LoadRow]
+) -> tuple[tuple[LoadRow, ...], tuple[DcConverterRow, ...]]:
+    """Return loads and DC converters, with the reactive power of those that held a voltage."""
+    netted = {row.name.removeprefix(NETTED): row.q_mvar for row in loads if row.name.startswith(NETTED)}
+    converters = tuple(replace(r, q_mvar=netted.get(r.name, r.q_mvar)) for r in case.dc_converters)
+    made = converter_loads(case.dc_buses, case.dc_lines, converters)
+    taken = {row.name for row in made} | {f"{NETTED}{row.name}" for row in made}
+    return (*(row for row in loads if row.name not in taken), *made), converters
+
+
+NETTED = "netted-"
+"""What the name of a load begins with that was a generator."""
+
+
 def _load(row: GeneratorRow, p: float, q: float, kind: str | None) -> LoadRow:
     """Return the load that a generator of a power in MW and Mvar becomes."""
     parts = KINDS[kind or "power"]
-    name = f"netted-{row.name}"
+    name = f"{NETTED}{row.name}"
     return LoadRow(row.bus, -p, -q, parts, parts, name=name, held=kind is not None, where=row.where)
 
 

@@ -7,6 +7,7 @@ flow, so that its power and reactive power are those of its load to rounding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from psmr.network.case.case import Case
 from psmr.network.case.direct_current import (
     INVERTER,
     RECTIFIER,
+    SOURCE,
     DcConverterRow,
     DcLineRow,
     DcSolution,
@@ -65,6 +67,22 @@ class DirectCurrent:
                 yield self._control(line)
         for row in self.case.dc_converters:
             yield self._commutated(row) if row.commutated else self._source(row)
+        self._check_voltage_control()
+
+    def _check_voltage_control(self) -> None:
+        """Raise CaseError for a grid in which no converter does anything for the DC voltage."""
+        for first in self.case.dc_converters:
+            grid = self._grid(first.dc_bus)
+            own = [row for row in self.case.dc_converters if row.dc_bus in grid]
+            p = [row.device.values for row in own]
+            if not any(values.get("k_dc") or values.get("k_idc") for values in p) and all(
+                row.device.type in (SOURCE, RECTIFIER) for row in own
+            ):
+                raise CaseError(
+                    f"{first.device.place}: k_dc = k_idc = 0: no converter of its DC grid"
+                    f" ({', '.join(row.name for row in own)}) controls the DC voltage; give one of them a"
+                    " droop (k_dc) or a regulator (k_idc)"
+                )
 
     def kv(self, bus: str) -> float:
         """Return the base of voltages in kV at a DC bus."""
@@ -80,8 +98,7 @@ class DirectCurrent:
 
     def load(self, row: DcConverterRow) -> LoadRow:
         """Return the load that a converter is in the power flow."""
-        names = (row.name, f"netted-{row.name}")
-        return next(load for load in self.case.loads if load.name in names)
+        return next(load for load in self.case.loads if load.name == row.name)
 
     def _line(self, row: DcLineRow) -> tuple[Device, dict[str, float]]:
         ends, i = (row.from_bus, row.to_bus), self.solution.line[row.name] / self.ka(row.from_bus)
@@ -153,6 +170,8 @@ class DirectCurrent:
             "device",
             f"{row.device.type}: must be the other: its current into the grid is {i_ka:g} kA at {v_kv:g} kV",
         )
+        right = "must be a DC bus without capacitance, behind a line with the smoothing reactor (l_mh)"
+        row.require(not self._capacitive(row.dc_bus), "dc_bus", right)
         right = (
             f"must be at least the current at the start, {abs(i_ka):.6g} kA: the order is beyond the rating"
         )
@@ -257,7 +276,30 @@ class DirectCurrent:
             )
 
     def _source(self, row: DcConverterRow) -> tuple[Device, dict[str, float]]:
-        raise CaseError(f"{row.place}: no")
+        """Return a voltage-source converter, its power and reactive power those of its load."""
+        v_d, load = self.solution.converter[row.name][0] / self.kv(row.dc_bus), self.load(row)
+        i = self.solution.converter[row.name][1] / self.ka(row.dc_bus)
+        base, ac = self.case.base_mva, abs(self.voltage[load.bus])
+        p, q = load.p_mw / base, -load.q_mvar / base
+        values = device_parameters(row.device, self.case, ac) | {
+            "loss_a": row.loss_mw / base,
+            "loss_b": row.loss_kv / self.kv(row.dc_bus),
+        }
+        own = row.device.values | values
+        size = math.hypot(p, q) / ac
+        if size > own["i_max"]:
+            raise CaseError(
+                f"{row.device.place}: i_max = {own['i_max']:g}: the converter carries {size:.6g} pu at the"
+                " start: its order is beyond its rating; raise i_max, or lower its power"
+            )
+        if own["ac"] and not own["q_min"] <= q <= own["q_max"]:
+            raise CaseError(
+                f"{row.device.place}: q_min = {own['q_min']:g}, q_max = {own['q_max']:g}: the converter gives"
+                f" {q:.6g} pu at the start; widen them, or change the power flow"
+            )
+        start = {"p": p, "v_m": ac, "x_q": q * own["ac"], "i": i, "i_p": p / ac, "i_q": q / ac, "p_ref": p}
+        start |= {"v_dref": v_d, "ac_ref": ac + own["droop"] * q if own["ac"] else q}
+        return Device(row.name, component_of(row.device), values, self._terminals(row, {})), start
 
 
 def dc_devices(case: Case, voltage: Mapping[int, complex]) -> tuple[list[Device], dict[str, float]]:

@@ -70,7 +70,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     direct, _ = dc_devices(case, voltage)
     converters = {device.name for device in direct}
     for load in case.loads:
-        if load.name.removeprefix("netted-") in converters:
+        if load.name in converters:
             continue
         yield load_device(case, load, voltage[load.bus], names[load.bus])
     yield from area_devices(case, flow)

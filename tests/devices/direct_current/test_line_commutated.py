@@ -224,6 +224,11 @@ def test_a_step_of_the_order_is_that_of_ida(cigre):
         ),
         (
             'dc_bus = "dc-i"',
+            'dc_bus = "dc-m"',
+            "inverter.*: dc_bus = 'dc-m': must be a DC bus without capacitance, behind a line",
+        ),
+        (
+            'dc_bus = "dc-i"',
             'dc_bus = "dc-1"',
             "inverter.*: dc_bus = 'dc-1': must be the name of a DC bus; did you",
         ),
