@@ -175,6 +175,7 @@ psmr.sampled.fmu: Fmu
 psmr.sampled.library: RMS CodeLibrary labels
 psmr.study.certificate.certify: certify_module foreseen times_within
 psmr.study.detectors.angles: LostSynchronism
+psmr.study.detectors.controls: Collapse Controls
 psmr.study.detectors.dead_parts: dead_part
 psmr.study.detectors.detection: Detection Detectors detect detection_module MONITORS
 psmr.study.detectors.detector: Finding digits_beyond

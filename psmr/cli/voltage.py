@@ -27,7 +27,7 @@ def pv(
 ) -> None:
     """Show how much load a case can supply: voltages as its loads grow, past the largest load.
 
-    example: psmr pv wscc9 --loads "*" --figure pv.svg
+    example: psmr pv wscc9 --grow "*" --figure pv.svg
     """
     from psmr.study.file.study import load_system
     from psmr.study.voltage_curves import pv_curve

@@ -9,10 +9,12 @@ from itertools import groupby
 from typing import Literal
 
 from psmr.base.errors import first_few
+from psmr.integrate.timeline.span import Span
 from psmr.pencil.modes.verdict import Kind, mode_text, sentences_on
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.angles import ANGLE_SPREAD, LostSynchronism
+from psmr.study.detectors.controls import Collapse, Controls, collapse_of, controls_of
 from psmr.study.detectors.converters import LOOP_ANGLE, Slip
 from psmr.study.detectors.dead_parts import Interruption
 from psmr.study.detectors.detection import Detectors
@@ -66,6 +68,8 @@ class Outcome:
         Time in s at which the run ended.
     interruptions
         Parts of the network that were dead, in order of time.
+    controls
+        What slow controls did: limiters, taps, shunts, load shedding; and whether the voltage collapsed.
     """
 
     machines: int
@@ -88,6 +92,7 @@ class Outcome:
     slips: tuple[Slip, ...] = ()
     acted: tuple[tuple[float, str], ...] = ()
     interruptions: tuple[Interruption, ...] = ()
+    controls: Controls | None = None
 
     @classmethod
     def of(
@@ -99,10 +104,13 @@ class Outcome:
         acted: tuple[tuple[float, str], ...],
         failed: str = "",
         interruptions: tuple[Interruption, ...] = (),
+        spans: Sequence[Span] = (),
     ) -> Outcome:
-        """Return what the detectors have seen of a run that ended at t_end in s."""
+        """Return what the detectors have seen of a run that ended at t_end in s, in which the spans held."""
         complete = stopped is None and not failed
         angles, voltages, frequency = detectors.angles, detectors.voltages, detectors.frequency
+        lost = None if angles.lost is None else angles.lost.t
+        collapse = collapse_of(voltages, t_end, lost, bool(failed), stopped)
         return cls(
             machines=len(angles.sources),
             t_end=t_end,
@@ -124,6 +132,7 @@ class Outcome:
             acted=acted,
             failed=failed,
             interruptions=interruptions,
+            controls=controls_of(detectors.limits.system, spans, collapse),
         )
 
     @property
@@ -133,6 +142,11 @@ class Outcome:
         if self.lost is None or first is None:
             return self.lost or first
         return first if first.t < self.lost.t else self.lost
+
+    @property
+    def collapse(self) -> Collapse | None:
+        """The collapse of the voltage; None where there is none."""
+        return self.controls.collapse if self.controls else None
 
     @property
     def blackout(self) -> Interruption | None:
@@ -154,6 +168,9 @@ class Outcome:
             words = f"Blackout at t = {self.blackout.t:g} s: nothing is left that holds the voltage."
         elif self.interruptions:
             words = f"{words} Without supply: {first_few(list(map(str, self.interruptions)), 1)}."
+        if self.collapse is not None:
+            assert self.controls is not None
+            words = self.controls.headline(words)
         if self.failed:
             words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"
         if self.stopped is not None:
@@ -202,6 +219,7 @@ class Outcome:
         if self.acted:
             acted = [f"{words} (t = {t:.4g} s)" for t, words in self.acted]
             found.append(("protection that acted", first_few(acted, 6, "; ")))
+        found += self.controls.facts() if self.controls else []
         return tuple(found)
 
     def _limits(self) -> str:
@@ -231,14 +249,14 @@ HEADLINES = (ANGLE_SPREAD, LOOP_ANGLE)
 class Judgement:
     """A colour and the reasons for it.
 
-    Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
-    stopped it, a finding of the outcome is red, the whole network is dead at the end, or the scheme is
-    unstable on a system that is not. Amber: the scheme hides an instability of the system, before the events
-    or after the last one, changes the damping ratio of an oscillation by more than a limit in either
-    direction, or has an explicit prediction that breaks down; the estimated error of the run is larger than a
-    limit; the system itself is unstable; there is no certificate; an event lies outside the region whose
-    network has dynamics, or leaves a voltage there swinging from step to step; a finding is amber; protection
-    acted; a part of the network was dead.
+    Red: synchronism was lost (of machines, or of a converter and its bus), the voltage collapsed or is on the
+    way there, the run failed or a monitor stopped it, a finding of the outcome is red, the whole network is
+    dead at the end, or the scheme is unstable on a system that is not. Amber: the scheme hides an instability
+    of the system, before the events or after the last one, changes the damping ratio of an oscillation by
+    more than a limit in either direction, or has an explicit prediction that breaks down; the estimated error
+    of the run is larger than a limit; the system itself is unstable; there is no certificate; an event lies
+    outside the region whose network has dynamics, or leaves a voltage there swinging from step to step; a
+    finding is amber; protection acted; a part of the network was dead.
     Limits are those of `psmr.Criteria`. Green otherwise.
 
     Attributes
@@ -265,13 +283,14 @@ def judge_run(
     certificates: Sequence[Certificate],
     error: GlobalError | None = None,
     doubts: Sequence[str] = (),
+    nose: float | None = None,
 ) -> Judgement:
     """Return colour and reasons for a run.
 
     `outcome`: what happened, and the criteria by which it is judged; `certificates`: on the pre-disturbance
     system first, then on what the events make of it; none where none was asked for; `error`: the estimated
     error of the run, or why there is none; None where it was not asked for; `doubts`: what else of the run is
-    not right, a sentence each.
+    not right, a sentence each; `nose`: when in s the run passed the largest power of its loads, if it did.
     """
     limit, t_end = outcome.criteria.damping, outcome.t_end
     certificates = [certificate.over(t_end) for certificate in certificates]
@@ -279,6 +298,11 @@ def judge_run(
     found = [finding for finding in outcome.findings if finding.what not in HEADLINES]
     red = [finding.sentence for finding in found if finding.colour == "red"]
     red += [outcome.headline] if outcome.blackout else []
+    if nose is not None:
+        red.append(
+            f"The largest power that the loads could have was passed at t = {nose:.4g} s: from there on tap"
+            " changers lower the voltages that they are to raise."
+        )
     red += [
         f"The scheme is unstable on {certificate.subject}: {certificate.verdict}"
         for certificate in certificates
@@ -300,7 +324,8 @@ def judge_run(
     if outcome.acted:
         acted = [f"{words} at t = {t:.4g} s" for t, words in outcome.acted]
         amber.append(f"Protection acted: {first_few(acted, 3, '; ')}.")
-    failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
+    collapsed = outcome.collapse is not None
+    failed = out_of_step or collapsed or outcome.stopped is not None or bool(outcome.failed)
     colour: Colour = "red" if failed or red else "amber" if amber else "green"
     if out_of_step and error is not None and (error.note or error.exceeds(outcome.criteria.error)):
         amber.append(
@@ -316,6 +341,8 @@ def judge_run(
     violated = next((finding.what for finding in found if finding.colour == "red"), "")
     if violated and headline and not failed:
         headline = f"{headline.rstrip('.')}; {violated} criterion violated."
+    if nose is not None and not collapsed:
+        headline = f"Voltages are unstable from t = {nose:.4g} s on, past the nose. {headline}"
     return Judgement(colour, headline, (*red, *amber), known)
 
 

@@ -78,7 +78,7 @@ class LoadPower:
             now = follows[rows]
             power[rows[now]] = (active.real + 1j * reactive.real)[now]
             slope[rows[now]] = ((active.imag + 1j * reactive.imag) / STEP)[now]
-        return self.scale * power, self.scale * slope
+        return np.multiply(power, self.scale), np.multiply(slope, self.scale)
 
     def reduced(self, v: Reals) -> NDArray[np.intp]:
         """Return the positions of the loads that draw less than they would because their voltage is low."""

@@ -37,6 +37,9 @@ SINCE, LONGEST, BEGAN, EXCEEDED = range(4)
 # Rounding of times in s, far below any step.
 ROUNDING = 1e-9
 
+# Change of a voltage in pu below which it stands, over so many halves of the duration of the first band.
+STANDS, WINDOW = 1e-3, 20
+
 
 @dataclass(frozen=True)
 class Band:
@@ -89,6 +92,7 @@ class Voltages:
         self._first: float | None = None
         self._began_inside = np.zeros(count, bool)
         self._ended = np.zeros(count)
+        self._past: list[tuple[float, Reals]] = []  # points of before, half a duration apart
 
     def begin(self, connections: Connections) -> None:
         """See `Detector`."""
@@ -111,6 +115,8 @@ class Voltages:
         if high[0] >= 0 and (self.highest is None or v[high] > self.highest.value):
             self.highest = self._extreme(t, v, high)
         self._ended = np.where(self._counted, v[-1], np.nan)
+        if not self._past or t[-1] - self._past[-1][0] >= self._durations[0] / 2:
+            self._past = [*self._past[-WINDOW:], (float(t[-1]), v[-1])]
         self.end = None
         if self._counted.any():
             low = self._extreme(t, v, (len(t) - 1, int(np.nanargmin(self._ended))))
@@ -141,6 +147,20 @@ class Voltages:
         """Return since when in s it lasted too long, and at which buses, in order of time."""
         when = self._spells[band, EXCEEDED]
         return sorted((float(when[k]), self._places[k]) for k in np.flatnonzero(np.isfinite(when)))
+
+    def still_low(self, falling: bool) -> list[tuple[float, str]]:
+        """Return since when in s buses are beyond the first band for too long at the last point, in order.
+
+        With `falling` those whose voltages are lower than they were some durations before.
+        """
+        t, since = self._at[0], self._spells[0, SINCE]
+        window = WINDOW * self._durations[0] / 2
+        recent = [past for past in self._past if past[0] >= t - window] or self._past[-1:]
+        with np.errstate(invalid="ignore"):
+            low = (self._last < self._limits[0]) & (t - since >= self._durations[0] - ROUNDING)
+            if falling and recent:
+                low &= self._last < recent[0][1] - STANDS
+        return sorted((float(since[k]), self._places[k]) for k in np.flatnonzero(low))
 
     def findings(self) -> tuple[Finding, ...]:
         """See `Detector`."""

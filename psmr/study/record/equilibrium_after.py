@@ -129,7 +129,7 @@ def _kept(system: System, resting: System) -> Iterator[_Kept]:
 def _equilibrium_near(system: System, kept: Sequence[_Kept]) -> Equilibrium | None:
     """Return the equilibrium near the start of a system with what samples write among its variables."""
     t, n = float(system.w0[-1]), system.n
-    motions = _motions(system, kept)
+    motions = common_motions(system, kept)
     pins = [int(np.abs(motion).argmax()) for motion in motions]
 
     def off(x: Reals, y: Reals, rates: Reals) -> Reals:
@@ -211,7 +211,7 @@ def _newton(
 
     def step(z: Reals, residual: Reals) -> Reals:
         x, y, _ = np.split(z, ends)
-        factors = splu(_bordered(system, x, y, t, motions, pins, kept))
+        factors = splu(bordered_jacobian(system, x, y, t, motions, pins, kept))
         return np.asarray(factors.solve(-np.append(residual, np.zeros(len(motions)))))
 
     def moved(z: Reals, way: Reals) -> Reals:
@@ -232,7 +232,7 @@ def _newton(
     return Equilibrium(x, y, float(rates[0]) if motions else 0.0) if ended is NewtonEnd.CONVERGED else None
 
 
-def _bordered(
+def bordered_jacobian(
     system: System,
     x: Reals,
     y: Reals,
@@ -262,7 +262,7 @@ def _bordered(
     return sparse.csc_matrix(sparse.vstack([top, held]))
 
 
-def _motions(system: System, kept: Sequence[_Kept]) -> list[Reals]:
+def common_motions(system: System, kept: Sequence[_Kept]) -> list[Reals]:
     """Return the (n + m,) directions along which the equations do not change: common angle, common speed."""
     n, w = system.n, system.w0
     turn = _turn(system, system.x0, system.y0)

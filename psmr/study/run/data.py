@@ -214,7 +214,9 @@ class RunData:
         detectors = Detectors.of(self.system, self.criteria, t_end)
         detect(Detection(self.system, detectors.all), self.spans, self.t, self.x, self.y)
         parts = interruptions(self.system, self.spans, self.ends[0])
-        return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure, parts)
+        return Outcome.of(
+            detectors, self.criteria, t_end, self.stopped, self.acted, self.failure, parts, self.spans
+        )
 
     @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:

@@ -30,6 +30,7 @@ from psmr.study.outcome import Judgement, judge_run
 from psmr.study.output import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
 from psmr.study.record.equilibrium_after import certificate_after
+from psmr.study.record.long_term import nose
 from psmr.study.record.modes_over_period import (
     PeriodicModes,
     certificate_while_unequal,
@@ -116,7 +117,16 @@ class Run(RunData):
         A second run estimates the error when it is first asked for, where there is a certificate.
         """
         doubts = doubts_on(self.system, self.changes, self.scheme)
-        return judge_run(self.outcome, self.certificates, self._judged_error, doubts)
+        return judge_run(self.outcome, self.certificates, self._judged_error, doubts, self.nose)
+
+    @functools.cached_property
+    def nose(self) -> float | None:
+        """When in s the run passed the largest power that its loads could have; None where it did not.
+
+        From there on tap changers lower the voltage that they are to raise. Computed when it is first asked
+        for, of a run in which taps moved; see `psmr.study.record.long_term`.
+        """
+        return nose(self)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
         """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.

@@ -62,7 +62,13 @@ CHECKED = re.compile(
 FORMER = {"Span.late": "delayed", "with_poles": "with_breaker_poles"}
 """Fields and makers of classes (`MAKERS`) that had another name in files of earlier psmr."""
 
-LATER = {"Span.sampled": None, "Counters.samples": None, "Device.code": None, "Change.acts": {"tuple": []}}
+LATER: dict[str, Any] = {
+    "Span.sampled": None,
+    "Counters.samples": None,
+    "Device.code": None,
+    "Change.acts": {"tuple": []},
+    "Outcome.controls": None,
+}
 """Fields that files of earlier psmr do not have, and what stands for them."""
 
 

@@ -102,7 +102,9 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
     spans = trajectory.spans if recording is None else recording.spans()
     parts = interruptions(system, spans, first)
     if recording is not None:
-        outcome = Outcome.of(setup.detectors, setup.criteria, end, setup.stopped, acted, failure, parts)
+        outcome = Outcome.of(
+            setup.detectors, setup.criteria, end, setup.stopped, acted, failure, parts, spans
+        )
         t, x, y, kept = recording.result(outcome)
         taken = kept.taken
         names_x, names_y = recording.names_x, recording.names_y

@@ -147,6 +147,14 @@ def test_an_event_and_a_relay_on_one_load(plain):
     run = run_of(replace(plain, relays=(row,)), events, t_end=0.7)
     p, v = run["load5.p"].to_numpy(), run["bus5.v"].to_numpy()
     assert p[-1] / v[-1] ** 2 == pytest.approx(0.3 * p[0] / v[0] ** 2, rel=1e-9)
+    (shed,) = run.outcome.controls.shed
+    assert (shed.load, shed.by, shed.part) == ("load5", row.name, 0.4)
+    drawn = p[0] / (v[0] / run.system.parameter("load5", "v_0")) ** 2
+    assert shed.mw == pytest.approx(0.4 * drawn, rel=1e-9)
+    assert (
+        dict(run.outcome.facts())["load shed"]
+        == f"{shed.mw:.4g} MW: load5 {shed.mw:.4g} MW (t = {shed.t:.4g} s)"
+    )
 
 
 def test_an_island_without_a_source_ends_the_run(plain):

@@ -1,0 +1,111 @@
+"""A load behind a tap changer that asks for more than its line can carry: nose, collapse, who was limited.
+
+A machine with a limit of its field current feeds a load of constant current and constant impedance over two
+lines and a tap changer, as T. Van Cutsem and C. Vournas have it (Voltage Stability of Electric Power Systems,
+1998, chapters 6 and 8). One line is lost.
+"""
+
+import numpy as np
+import pytest
+
+import psmr
+from tests.internals import Collapse, Controls
+
+CASE = """
+format = "psmr-case"
+version = 1
+name = "one load"
+base_mva = 100.0
+frequency_hz = 50.0
+bus = [{number = 1}, {number = 2}, {number = 3}]
+line = [{from = 1, to = 2, x = 0.5}, {from = 1, to = 2, x = 0.5, circuit = 2}]
+
+[[transformer]]
+from = 2
+to = 3
+x = 0.1
+tap = 1.0
+
+[transformer.tap_changer]
+type = "TapChanger"
+v_set = 1.0
+half_band = 0.01
+tap_min = 0.6
+tap_max = 1.1
+positions = 51
+t_first = 20.0
+t_next = 10.0
+
+[[load]]
+bus = 3
+p_mw = LOAD
+q_mvar = 10.0
+p_zip = [0.0, 1.0, 0.0]
+q_zip = [1.0, 0.0, 0.0]
+
+[[generator]]
+name = "G1"
+bus = 1
+control = "slack"
+v = 1.03
+
+[generator.machine]
+type = "InfiniteBus"
+s_n = 100.0
+x_d1 = 0.0001
+"""
+LOSS = psmr.LineTrip("line1-2-2", start=1.0)
+
+
+@pytest.fixture(scope="module")
+def run_of(tmp_path_factory):
+    """Return a function of the load in MW that simulates the loss of a line."""
+
+    def run(load, t_end):
+        file = tmp_path_factory.mktemp("one") / "one.toml"
+        file.write_text(CASE.replace("LOAD", f"{load:.1f}"))
+        system = psmr.build(psmr.read_case(file))
+        return psmr.simulate(system, psmr.VariableStep(1e-5), t_end, [LOSS], certify=False)
+
+    return run
+
+
+@pytest.mark.parametrize(("load", "t_end"), [(90, 500), (110, 250)])
+def test_the_nose_is_where_the_load_draws_most(run_of, load, t_end):
+    """Each move brings more power up to there, and less beyond: within the 10 s between two moves."""
+    run = run_of(load, t_end)
+    power, late = run["load3.p"].to_numpy(), run.t > 2.0
+    assert run.nose == pytest.approx(run.t[late][power[late].argmax()], abs=10.1)
+    assert power[-1] < power[late].max() - 1
+    assert run.judgement.colour == "red"
+    assert ("past the nose" in run.judgement.headline) == (run.outcome.collapse is None)
+    assert f"was passed at t = {run.nose:.4g} s" in run.judgement.reasons[0]
+
+
+def test_a_load_that_is_supplied_again_is_no_collapse(run_of):
+    run = run_of(80, 500)
+    assert run.nose is None
+    assert run.outcome.collapse is None
+    assert run["bus3.v"].iloc[-1] == pytest.approx(1.0, abs=0.01)
+    (taps,) = run.outcome.controls.taps
+    assert (taps.acts_on, taps.position[0], taps.most) == ("transformer2-3", 41, 51)
+    assert np.diff(taps.t).tolist() == pytest.approx([20.0, *[10.0] * (len(taps.t) - 2)], abs=1.0)
+    assert taps.left == (taps.position[-1] - 1, 51 - taps.position[-1])
+    assert dict(run.outcome.facts())["taps that moved"].startswith(
+        f"{len(taps.t) - 1} moves: transformer2-3 41 to"
+    )
+
+
+def test_a_run_that_ends_while_the_voltage_falls_says_so(run_of):
+    run = run_of(110, 180)
+    collapse = run.outcome.collapse
+    assert (collapse.bus, collapse.ending) == ("bus2", "it is falling")
+    assert run.outcome.headline.startswith("Voltage was collapsing when the run ended, at t = 180 s.")
+
+
+def test_the_headline_names_the_machines_that_were_limited_before():
+    limited = ((51.5, "g12"), (65.4, "g14"), (180.0, "g7"))
+    controls = Controls(limited, collapse=Collapse(170.0, "bus1041", 148.0, "synchronism is lost"))
+    words = controls.headline("Lost synchronism: g6.")
+    said = "Voltage collapsed at t = 170 s, after g12 and g14 reached their excitation limits."
+    assert words == f"{said} Lost synchronism: g6."
