@@ -255,6 +255,9 @@ class Component:
         Of forms of a sampled component (`psmr.dae.declare.sampled_forms`). With a computing delay or a line
         between samples: what a sample writes, and what is written from what a delay later. At rest: the
         variables that samples write.
+    instantaneous
+        Whether it has voltages and currents as they are at each instant, not phasors: of a network with its
+        own dynamics, which two rates by samples keep together.
     units
         Unit of a variable where it is not ``"pu"``.
     """
@@ -283,6 +286,7 @@ class Component:
     written: ClassVar[tuple[str, ...]] = ()
     releases: ClassVar[Mapping[str, str]] = {}
     kept: ClassVar[tuple[str, ...]] = ()
+    instantaneous: ClassVar[bool] = False
     units: ClassVar[Mapping[str, str]] = {}
 
     @staticmethod

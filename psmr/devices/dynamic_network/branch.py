@@ -41,6 +41,7 @@ class DynamicTransformer(Component):
     The magnetising admittance g + j b stays an admittance.
     """
 
+    instantaneous = True
     structural = ("end_i", "end_j")
     states = ("i_re", "i_im")
     inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
@@ -86,6 +87,7 @@ class DynamicLine(Component):
     to a bus with capacitance and is an admittance otherwise. Out of service the line has no current.
     """
 
+    instantaneous = True
     structural = ("end_i", "end_j", "sections")
     states = ("i_re", "i_im")
     inputs: ClassVar[tuple[str, ...]] = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
@@ -293,6 +295,7 @@ class DynamicSeriesCapacitor(Component):
     chapter 4, series capacitors in a turning frame.
     """
 
+    instantaneous = True
     structural = ("end_i", "end_j")
     states = ("v_re", "v_im")
     algebraic = ("i_re", "i_im")
@@ -363,6 +366,7 @@ class DynamicCapacitor(Shunt):
 class DynamicReactor(Shunt):
     """A reactor, b < 0, with its current i as a state: di/dt = w0 (-b v - j i)."""
 
+    instantaneous = True
     states = ("i_l_re", "i_l_im")
     together = (("i_l_re", "i_l_im"),)
 
@@ -387,6 +391,7 @@ class DynamicLoad(StaticLoad):
     connected: what is disconnected has no current at once.
     """
 
+    instantaneous = True
     states = ("i_l_re", "i_l_im")
     together = (("i_l_re", "i_l_im"),)
 

@@ -53,6 +53,7 @@ class DynamicBus(Bus):
     Re((v_re + j v_im) exp(j (w0 t - 2 pi k / 3))) and the current i_bc = g_bc (v_b - v_c).
     """
 
+    instantaneous = True
     states = ("v_re", "v_im")
     algebraic = ("i_re", "i_im", "b")
     rows = ("i_re", "i_im", "b")
@@ -94,6 +95,7 @@ class JunctionBus(Bus):
     using dummy derivatives, SIAM Journal on Scientific Computing 14, 1993.
     """
 
+    instantaneous = True
     algebraic = ("v_re", "v_im", "d_re", "d_im")
     rows = ("i_im", "i_re", "d_re", "d_im")
     together = (("v_re", "v_im"), ("d_re", "d_im"))
@@ -197,6 +199,7 @@ class FaultInductor(Component):
     from there r + j x to ground. Out of service, as without a fault, it has no current.
     """
 
+    instantaneous = True
     structural = ("phases", "grounded")
     states = ("i_l_re", "i_l_im")
     inputs = ("v_re", "v_im")

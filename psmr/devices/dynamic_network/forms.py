@@ -120,6 +120,7 @@ def _with_states(
         "__doc__": f"{component.__name__} with {what}. {component.__doc__}",
         "states": (*component.states, *states),
         "together": (*component.together, states),
+        "instantaneous": True,
         "equations": staticmethod(equations),
         **parameters,
         "stator_speed": SPEED,

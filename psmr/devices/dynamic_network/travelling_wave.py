@@ -32,6 +32,7 @@ class TravellingWaveLine(Component):
     resistance H = 1. Each end has a conductance g / 2 to ground as well. Out of service it has no current.
     """
 
+    instantaneous = True
     algebraic = ("current_re_i", "current_im_i", "current_re_j", "current_im_j", *_WAVES)
     inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j", *(f"{wave}_late" for wave in _WAVES))
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")

@@ -42,6 +42,7 @@ class ZeroSequenceBus(Component):
     others as at a `JunctionBus`.
     """
 
+    instantaneous = True
     structural = ("kind",)
     states = ("v",)
     algebraic = ("i", "b")
@@ -78,6 +79,7 @@ class ZeroSequenceBranch(Component):
     u is the mean of the voltages across the poles of a breaker, zero while all are closed.
     """
 
+    instantaneous = True
     structural = ("end_i", "end_j")
     states = ("i",)
     inputs = ("v_i", "v_j", "u_a", "u_b", "u_c")
@@ -166,6 +168,7 @@ class ZeroSequenceWave(Component):
     m is the other end, as in a `TravellingWaveLine`; the zero sequence does not turn.
     """
 
+    instantaneous = True
     algebraic = ("current_i", "current_j", "b_i", "b_j")
     inputs = ("v_i", "v_j", "b_i_late", "b_j_late")
     outputs = ("i_i", "i_j")

@@ -43,6 +43,7 @@ from psmr.integrate.control.bdf import (
 )
 from psmr.integrate.control.controller import (
     ACCEPTED,
+    AT_STOPS,
     NEXT,
     PREVIOUS,
     REJECTED,
@@ -267,7 +268,7 @@ def _step(interpreter, control, switching, kinks, bdf, w):  # type: ignore[no-un
     whole, real, n = bdf.whole, bdf.real, work_of(interpreter.blocks[0]).known.size
     refused, located = False, 0
     while whole[POINTS] > 0:
-        if counts[ACCEPTED] + counts[REJECTED] >= control.most:
+        if counts[ACCEPTED] + counts[REJECTED] - counts[AT_STOPS] >= control.most:
             return SPENT
         t, planned, q = w[w.size - 1], real[SIZE], whole[ORDER]
         stop = next_stop(interpreter, control, t)

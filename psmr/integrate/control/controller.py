@@ -45,7 +45,7 @@ from psmr.integrate.tableaux import ImplicitPair
 
 # Places in `Control.steps` and `Control.counts`.
 NEXT, PREVIOUS, TRIED = range(3)
-ACCEPTED, REJECTED = range(2)
+ACCEPTED, REJECTED, AT_STOPS = range(3)
 
 
 class Control(NamedTuple):
@@ -59,7 +59,7 @@ class Control(NamedTuple):
     `steps`: Next step in s, last error in units of the tolerance, step tried last; see the names above.
     `solvable`: Longest step in s that Newton may be expected to solve, and how often the present one was not
       solved.
-    `counts`: Accepted and rejected steps.
+    `counts`: Accepted and rejected steps, and those of the former that end at a sample or another stop.
     `outliving`: Places of points of a step and of the same after it; see `psmr.integrate.step.program_table`.
     `raw`: (n,) room for rates without limits.
     `switching`: Those of the equations.
@@ -270,7 +270,7 @@ def control_for(
         most=int(most),
         steps=np.zeros(3),
         solvable=solvable_at_first(),
-        counts=np.zeros(2, np.int64),
+        counts=np.zeros(3, np.int64),
         outliving=encoded.outliving,
         raw=np.zeros(system.n),
         switching=switching,

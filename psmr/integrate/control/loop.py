@@ -15,6 +15,7 @@ from psmr.dae.compile.notice import announced
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.controller import (
     ACCEPTED,
+    AT_STOPS,
     NEXT,
     REJECTED,
     TRIED,
@@ -230,7 +231,7 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
     disturbance, block = control.disturbance, interpreter.blocks[control.block]
     refused, located, before = False, 0, 0.0
     while True:
-        if counts[ACCEPTED] + counts[REJECTED] >= control.most:
+        if counts[ACCEPTED] + counts[REJECTED] - counts[AT_STOPS] >= control.most:
             return SPENT
         t = w[w.size - 1]
         stop = next_stop(interpreter, control, t)
@@ -255,11 +256,12 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
             size = size_with(disturbance, w)
             filtered_estimate(block, interpreter.rates, control.difference, h, w)
             error = largest_error(block, w, control.tolerance * size)
-            off = level_error(interpreter, w) / (control.tolerance * size)
+            off = level_error(interpreter, h, w) / (control.tolerance * size)
             error = error if off <= error else off
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
+                counts[AT_STOPS] += 1
             follow_switching(switching, located > 0)
             follow_disturbance(disturbance, size, h, w)
             accept(control, h, error, last, refused, before)

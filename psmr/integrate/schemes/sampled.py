@@ -72,9 +72,9 @@ def sampled_program(name: str) -> Program:
 def sampled_partition(system: System) -> Partition | None:
     """Return what is sampled in less than `LONG` as fast, with what reads it; None where no equation does.
 
-    These are the variables of the devices that sample, and of those with a row that reads what is sampled. A
-    device whose states are coupled with theirs both ways, as those of a network with dynamics are, comes
-    with them, and so on.
+    These are the variables of the devices that sample, of those with a row that reads what is sampled, and of
+    a network with dynamics, which rings as fast. A device whose states are coupled with theirs both ways
+    comes with them, and so on.
     """
     samplers = [sampler for sampler in system.samplers if sampler.period < LONG]
     if not samplers:
@@ -84,7 +84,8 @@ def sampled_partition(system: System) -> Partition | None:
     devices, number = np.unique(names, return_inverse=True)
     size, n = system.n + system.m, system.n
     of_row = np.concatenate([number[:n], number[size:]])
-    chosen = np.isin(devices, [sampler.device for sampler in samplers])
+    rings = [device.name for device in system.devices if device.component.instantaneous]
+    chosen = np.isin(devices, [*rings, *(sampler.device for sampler in samplers)])
     read, pairs = False, [np.zeros(0, np.int64)]
     for group in system.groups:
         row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
@@ -143,8 +144,8 @@ class SampledMultirate(VariableStep):
         As of `VariableStep`; ``"BDF"`` is not among the methods.
     split
         Which variables are fast; None: the devices that sample more often than every 20 ms, those with an
-        equation that reads what is sampled, and those whose states are coupled both ways with states of these
-        (a network with dynamics).
+        equation that reads what is sampled, a network with dynamics, and those whose states are coupled both
+        ways with states of these.
     h_fast
         Longest fast step in s; None: the shortest period. Needed with a split where nothing is sampled.
 

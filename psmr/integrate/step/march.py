@@ -23,6 +23,8 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.equations import evaluate, put_onto_limits
+from psmr.integrate.solve.lu import READY
+from psmr.integrate.solve.lu import solve as factors_solve
 from psmr.integrate.solve.newton import add_update, defect_at, solve
 from psmr.integrate.solve.records import (
     FALL,
@@ -30,6 +32,11 @@ from psmr.integrate.solve.records import (
     SCALE,
     UNSEEN,
     VALID,
+    copy,
+    largest_part,
+    limits_of,
+    lu_of,
+    matrix_of,
     newton_state_of,
     position,
     positions_of,
@@ -119,20 +126,54 @@ def _write_slow(interpreter, s, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def level_error(interpreter, w):  # type: ignore[no-untyped-def]
-    """Return by how much what was read of the slow side at the end is off, relative to max(1, |value|).
+def level_error(interpreter, h, w):  # type: ignore[no-untyped-def]
+    """Return by how much what was read of the slow side at the end of a step of h is off; see `_read_error`.
 
-    w is the end of the step, with the slow side solved for.
+    Relative to max(1, |value|). w is the end of the step, with the slow side solved for.
     """
-    room, response, largest = interpreter.march, interpreter.response, 0.0
+    room, response, states, largest = interpreter.march, interpreter.response, 0.0, 0.0
     for q in range(room.read.shape[1]):
         value = w[interpreter.read[q]]
         off = abs(room.read[0, q] + room.read[1, q] + room.read[2, q] - value) / max(1.0, abs(value))
-        largest = off if not off <= largest else largest
+        states = off if not off <= states else states
     for j in range(room.levels.shape[1]):
         off = room.levels[0, j] + room.levels[1, j] + room.levels[2, j] - _level_at(w, response, j)
         off = abs(off) / max(1.0, abs(w[response.at[j]]))
         largest = off if not off <= largest else largest
+    return largest if states <= largest else max(largest, min(states, _read_error(interpreter, h, w)))
+
+
+@lean
+def _read_error(interpreter, h, w):  # type: ignore[no-untyped-def]
+    """Return how far the fast side is off at most by what it read of slow states over a step of h in s.
+
+    A field voltage that follows each ripple of a terminal voltage moves much, and next to nothing of the
+    fast side within a step. The estimate is h times the difference that the states make to the rates, solved
+    with the matrix of the fast steps as `psmr.integrate.control.error_size` solves that of a pair.
+    """
+    room = interpreter.march
+    block = interpreter.blocks[room.block]
+    if lu_of(block).state[READY] == 0:
+        return np.inf
+    work, F, scalars = work_of(block), matrix_of(block).F, newton_state_of(block).scalars
+    limits, defect, states = limits_of(block), work.defect, work.known.size
+    for known in (True, False):
+        scalars[VALID] = 0.0
+        evaluate(block, w)
+        if known:
+            copy(F, work.update)
+        for q in range(room.read.shape[1]):
+            at, value = interpreter.read[q], w[interpreter.read[q]]
+            w[at] = room.read[0, q] + room.read[1, q] + room.read[2, q] if known else room.read[0, q]
+            room.read[0, q] = value
+    scalars[VALID] = 0.0
+    for i in range(defect.size):
+        defect[i] = (h if i < states else 1.0) * (F[i] - work.update[i])
+    for b in range(limits.bounded.size):
+        if limits.held[b] != 0:
+            defect[limits.bounded[b]] = 0.0
+    factors_solve(lu_of(block), defect, work.update)
+    largest, _ = largest_part(work.update, positions_of(block), w, 1.0)
     return largest
 
 

@@ -17,6 +17,7 @@ DIVISOR, LOOK = range(2)
 class MarchRoom(NamedTuple):
     """What a march reads and writes.
 
+    `block`: Number of the block of the fast equations.
     `grid`, `pace`: See the names above.
     `slow_clocks`: (C,) whether slow rows read what the samples of a clock write, so that a step ends there.
     `read`, `levels`: (3, k) coefficients, constant first and time in units of the step, of the slow states
@@ -24,6 +25,7 @@ class MarchRoom(NamedTuple):
       (`psmr.integrate.step.network_response`).
     """
 
+    block: int
     grid: np.ndarray
     pace: np.ndarray
     slow_clocks: np.ndarray
@@ -36,10 +38,9 @@ NO_MARCH = (0.0, 0.0, 0.0)
 
 
 def march_room(
-    grid: tuple[float, float, float], slow_clocks: list[bool], read: int, levels: int
+    block: int, grid: tuple[float, float, float], slow_clocks: list[bool], reads: tuple[int, int]
 ) -> MarchRoom:
     """Return the room for so many slow states and levels; without a march none is needed."""
-    if grid == NO_MARCH:
-        read = levels = 0
-    slow = np.array(slow_clocks, np.bool_)
-    return MarchRoom(np.array(grid), np.array([1.0, 0.0]), slow, np.zeros((3, read)), np.zeros((3, levels)))
+    read, levels = reads if grid != NO_MARCH else (0, 0)
+    pace, slow = np.array([1.0, 0.0]), np.array(slow_clocks, np.bool_)
+    return MarchRoom(block, np.array(grid), pace, slow, np.zeros((3, read)), np.zeros((3, levels)))

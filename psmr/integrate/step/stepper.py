@@ -167,7 +167,7 @@ class Stepper:
         clocks = [self.samplers.of_clock(c) for c in range(len(self.samplers.clocks))]
         slow = [self.read_slowly(np.concatenate([s.at for s in own]).tolist(), ()) for own in clocks]
         reads = len(self.interface.interpolated()), len(self.interface.response.at)
-        return march_room(self._grid, slow, *reads)
+        return march_room(self.fast, self._grid, slow, reads)
 
     def _program(self, h: float, before: tuple[float, ...], first: bool = False) -> Encoded:
         key = (h, before, first)

@@ -167,6 +167,45 @@ def test_without_a_slow_side_it_is_variable_step():
     assert np.array_equal(one.x, two.x)
 
 
+class Exciter(psmr.Component):
+    """A field voltage that follows a current with a high gain."""
+
+    states = ("v_f",)
+    inputs = ("i",)
+
+    @staticmethod
+    def equations(m, v, p):
+        return (200.0 * (100.0 * v.i - v.v_f),), (), ()
+
+
+class Field(psmr.Component):
+    """A flux behind it, among what rings."""
+
+    states = ("e_q",)
+    inputs = ("v_f",)
+    instantaneous = True
+
+    @staticmethod
+    def equations(m, v, p):
+        return (0.01 * v.v_f - 0.2 * v.e_q,), (), ()
+
+
+def test_a_slow_state_counts_by_what_it_does_to_the_fast_side():
+    more = (psmr.Device("E", Exciter, {}, {"i": "F.i"}), psmr.Device("Q", Field, {}, {"v_f": "E.v_f"}))
+    system = plant(more=more)
+    assert psmr.SampledMultirate(1e-3).on(system).split.fast_x[system.names_x.index("Q.e_q")]
+    run = psmr.simulate(system, psmr.SampledMultirate(1e-3), 0.5, certify=False)
+    assert len(run.t) < 60
+    t, x = exact(system, 0.5)
+    assert (error(run, t, x) / np.maximum(1.0, np.abs(x).max(axis=0))).max() < 1e-3
+
+
+def test_steps_that_end_at_samples_are_not_counted_among_the_most():
+    system = psmr.assemble(plant().devices[:3])
+    scheme = psmr.SampledMultirate(1e-3, most_steps=150)
+    assert len(psmr.simulate(system, scheme, 0.4, certify=False).t) > 400
+
+
 def test_fast_steps_are_refined_where_samples_are_far_apart():
     period = 0.01
     system = plant(T=period)
