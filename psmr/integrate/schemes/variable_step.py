@@ -85,7 +85,8 @@ class VariableStep(Scheme):
     h_max
         Longest step in s; None for no limit but the next event.
     most_steps
-        Steps after which a run that has not reached its end fails; those that end at a sample are not counted.
+        Steps after which a run that has not reached its end fails; those that end at a
+        sample are not counted.
 
     Raises
     ------
