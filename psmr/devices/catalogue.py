@@ -111,6 +111,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
         "drive_train",
         "shaft",
         "participation",
+        "reactive_participation",
     )
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
@@ -137,7 +138,9 @@ SOURCES = ("machine", "converter")
 RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": LIBRARY["relay"]}
 """Components of the table of relays."""
 
-AREA_ROLES: Mapping[str, tuple[type[Component], ...]] = {"area_control": LIBRARY["area_control"]}
+AREA_ROLES: Mapping[str, tuple[type[Component], ...]] = {
+    role: LIBRARY[role] for role in ("area_control", "voltage_control")
+}
 """Components of the table of areas, by role."""
 
 DC_ROLES: Mapping[str, tuple[type[Component], ...]] = {
@@ -176,6 +179,7 @@ PREFIXES: Mapping[str, str] = {
     "shaft": "SHAFT",
     "tap_changer": "LTC",
     "participation": "LFC",
+    "reactive_participation": "RPC",
     "switching": "SH",
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""

@@ -82,6 +82,8 @@ class _Writer:
     def __init__(self, case: Case, flow: PowerFlow) -> None:
         self.case, self.flow = case, flow
         self.lost: list[str] = [f"sequence data of {row.element}" for row in case.sequence]
+        self.lost += [f"what switches {row.name}" for row in case.shunts if row.switching is not None]
+        self.lost += [f"the control of {row.name}" for row in case.areas if row.devices]
         self.loads: dict[str, tuple[int, str]] = {}
         self.units: dict[str, tuple[int, str]] = {}
         self.ends: dict[str, tuple[int, int, str]] = {}

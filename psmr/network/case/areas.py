@@ -47,7 +47,7 @@ def taking_part(case: Tables, row: AreaRow, role: str) -> list[tuple[GeneratorRo
     ]
 
 
-PARTS = {"participation": "area_control"}
+PARTS = {"participation": "area_control", "reactive_participation": "voltage_control"}
 """Roles of what units take part with, and of the control of their area."""
 
 

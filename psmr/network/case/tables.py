@@ -39,7 +39,7 @@ CONTROLLED = (VOLTAGE, REACTIVE_POWER, ACTIVE)
 AS_STORED, EQUAL, BY_RATING = "file", "equal", "rating"
 REACTIVE = (AS_STORED, EQUAL, BY_RATING)
 
-AREA_PREFIXES = {"area_control": "AGC"}
+AREA_PREFIXES = {"area_control": "AGC", "voltage_control": "SVR"}
 """How the controls of areas are called."""
 
 
@@ -292,7 +292,7 @@ class AreaRow(Row):
 
     `schedule_mw` is the interchange that its generation control keeps, export positive; None: that of the
     power flow, from which a given one differs by at most `tolerance_mw`. Controls bear the names ``AGC1``
-    in area 1.
+    and, of the voltage of a pilot bus, ``SVR1`` in area 1.
     """
 
     number: int
@@ -300,6 +300,7 @@ class AreaRow(Row):
     schedule_mw: float | None = None
     tolerance_mw: float = 10.0
     area_control: DeviceRow | None = None
+    voltage_control: DeviceRow | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,20 +8,25 @@ from dataclasses import replace
 import numpy as np
 
 from psmr.base.errors import CaseError
-from psmr.dae.declare.component import Component
+from psmr.dae.declare.component import Component, own_variables
 from psmr.dae.declare.device import Device
 from psmr.devices.areas import Participation, TieLine, moving
+from psmr.devices.catalogue import SOURCES
 from psmr.devices.placement import placement
-from psmr.network.case.areas import area_of, taking_part, ties_of
+from psmr.devices.secondary_voltage import OF_CONVERTER, OF_MACHINE, following
+from psmr.network.case.areas import PARTS, area_of, taking_part, ties_of
 from psmr.network.case.case import Case
 from psmr.network.case.rows import branch_component, component_of, device_parameters, two_ports
 from psmr.network.case.tables import AreaRow, DeviceRow, GeneratorRow
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.start.equilibrium import StartingPlant, solve_plants
-from psmr.network.start.offers import Kinds, givers, signal_read
+from psmr.network.start.offers import Kinds, givers, offered_by, signal_read
 
-REFERENCES = ("p_plant", "p_ref", "t_m")
-"""Set-points by which the power of a plant is moved: the first that nothing in the plant gives."""
+REFERENCES = {
+    "participation": ("p_plant", "p_ref", "t_m"),
+    "reactive_participation": ("v_ref",),
+}
+"""Set-points by which a plant is moved: the first that nothing in the plant gives."""
 
 STEP = 1e-3
 """Change of a unit's power in pu by which the gain of its reference is found."""
@@ -35,41 +40,68 @@ def moved_by_area(generator: GeneratorRow, kinds: Kinds) -> dict[str, type[Compo
 
     Raises CaseError where nothing in the plant has a load reference.
     """
-    row = next((row for row in generator.devices if row.role == "participation"), None)
-    if row is None:
-        return {}
+    found: dict[str, type[Component]] = {}
     ports = [(name, port) for name, kind in kinds.items() for port in kind.inputs]
-    for reference in REFERENCES:
-        for name, port in ports:
-            if signal_read(kinds[name], port) == reference and not givers(kinds, name, port):
-                return {row.name: moving(kinds[row.name], reference)}
+    for row in generator.devices:
+        if row.role not in REFERENCES:
+            continue
+        free = (
+            reference
+            for reference in REFERENCES[row.role]
+            for name, port in ports
+            if signal_read(kinds[name], port) == reference and not givers(kinds, name, port)
+        )
+        reference = next(free, "")
+        kind = kinds[row.name]
+        if reference and row.role == Participation.role:
+            found[row.name] = moving(kind, reference)
+        elif reference and (measured := _measured(generator, kinds)):
+            found[row.name] = following(kind, reference, measured)
+        else:
+            raise CaseError(_not_moved(generator, row))
+    return found
+
+
+def _measured(generator: GeneratorRow, kinds: Kinds) -> tuple[str, ...]:
+    """Return what the reactive power of a plant is found from; nothing where it has no such variables."""
+    source = next(row for row in generator.devices if row.role in SOURCES)
+    offered = (*offered_by(kinds[source.name]), "v_re", "v_im")
+    return next((names for names in (OF_MACHINE, OF_CONVERTER) if {*names} <= {*offered}), ())
+
+
+def _not_moved(generator: GeneratorRow, row: DeviceRow) -> str:
+    """Return the objection to a plant without a reference that a control of its area could move."""
     types = ", ".join(device.type for device in generator.devices if device is not row)
-    raise CaseError(
-        f"{row.place}: no device of {generator.name} ({types}) has a load reference that is free"
-        f" ({', '.join(REFERENCES)}); give it a governor or a plant control with one, or take the"
-        " participation out"
+    if row.role == Participation.role:
+        what, remedy = "load reference", "a governor or a plant control"
+    else:
+        what, remedy = "voltage reference, and a reactive power to measure,", "an exciter"
+    return (
+        f"{row.place}: no device of {generator.name} ({types}) has a {what} that is free"
+        f" ({', '.join(REFERENCES[row.role])}); give it {remedy} with one, or take the {row.role} out"
     )
 
 
 def control_wires(case: Case, generator: GeneratorRow, component: type[Component]) -> dict[str, str]:
     """Return the connections of a participation to the control of its area."""
-    if placement(component).role != Participation.role:
+    role = placement(component).role
+    if role not in PARTS:
         return {}
     number = area_of(case, generator)
-    control = next(row.area_control for row in case.areas if row.number == number)
-    assert control is not None
+    control = next(getattr(row, PARTS[role]) for row in case.areas if row.number == number)
     return {port: f"{control.name}.{port}" for port in ("level", *component.outputs)}
 
 
 def read_of_controls(devices: Sequence[Device]) -> Iterator[str]:
     """Yield the full names of what a plant reads of the controls of areas, zero at the start."""
     for device in devices:
-        if placement(device.component).role == Participation.role:
+        if placement(device.component).role in PARTS:
             yield device.connections["level"]
 
 
 def area_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     """Yield the controls of areas and the meters of their ties."""
+    yield from _voltage_controls(case, flow)
     ends = {branch.name: (branch.from_bus, branch.to_bus) for branch in case.branches}
     for row, control in _controlled(case):
         component = component_of(control)
@@ -83,6 +115,32 @@ def area_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             wires |= {f"m_{part}": f"{tie.branch}.m_{part}_{tie.end}" for part in ("re", "im")}
             wires["interchange"] = f"{control.name}.interchange"
             yield Device(f"{control.name}-{tie.branch}", TieLine, {"direction": tie.direction}, wires)
+
+
+def _voltage_controls(case: Case, flow: PowerFlow) -> Iterator[Device]:
+    """Yield the regulators of pilot buses, with the levels at which all their units are at their limits.
+
+    Raises CaseError where a unit starts outside its limits.
+    """
+    names = [generator.name for generator in case.generators]
+    reactive = dict(zip(names, np.asarray(flow.q) * case.base_mva, strict=True))
+    for row in case.areas:
+        if (control := row.voltage_control) is None:
+            continue
+        ends = []
+        for generator, device in taking_part(case, row, "reactive_participation"):
+            p, q = device.values, float(reactive[generator.name])
+            if not p["q_min"] <= q <= p["q_max"]:
+                raise CaseError(
+                    f"{device.place}: q_min = {p['q_min']:g}, q_max = {p['q_max']:g}: {generator.name} starts"
+                    f" at {q:.6g} Mvar, outside these limits; widen them, or change its voltage"
+                )
+            ends.append([(p[name] - q) / p["part"] / case.base_mva for name in ("q_min", "q_max")])
+        least, most = np.min([low for low, _ in ends]), np.max([high for _, high in ends])
+        bus = case.bus(int(control.values["bus"])).name
+        values = dict(control.parameters) | {"least": float(least), "most": float(most)}
+        wires = {f"v_{part}": f"{bus}.v_{part}" for part in ("re", "im")}
+        yield Device(control.name, component_of(control), values, wires)
 
 
 def _controlled(case: Case) -> Iterator[tuple[AreaRow, DeviceRow]]:
@@ -104,11 +162,17 @@ def area_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     Raises CaseError where a schedule is off the interchange of the power flow by more than its tolerance.
     """
     start: dict[str, float] = {}
+    for row in case.areas:
+        if (regulator := row.voltage_control) is not None:
+            v = float(abs(flow.by_number()[int(regulator.values["bus"])]))
+            rest = dict.fromkeys(("v", "v_m", "v_set"), v) | {"integral": 0.0, "level": 0.0}
+            kind = component_of(regulator)
+            own = (*own_variables(kind), "v_set")
+            start |= {f"{regulator.name}.{name}": rest[name] for name in own}
     for row, control in _controlled(case):
         number = int(control.values["bus"]) or _largest(case, row).bus
         component, name = component_of(control), control.name
-        own = (*component.states, *component.algebraic, *component.sampled_states, *component.sampled_outputs)
-        start |= dict.fromkeys((f"{name}.{variable}" for variable in own), 0.0)
+        start |= dict.fromkeys((f"{name}.{variable}" for variable in own_variables(component)), 0.0)
         found = interchange(case, flow, row)
         off = case.base_mva * found - (row.schedule_mw if row.schedule_mw is not None else 0.0)
         if row.schedule_mw is not None and abs(off) > row.tolerance_mw:
