@@ -85,6 +85,7 @@ psmr.files.psse.dyr_entries: entries unwrapped ALIASES MODELS component_for name
     LOAD_KINDS>KINDS LOAD_RECORDS>RECORDS
 psmr.files.psse.dyr_loads: LoadRecords StaticVarRecords
 psmr.files.psse.dyr_relays: RelayRecords
+psmr.files.psse.dyr_transformers: TransformerRecords
 psmr.files.psse.rawx: SECTIONS
 psmr.files.psse.record: sections split PsseRecord
 psmr.files.psse.sections: read_sections

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from psmr.dae.declare.component import Component, flag
 from psmr.devices.catalogue import (
     AREA_ROLES,
+    DC_ROLES,
     DYNAMIC,
     LOAD_ROLES,
     NETWORK,
@@ -30,7 +31,8 @@ def groups() -> Mapping[str, tuple[type[Component], ...]]:
     network = {"network and static loads": NETWORK, "network with its own dynamics": DYNAMIC}
     shunts = {f"shunt: {role.replace('_', ' ')}": kinds for role, kinds in SHUNT_ROLES.items()}
     areas = {role.replace("_", " "): kinds for role, kinds in AREA_ROLES.items()}
-    return {**network, **ROLES, **loads, **shunts, **TRANSFORMER_ROLES, **RELAY_ROLES, **areas}
+    direct = {f"direct current: {role.replace('_', ' ')}": kinds for role, kinds in DC_ROLES.items()}
+    return {**network, **ROLES, **loads, **shunts, **TRANSFORMER_ROLES, **RELAY_ROLES, **areas, **direct}
 
 
 def records() -> dict[type[Component], list[str]]:

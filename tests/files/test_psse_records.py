@@ -79,7 +79,15 @@ def test_static_expic1_needs_no_exciter(tmp_path):
 
 
 def test_the_list_of_models_has_every_component_and_record(monkeypatch):
-    from tests.internals import ALIASES, MODELS, RECORDS, RelayRecords, StaticVarRecords, components
+    from tests.internals import (
+        ALIASES,
+        MODELS,
+        RECORDS,
+        RelayRecords,
+        StaticVarRecords,
+        TransformerRecords,
+        components,
+    )
 
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "_ext"))
     import model_list
@@ -88,6 +96,7 @@ def test_the_list_of_models_has_every_component_and_record(monkeypatch):
     assert sorted(listed, key=str) == sorted(components(), key=str)
     names = {name for names in model_list.records().values() for name in names}
     others = (*RelayRecords((), {}).takers(), *StaticVarRecords({}).takers())
+    others += (*TransformerRecords([]).takers(),)
     assert names == {*MODELS, *RECORDS, *others} - {*ALIASES}
     table = model_list.table(listed, dict.fromkeys(listed, "page.md"))
     assert table.count("\n") == len(listed) + 1
