@@ -10,8 +10,8 @@ The figure of a tuning: what accuracy costs.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from psmr.figures.chart import (
     FAINT,
     INK,
     RED,
+    RULE,
     STITCHED,
     TOP,
     Dots,
@@ -411,3 +412,22 @@ def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | No
         side, shift = ("left", 4) if early else ("right", -4)
         marks.append(Text(words, at, TOP, (shift, 0), 8.0, FAINT, side, paper=True))  # type: ignore[arg-type]
     return page_drawing(run, marks, y, "angle to centre of inertia [deg]")
+
+
+def moves_drawings(run: FinishedRun) -> Iterator[tuple[Drawing, str]]:
+    """Yield figures of the positions of taps and of shunts over time, with what they show in words."""
+    controls, end = run.outcome.controls, float(run.t[-1])
+    for what in ("taps", "shunts") if controls is not None else ():
+        moved = sorted(getattr(controls, what), key=lambda one: -len(one.t))
+        marks: list[Mark] = []
+        for k, one in enumerate(moved):
+            t = np.repeat([*one.t, end], 2)[1:-1]
+            named = k < len(COLOURS)
+            colour, width = (COLOURS[k], 1.3) if named else (RULE, 0.8)
+            label = (one.acts_on or one.device) if named else ""
+            marks.append(
+                Line(t, np.repeat(one.position, 2), colour, width, label=label, z=2.0 if named else 1.0)
+            )
+        if marks:
+            drawing = page_drawing(run, marks, None, f"position of {what}")
+            yield replace(drawing, legend=True), f"Positions of {len(moved)} {what} over time"

@@ -27,12 +27,13 @@ from psmr.figures.modes.page import ModeRow, network_parts, parts, picture
 from psmr.figures.modes.render import render
 from psmr.figures.run.lines import LETTERED, letters, most_informative, named_signals, panels_with, thinned
 from psmr.figures.run.oneline import one_line_drawing
-from psmr.figures.run.plots import angle_drawing, axis_words, panel_drawing, panels_of, smooth
+from psmr.figures.run.plots import angle_drawing, axis_words, moves_drawings, panel_drawing, panels_of, smooth
 from psmr.figures.svg import svg
 from psmr.figures.svg_frame import LIGHT
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
 from psmr.network.signals.signals import unit_of
 from psmr.network.topology.connections import system_at_start
+from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate, mode_text, percent
 from psmr.study.events import Fault
@@ -237,6 +238,7 @@ def run_page(
         events=[ModeRow((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
         unmet=run.unmet,
+        moves=_moves(run),
         certificates=[_entries(certificate) for certificate in run.certificates],
         unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system, system is own),
@@ -269,13 +271,30 @@ def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list
     named = named_signals(run)
     chosen = panels_of(run, None if signals is None else list(signals))
     found, run = [], smooth(run)
+    angles = angle_drawing(run, {name.rpartition(".")[0] for name in named})
+    turning = () if angles is None or run.system is None else {s.angle for s in sources_of(run.system)}
     for panel in panels_with(chosen, named):
+        if panel not in chosen and turning and turning.issuperset(panel):
+            continue  # against the centre of inertia they say more
         kind = panel[0].rpartition(".")[2]
         found.append(picture(panel_drawing(run, panel, named), f"{kind} of {_several(panel)} over time"))
-    angles = angle_drawing(run, {name.rpartition(".")[0] for name in named})
     if angles is not None:
         found.append(picture(angles, "Rotor angles against the centre of inertia over time"))
+    for drawing, words in moves_drawings(run):
+        found.append(picture(drawing, words))
     return found[: len(chosen)], found[len(chosen) :]
+
+
+def _moves(run: FinishedRun) -> list[Any]:
+    """Return a row for each tap changer and shunt that moved: from where to where, what is left, and when."""
+    controls = run.outcome.controls
+    rows = []
+    for one in () if controls is None else (*controls.taps, *controls.shunts):
+        left = ("", "") if one.left is None else tuple(map(str, one.left))
+        times = ", ".join(f"{t:.4g}" for t in one.t[1:])
+        ends = f"{one.position[0]:g}", f"{one.position[-1]:g}"
+        rows.append(ModeRow((one.acts_on or one.device, *ends, *left, times)))
+    return rows
 
 
 def _several(names: tuple[str, ...]) -> str:

@@ -46,10 +46,6 @@ class Moves:
         """How many positions are left below and above the last one; None where that is not known."""
         return (int(self.position[-1]) - 1, self.most - int(self.position[-1])) if self.most else None
 
-    def __str__(self) -> str:
-        left = f" ({self.left[0]} left below, {self.left[1]} above)" if self.left else ""
-        return f"{self.acts_on or self.device} {self.position[0]:g} to {self.position[-1]:g}{left}"
-
 
 @dataclass(frozen=True)
 class Shed:
@@ -117,9 +113,11 @@ class Controls:
             found.append(("machines at a limit of excitation", first_few(words, SHOWN)))
         for what, moves in (("taps", self.taps), ("shunts", self.shunts)):
             if moves:
-                count = sum(len(one.t) - 1 for one in moves)
+                times = [t for one in moves for t in one.t[1:]]
+                words = f"{len(times)} moves of {len(moves)}, t = {min(times):.4g} to {max(times):.4g} s"
+                ended = [one.acts_on for one in moves if one.left and 0 in one.left]
                 found.append(
-                    (f"{what} that moved", f"{count} moves: {first_few(list(map(str, moves)), SHOWN)}")
+                    (f"{what} that moved", f"{words}; at the end: {first_few(ended, SHOWN) or 'none'}")
                 )
         if self.shed:
             total = sum(one.mw for one in self.shed)

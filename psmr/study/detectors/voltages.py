@@ -24,6 +24,7 @@ import numpy as np
 from psmr.base.arrays import Reals
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
+from psmr.devices.placement import placement
 from psmr.network.signals.points import Points
 from psmr.network.topology.connections import Connections
 from psmr.network.topology.network import buses
@@ -298,7 +299,10 @@ class Limits:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._open = [system.limited.copy(), system.limited.copy()]  # limits of each side not met so far
+        # Limits of each side not met so far; a timer that stands at one is at rest.
+        timers = {f"{d.name}.{state}" for d in system.devices for state in placement(d.component).timers}
+        mask = system.limited & np.array([name not in timers for name in system.names_x], dtype=bool)
+        self._open = [mask, mask.copy()]
         self._met: dict[tuple[int, str], float] = {}
 
     def begin(self, connections: Connections) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, Never
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError, PsmrWarning, first_few, warn
 from psmr.base.files import OutputTransaction
+from psmr.dae.declare.component import Act
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.zip import ExponentialLoad, ZipLoad
@@ -180,17 +181,42 @@ def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
 def _instants(
     system: System, spans: Sequence[Span], parts: Sequence[Interruption]
 ) -> tuple[tuple[float, str], ...]:
-    """Return (time in s, words) of what happened up to the end: changes, and parts that died of them."""
-    found = [
-        (now.t, change.label + _without_effect(system, change, last, now))
-        for last, now in itertools.pairwise(spans)
-        for change in now.changes
-        if change.label
-    ]
+    """Return (time in s, words) of what happened up to the end: changes, and parts that died of them.
+
+    Moves of taps and shunts are one line of each kind; a limiter is listed when it first takes over, and when
+    it first lets go.
+    """
+    found, known = [], set[Act]()
+    moves: dict[str, list[tuple[float, str]]] = {}
+    for last, now in itertools.pairwise(spans):
+        for change in now.changes:
+            for act in change.acts:
+                moves.setdefault(act.kind, []).append((now.t, act.device))
+            if change.label and not _is_routine(change, known):
+                found.append((now.t, change.label + _without_effect(system, change, last, now)))
+            known.update(change.acts)
+    for kind, one, more in (
+        ("tap", "tap changer moves", "tap changers move"),
+        ("shunt", "shunt is switched", "shunts are switched"),
+    ):
+        if made := moves.get(kind):
+            count = len({device for _, device in made})
+            words = f"{count} {one if count == 1 else more} {len(made)} times, up to t = {made[-1][0]:.4g} s"
+            found.append((made[0][0], words))
     found += [(part.t, part.what) for part in parts]
     ended = [(part.until, part.buses) for part in parts if part.until is not None]
     found += [(until, f"{names_of(there)} supplied again") for until, there in ended]
     return tuple(sorted(found, key=lambda instant: instant[0]))
+
+
+def _is_routine(change: Change, known: Collection[Act]) -> bool:
+    """Return whether a change is moves of taps and shunts, decisions of areas, and limiters that repeat."""
+    if change.causes or change.protects or not change.acts:
+        return False
+    return all(
+        act.kind in ("tap", "shunt", "area") or (act.kind == "limiter" and act in known)
+        for act in change.acts
+    )
 
 
 def _without_effect(system: System, change: Change, last: Span, now: Span) -> str:

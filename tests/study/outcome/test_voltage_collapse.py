@@ -91,9 +91,13 @@ def test_a_load_that_is_supplied_again_is_no_collapse(run_of):
     assert (taps.acts_on, taps.position[0], taps.most) == ("transformer2-3", 41, 51)
     assert np.diff(taps.t).tolist() == pytest.approx([20.0, *[10.0] * (len(taps.t) - 2)], abs=1.0)
     assert taps.left == (taps.position[-1] - 1, 51 - taps.position[-1])
-    assert dict(run.outcome.facts())["taps that moved"].startswith(
-        f"{len(taps.t) - 1} moves: transformer2-3 41 to"
+    moves = len(taps.t) - 1
+    facts = dict(run.outcome.facts())
+    assert facts["taps that moved"].startswith(
+        f"{moves} moves of 1, t = 20 to {taps.t[-1]:.4g} s; at the end: none"
     )
+    listed = [words for _, words in run.instants]
+    assert listed == ["line1-2-2 tripped", f"1 tap changer moves {moves} times, up to t = {taps.t[-1]:.4g} s"]
 
 
 def test_a_run_that_ends_while_the_voltage_falls_says_so(run_of):
