@@ -137,8 +137,8 @@ def test_the_record_of_a_line_makes_it_a_device(read, tmp_path, model, mode, set
     value = dict(zip((*system.names_x, *system.names_y), system.w0, strict=False))
     line = "dc-LINE_1"
     v_r, v_i, i = (value[f"{line}{name}"] for name in ("-rectifier-bus.v", "-inverter-bus.v", ".i"))
-    assert value[f"{line}-rectifier.p"] == pytest.approx(v_r * i, abs=1e-12)
-    assert value[f"{line}-inverter.p"] == pytest.approx(-v_i * i, abs=1e-12)
+    assert value[f"{line}-rectifier.p_ac"] == pytest.approx(v_r * i, abs=1e-12)
+    assert value[f"{line}-inverter.p_ac"] == pytest.approx(-v_i * i, abs=1e-12)
     assert max(abs(system.f(system.x0, system.y0)).max(), abs(system.g(system.x0, system.y0)).max()) < 1e-10
     write_case(case, tmp_path / "again.toml")
     assert read_case(tmp_path / "again.toml") == case
@@ -224,7 +224,7 @@ def test_the_record_of_a_source_line_makes_it_a_device(read, tmp_path, ohms):
         assert held[row.name].p_mw == pytest.approx(next(x for x in case.loads if x.name == row.name).p_mw)
         at = f"{row.dc_bus}.v", f"{row.name}.i"
         dc = value[at[0]] * value[at[1]] * 100 + row.loss_mw + row.loss_kv * abs(value[at[1]]) * 100 / 50
-        assert value[f"{row.name}.p"] * 100 == pytest.approx(dc, abs=1e-9)
+        assert value[f"{row.name}.p_ac"] * 100 == pytest.approx(dc, abs=1e-9)
     assert max(abs(system.f(system.x0, system.y0)).max(), abs(system.g(system.x0, system.y0)).max()) < 1e-10
     write_case(case, tmp_path / "again.toml")
     assert read_case(tmp_path / "again.toml") == case

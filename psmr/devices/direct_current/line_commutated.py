@@ -88,11 +88,11 @@ class Rectifier(LineCommutated):
 
         alpha = clip(x - k_p (i_ord - i) / i_n, alpha_min, alpha_max); at alpha_block where it is blocked
         v_d = k v cos(alpha) - (d_x + d_r) i, written with both angles of a commutation
-        p + j q: what it takes from its bus; p = v_d i
+        p_ac + j q_ac: what it takes from its bus; p_ac = v_d i
     """
 
     role = "dc_converter"
-    algebraic = ("i", "alpha", "p", "q")
+    algebraic = ("i", "alpha", "p_ac", "q_ac")
     inputs = ("v_re", "v_im", "v_d", "i_ord", "on")
     optional = {"on": 1.0}
     limits = {"x": ("alpha_min", "alpha_max")}
@@ -118,8 +118,8 @@ class Rectifier(LineCommutated):
         return (
             # A blocked one has its regulator at the largest angle, from which it starts again.
             (m.where(m.ge(v.on, 0.5), -p.k_i * error, p.k_i * (p.alpha_max - v.x)),),
-            (volts - v.v_d, alpha - v.alpha, v.v_d * v.i - v.p, reactive - v.q),
-            (*injection(m, v, p, v.p, v.q), v.i),
+            (volts - v.v_d, alpha - v.alpha, v.v_d * v.i - v.p_ac, reactive - v.q_ac),
+            (*injection(m, v, p, v.p_ac, v.q_ac), v.i),
         )
 
     @staticmethod
@@ -142,12 +142,12 @@ class Inverter(LineCommutated):
         beta = clip(x + k_p max(e_i, e), beta_min, beta_max)
         cos(gamma) = cos(beta) + 2 d_x i / (k v)
         v_d = k v cos(gamma) - (d_x + d_r) i; 0 where commutation fails, and where it is bypassed
-        p + j q: what it takes from its bus; p = -v_d i
+        p_ac + j q_ac: what it takes from its bus; p_ac = -v_d i
     """
 
     role = "dc_converter"
     states = ("x", "e")
-    algebraic = ("i", "beta", "gamma", "p", "q")
+    algebraic = ("i", "beta", "gamma", "p_ac", "q_ac")
     inputs = ("v_re", "v_im", "v_d", "i_ord", "v_ord", "shorted")
     optional = {"shorted": 0.0}
     limits = {"x": ("beta_min", "beta_max")}
@@ -192,10 +192,10 @@ class Inverter(LineCommutated):
                 volts - v.v_d,
                 beta - v.beta,
                 arccosine(m, end) - v.gamma,
-                -v.v_d * v.i - v.p,
-                reactive - v.q,
+                -v.v_d * v.i - v.p_ac,
+                reactive - v.q_ac,
             ),
-            (*injection(m, v, p, v.p, v.q), -v.i),
+            (*injection(m, v, p, v.p_ac, v.q_ac), -v.i),
         )
 
     actions = (

@@ -1,10 +1,10 @@
 """A voltage-source converter between an AC and a DC bus: what it holds on either side, limits, losses.
 
-    p_ord = p_ref + k_dc (v_dref - v_d) + x_v,    x_v' = k_idc (v_dref - v_d),    t_p p' = p_ord - p
+    p_ord = p_ref + k_dc (v_dref - v_d) + x_v,    x_v' = k_idc (v_dref - v_d),    t_p p_ac' = p_ord - p_ac
     q_ord = (k_ac e_v + x_q) / (1 + k_ac droop),  x_q' = k_iac (e_v - droop q_ord),  e_v = ac_ref - v_m
-    v_d i + loss_a + loss_b |i| = |v| i_p,        i_p = p / |v|, i_q = q_ord / |v| within their limits
+    v_d i + loss_a + loss_b |i| = |v| i_p,        i_p = p_ac / |v|, i_q = q_ord / |v| within their limits
 
-p is what flows into the DC grid, q what it gives to the AC bus. With k_dc = k_idc = 0 it holds its power,
+p_ac is what flows into the DC grid, q what it gives to the AC bus. With k_dc = k_idc = 0 it holds its power,
 with k_dc alone its power droops with the DC voltage, with k_idc it holds the DC voltage. With ac = 1 it holds
 the AC voltage, with 0 the reactive power ac_ref. The current is at most i_max, active current first with
 priority 1, reactive first with 0, up to 99.5 % of it; the reactive current at most what the voltage v_cmax of
@@ -46,7 +46,7 @@ def _wanted(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
     reactive = p.ac * held + (1 - p.ac) * v.ac_ref
     u = m.max(ac, _LEAST)
     highest = m.where(m.le(p.x_r, 0), 1e6, (p.v_cmax - ac) / (p.x_r + m.where(m.le(p.x_r, 0), 1, 0)))
-    return ac, v.p / u, m.min(reactive / u, highest)
+    return ac, v.p_ac / u, m.min(reactive / u, highest)
 
 
 def _rest(m: Any, p: Any, used: Any) -> Any:
@@ -58,11 +58,11 @@ class VoltageSource(Component):
     """A voltage-source converter; i is its current into the DC bus."""
 
     role = "dc_converter"
-    states = ("p", "x_v", "v_m", "x_q")
+    states = ("p_ac", "x_v", "v_m", "x_q")
     algebraic = ("i", "i_p", "i_q")
     inputs = ("v_re", "v_im", "v_d", "p_ref", "v_dref", "ac_ref")
     outputs = ("i_re", "i_im", "i_d")
-    lags: ClassVar[Mapping[str, tuple[str, ...]]] = {"p": ("t_p",), "v_m": ("t_m",)}
+    lags: ClassVar[Mapping[str, tuple[str, ...]]] = {"p_ac": ("t_p",), "v_m": ("t_m",)}
     integrals: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"x_v": "k_idc", "x_q": ("ac", "k_iac")}
     limits = {"x_q": ("q_min", "q_max")}
     memory = ("loss_a", "loss_b", "limited")
@@ -101,7 +101,7 @@ class VoltageSource(Component):
         deviation = v.v_dref - v.v_d
         return (
             (
-                (v.p_ref + p.k_dc * deviation + v.x_v - v.p) / p.t_p,
+                (v.p_ref + p.k_dc * deviation + v.x_v - v.p_ac) / p.t_p,
                 p.k_idc * deviation,
                 (ac - v.v_m) / p.t_m,
                 p.ac * p.k_iac * error,

@@ -193,7 +193,7 @@ class DirectCurrent:
         }
         angle, end = row.angle_deg * RADIANS, row.end_angle(v_kv, i_ka)
         sign = 1 if row.device.type == RECTIFIER else -1
-        start = {"i": i, "p": sign * v * i, "q": load.q_mvar / self.case.base_mva}
+        start = {"i": i, "p_ac": sign * v * i, "q_ac": load.q_mvar / self.case.base_mva}
         defaults = row.device.values | values
         if sign > 0:
             least = defaults["alpha_min"]
@@ -297,7 +297,7 @@ class DirectCurrent:
                 f"{row.device.place}: q_min = {own['q_min']:g}, q_max = {own['q_max']:g}: the converter gives"
                 f" {q:.6g} pu at the start; widen them, or change the power flow"
             )
-        start = {"p": p, "v_m": ac, "x_q": q * own["ac"], "i": i, "i_p": p / ac, "i_q": q / ac, "p_ref": p}
+        start = {"p_ac": p, "v_m": ac, "x_q": q * own["ac"], "i": i, "i_p": p / ac, "i_q": q / ac, "p_ref": p}
         start |= {"v_dref": v_d, "ac_ref": ac + own["droop"] * q if own["ac"] else q}
         return Device(row.name, component_of(row.device), values, self._terminals(row, {})), start
 

@@ -41,7 +41,7 @@ def at(name, p, v_d):
         "i_p": p,
         "p_ref": p,
         "v_dref": v_d,
-        "p": p,
+        "p_ac": p,
         "ac_ref": 0.0,
     }
     return {f"{name}.{key}": x for key, x in start.items()}
@@ -152,7 +152,7 @@ def test_a_grid_starts_at_rest_and_balances_each_terminal(grid):
         assert ac * value[f"vsc{k}.i_p"] == pytest.approx(v * i + own, abs=1e-12)
         losses += own
     in_lines = sum(0.125 / 100 * value[f"dc{name}.i"] ** 2 for name in ("12", "23", "31"))
-    taken = sum(value[f"vsc{k}.p"] for k in (1, 2, 3))
+    taken = sum(value[f"vsc{k}.p_ac"] for k in (1, 2, 3))
     assert taken == pytest.approx(losses + in_lines, abs=1e-10)
 
 
@@ -161,11 +161,11 @@ def test_a_loss_of_power_is_shared_by_droop(grid):
     run = simulate(
         grid, VariableStep(tolerance=1e-7), t_end=3.0, events=[SetPoint("vsc3", "p_ref", -6.0, start=0.1)]
     )
-    last = {name: run[name].iloc[-1] for name in ("vsc1.p", "vsc2.p", "vsc3.p", "dc1.v", "dc2.v")}
+    last = {name: run[name].iloc[-1] for name in ("vsc1.p_ac", "vsc2.p_ac", "vsc3.p_ac", "dc1.v", "dc2.v")}
     first = {name: run[name].iloc[0] for name in last}
-    assert last["vsc3.p"] == pytest.approx(-6.0, abs=1e-6)
+    assert last["vsc3.p_ac"] == pytest.approx(-6.0, abs=1e-6)
     for k in (1, 2):
-        change = last[f"vsc{k}.p"] - first[f"vsc{k}.p"]
+        change = last[f"vsc{k}.p_ac"] - first[f"vsc{k}.p_ac"]
         assert change == pytest.approx(-(100, 20)[k - 1] * (last[f"dc{k}.v"] - first[f"dc{k}.v"]), abs=1e-6)
         assert change > 0.1
     assert not run.changes[-1].acts

@@ -110,7 +110,7 @@ def test_eigenvalues_of_a_line_with_a_regulated_current(k_p, k_i):
         ),
     ]
     start = {"far.v": v - r * i, "node.v": v, "line.i": i, "rec.i": i, "rec.alpha": alpha, "rec.x": alpha}
-    start |= {"rec.i_ord": i, "rec.p": v * i} | {f"rec.{name}": x for name, x in ac.items()}
+    start |= {"rec.i_ord": i, "rec.p_ac": v * i} | {f"rec.{name}": x for name, x in ac.items()}
     found = np.sort_complex(np.linalg.eigvals(assemble(devices, start).linearise().state_matrix()))
     by_angle = k * np.sin(alpha) / i_n
     expected = np.sort_complex(np.roots([l_s, r + d_x + d_r + k_p * by_angle, k_i * by_angle]))
@@ -124,7 +124,7 @@ def test_the_benchmark_at_its_published_start(cigre):
     """
     value = start_of(cigre)
     assert value["dc-r.v"] * 500 == pytest.approx(500, abs=1e-9)
-    assert value["rectifier.p"] * 1000 == pytest.approx(1000, abs=1e-9)
+    assert value["rectifier.p_ac"] * 1000 == pytest.approx(1000, abs=1e-9)
     assert np.degrees([value["rectifier.alpha"], value["inverter.gamma"]]) == pytest.approx([15, 15])
     ac = [abs(complex(value[f"{bus}.v_re"], value[f"{bus}.v_im"])) for bus in ("rectifier-ac", "inverter-ac")]
     assert ac == pytest.approx([1.0, 1.0], abs=0.02)
@@ -136,10 +136,10 @@ def test_each_terminal_balances_its_power(cigre):
     run = fault_near_the_inverter(cigre, VariableStep(tolerance=1e-5))
     for name, bus, sign in (("rectifier", "dc-r", 1), ("inverter", "dc-i", -1)):
         dc = sign * run[f"{bus}.v"] * run[f"{name}.i"]
-        assert abs(run[f"{name}.p"] - dc).max() < 1e-8
+        assert abs(run[f"{name}.p_ac"] - dc).max() < 1e-8
     at_rest = start_of(cigre)
     for name, bus, sign in (("rectifier", "dc-r", 1), ("inverter", "dc-i", -1)):
-        assert abs(at_rest[f"{name}.p"] - sign * at_rest[f"{bus}.v"] * at_rest[f"{name}.i"]) < 1e-12
+        assert abs(at_rest[f"{name}.p_ac"] - sign * at_rest[f"{bus}.v"] * at_rest[f"{name}.i"]) < 1e-12
 
 
 def fault_near_the_inverter(system, scheme, **kwargs):
@@ -167,7 +167,7 @@ def test_a_fault_near_the_inverter(cigre):
     assert [t for t, *_ in acts] == pytest.approx([0.1, 0.1, 0.2, 0.22, 0.3], abs=2e-5)
     assert run["half-r.i"].max() > 1.5
     assert run["half-r.i"].min() >= -1e-12
-    for name in ("half-r.i", "dc-i.v", "inverter.p", "rectifier.q"):
+    for name in ("half-r.i", "dc-i.v", "inverter.p_ac", "rectifier.q_ac"):
         assert run[name].iloc[-1] == pytest.approx(run[name].iloc[0], abs=2e-3)
     fixed = fault_near_the_inverter(cigre, SingleRate("TM", h=0.0005))
     assert [t for t, *_ in acts_of(fixed)] == pytest.approx([t for t, *_ in acts], abs=5e-4)
