@@ -31,7 +31,7 @@ def groups() -> Mapping[str, tuple[type[Component], ...]]:
     network = {"network and static loads": NETWORK, "network with its own dynamics": DYNAMIC}
     shunts = {f"shunt: {role.replace('_', ' ')}": kinds for role, kinds in SHUNT_ROLES.items()}
     areas = {role.replace("_", " "): kinds for role, kinds in AREA_ROLES.items()}
-    direct = {f"direct current: {role.replace('_', ' ')}": kinds for role, kinds in DC_ROLES.items()}
+    direct = {role.replace("dc_", "direct current: "): kinds for role, kinds in DC_ROLES.items()}
     return {**network, **ROLES, **loads, **shunts, **TRANSFORMER_ROLES, **RELAY_ROLES, **areas, **direct}
 
 
