@@ -8,7 +8,7 @@ Matrix Computations (1996), section 11.3, for the coefficients.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, NamedTuple
@@ -131,10 +131,6 @@ class LinearSamples:
     `names`: Names of these.
     `samplers`: What is written when; of a device with a computing delay, what comes later follows directly.
     `at_periods`: Returns the same with all periods, offsets and delays times a factor; None where unknown.
-    `turn`: Time in s in which `b` and the maps come round, of devices that read phases; 0 where they do not
-      read the time.
-    `along`: Returns the stretches up to some instants behind the start, (time in s, samplers due) each; None
-      where `b` and the maps are the same all the time.
     `broken`: Why the samples cannot be linearised; "" where they are.
     `whole`: Sampled variables that external code takes as whole numbers or switches on: they are held.
     """
@@ -143,23 +139,8 @@ class LinearSamples:
     names: tuple[str, ...]
     samplers: tuple[LinearSampler, ...]
     at_periods: Callable[[float], LinearSamples] | None = None
-    turn: float = 0.0
-    along: Callable[[Sequence[tuple[float, tuple[int, ...]]]], list[Stretch]] | None = None
     broken: str = ""
     whole: tuple[str, ...] = ()
-
-
-class Stretch(NamedTuple):
-    """A stretch of time from one instant to the next.
-
-    `begin`, `end`: (n + m, s) derivatives by the sampled variables at its ends; a line leads from one to the
-      other.
-    `maps`: What the samplers that are due at its end write.
-    """
-
-    begin: sparse.csc_array
-    end: sparse.csc_array
-    maps: tuple[sparse.csr_array, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

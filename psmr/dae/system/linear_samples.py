@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, first_few
 from psmr.dae.declare.component import NumericMath, local_variables, parameters_of
 from psmr.dae.declare.sampled_forms import TIME
 from psmr.dae.declare.samples import ExternalCode
 from psmr.dae.declare.sampling import Sampling, samplings
 from psmr.dae.system.complex_step import STEP, input_columns
-from psmr.dae.system.linear import LinearSampler, LinearSamples, Stretch
+from psmr.dae.system.linear import LinearSampler, LinearSamples
 from psmr.dae.system.system import System
 
 Reals = NDArray[np.float64]
@@ -35,26 +35,21 @@ def samples_at(system: System, w: Reals, factor: float = 1.0) -> LinearSamples:
     system = system.with_values(changed) if changed else system
     b, names, whole = _columns(system, w), system.names_u[: system.s], dict[str, None]()
     try:
-        samplers = tuple(sampler for sampler, _ in _written(system, w, whole))
+        samplers = tuple(_written(system, w, whole))
     except InputError as error:
         return LinearSamples(b, names, (), broken=str(error))
     external = any(device.code is not None for device in system.devices)
     scaled = None if external else functools.partial(samples_at, given, w)
     found = LinearSamples(b, names, samplers, scaled, whole=tuple(whole))
-    along = functools.partial(_along, system, w)
-    shortest = min((sampler.period for sampler in samplers), default=1.0)
-    if _same(system, w, found, ODD * shortest, held=True):
-        lines = any(group.compiled.component.releases.get(TIME) for group in system.groups)
-        return replace(found, along=along) if lines else found
-    for hertz in NOMINAL:
-        if _same(system, w, found, 1.0 / hertz):
-            return replace(found, turn=1.0 / hertz, along=along)
-    words = ", ".join(dict.fromkeys(sampler.device for sampler in samplers))
-    return replace(found, broken=f"{words}: read the time, and nothing comes round at 50 or 60 Hz")
+    groups = [group for group in system.groups if group.compiled.component.samples is not None]
+    lines = [name for g in groups if g.compiled.component.releases.get(TIME) for name in g.names]
+    if lines:
+        return replace(found, broken=f"{first_few(lines, 3)}: between samples what they write is on lines")
+    if not _same(system, w, found, ODD * min((sampler.period for sampler in samplers), default=1.0)):
+        own = first_few([name for group in groups for name in group.names], 3)
+        return replace(found, broken=f"{own}: what they read or write turns with the time, as phases do")
+    return found
 
-
-NOMINAL = (50.0, 60.0)
-"""Frequencies in Hz at which phases may turn."""
 
 ODD = 0.3127
 """Part of a period after which what reads phases has changed."""
@@ -63,43 +58,13 @@ AGREED = 1e-9
 """Difference of derivatives, in parts of the largest, that is rounding."""
 
 
-def _same(system: System, w: Reals, found: LinearSamples, later: float, held: bool = False) -> bool:
-    """Return whether derivatives are the same a time in s later; `held`: with outputs at rest since."""
+def _same(system: System, w: Reals, found: LinearSamples, later: float) -> bool:
+    """Return whether derivatives are the same a time in s later."""
     then = w.copy()
     then[-1] += later
-    stamps = np.flatnonzero(list(map(_stamp, system.names_u[: system.s] if held else ())))
-    then[system.n + system.m + stamps.astype(int)] += later
     pairs = [(found.b, _columns(system, then))]
-    pairs += [(a.map, b.map) for a, (b, _) in zip(found.samplers, _written(system, then, {}), strict=True)]
+    pairs += [(a.map, b.map) for a, b in zip(found.samplers, _written(system, then, {}), strict=True)]
     return all(abs(a - b).max() <= AGREED * max(1.0, abs(a).max()) for a, b in pairs if a.shape[0])
-
-
-def _along(system: System, w: Reals, instants: Sequence[tuple[float, tuple[int, ...]]]) -> list[Stretch]:
-    """Return the stretches up to some instants, along what samples write at rest; see `LinearSamples`."""
-    start, w, t, length = w, w.copy(), w[-1], instants[-1][0]
-    for begun in (t - length, t):  # the period before leaves the times at which held values were written
-        w[-1], found = begun, list[Stretch]()
-        begin = _columns(system, w)
-        for instant, due in instants:
-            w[-1] = begun + instant
-            end, written = _columns(system, w), list(_written(system, w, {}))
-            found.append(Stretch(begin, end, tuple(written[k][0].map for k in due)))
-            for sampler, values in (written[k] for k in due):
-                w[system.n + system.m + sampler.at] = values
-            begin = _columns(system, w)
-    off = np.abs(w - start)[system.n + system.m :][: system.s] > RETURNS * np.maximum(1.0, np.abs(w)).max()
-    gone = [name for name, moved in zip(system.names_u, off, strict=False) if moved and not _stamp(name)]
-    if gone:
-        raise InputError(f"{', '.join(gone[:3])}: not as before after {length:g} s at rest")
-    return found
-
-
-RETURNS = 1e-3
-"""Part by which what samples write may be off after the time in which all comes round at rest."""
-
-
-def _stamp(name: str) -> bool:
-    return name.endswith(f".{TIME}")
 
 
 def _columns(system: System, w: Reals) -> sparse.csc_array:
@@ -108,15 +73,15 @@ def _columns(system: System, w: Reals) -> sparse.csc_array:
     return sparse.csc_array(free @ input_columns(system, w, range(size, size + system.s)))
 
 
-def _written(system: System, w: Reals, whole: dict[str, None]) -> Iterator[tuple[LinearSampler, Reals]]:
-    """Yield the samplers at a buffer w, in the order of `System.samplers`, each with the values it writes.
+def _written(system: System, w: Reals, whole: dict[str, None]) -> Iterator[LinearSampler]:
+    """Yield the samplers at a buffer w, in the order of `System.samplers`.
 
     `whole` takes the names of sampled variables that external code reads as whole numbers.
     """
     n, size, s = system.n, system.n + system.m, system.s
     places = np.concatenate([np.arange(n), s + np.arange(n, size), n + np.arange(s)])
     column = np.append(places, np.full(len(w) - places.size, -1))
-    found: dict[str, list[tuple[LinearSampler, Reals]]] = {device.name: [] for device in system.devices}
+    found: dict[str, list[LinearSampler]] = {device.name: [] for device in system.devices}
     for g, group in enumerate(system.groups):
         component = group.compiled.component
         names, times = local_variables(component), component.samples
@@ -137,7 +102,7 @@ def _written(system: System, w: Reals, whole: dict[str, None]) -> Iterator[tuple
                 entries = matrix[:, kept].ravel()
                 made = sparse.csr_array(sparse.coo_array((entries, where), (at.size, size + s)))
                 due = offset + delay * sampling.released
-                found[device].append((LinearSampler(device, period, due, at - size, made), new))
+                found[device].append(LinearSampler(device, period, due, at - size, made))
     for each in found.values():
         yield from each
 

@@ -157,7 +157,7 @@ def sampling_deformation(linear: LinearDae, scheme: Scheme) -> Deformation:
     report = report_of(scheme, "exact", Spectra.of(own.modes, numerical, float(period)), names)
     without = sampled.without_delays()
     prompt = own if without is sampled else sampled_modes(without, design, period)
-    columns = dict(report.columns) | _beside(own, prompt, report.columns, sampled.prompt_known)
+    columns = dict(report.columns) | _beside(own, prompt, report.columns)
     report = replace(report, columns=columns)
     words = (*_of_dominant(report), *_words(sampled, design, own, prompt, held))
     return replace(report, said=(*words, *report.said))
@@ -175,10 +175,8 @@ def _of_dominant(report: Deformation) -> tuple[str, ...]:
     return words, every
 
 
-def _beside(
-    own: Sampled, prompt: Sampled, columns: Mapping[str, np.ndarray], known: bool
-) -> dict[str, np.ndarray]:
-    """Return the further columns of a table of modes; `known`: whether the part of the delay is."""
+def _beside(own: Sampled, prompt: Sampled, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the further columns of a table of modes."""
     s = columns["real"] + 1j * columns["imag"]
     design, delayed = np.full((2, s.size), np.nan + 0j)
     for k, j in enumerate(own.matched.partner.tolist()):
@@ -192,7 +190,7 @@ def _beside(
         "real_continuous": design.real,
         "imag_continuous": design.imag,
         "sampling_deformation": np.abs(s - design) / size,
-        "delay_deformation": np.abs(delayed) / size if known else np.full(s.size, np.nan),
+        "delay_deformation": np.abs(delayed) / size,
     }
 
 

@@ -78,10 +78,6 @@ class StepEquations:
         return tuple(lengths[name] for name in self.successors)
 
 
-AFTER = 8.0
-"""What is added to a time, in parts of the step, behind each time that values were sampled in it."""
-
-
 class SampledStep(NamedTuple):
     """A step in which values are sampled.
 
@@ -248,7 +244,7 @@ class _Writer:
         parts = self.known.parts_of(stage.rows, stage.with_response)
         made = parts.mass @ jump + parts.picked if parts.others.shape[0] else parts.mass @ jump
         unknown = f"sampled{label}"
-        self.times[unknown] = at = at + AFTER * (1.0 + self.times[self.present] // AFTER)
+        self.times[unknown] = at
         left = self.known.left_of(stage, 0.0, at)
         self._equations.append(Equation(unknown, left, ((self.present, made),), "after samples"))
         self.present = self.points[stage.to] = unknown
@@ -329,17 +325,16 @@ class _Writer:
             if parts.others.shape[0] and weight:
                 terms.append((block, weight * (parts.older if name in OLDER else parts.picked)))
         unknown = f"{stage.to}{label}"
-        at = value(stage.at, i)
-        self.times[unknown] = time = at + AFTER * (self.times[self.present] // AFTER)
+        self.times[unknown] = at = value(stage.at, i)
         states = parts.own < self.known.linear.n
         inputs = [InputTerm(unknown, at, parts.own, np.where(states, h * stage.gamma, 1.0))]
         inputs += [
-            InputTerm(point, self.times[point] % AFTER, parts.own, np.where(states, h * weight, 0.0))
+            InputTerm(point, self.times[point], parts.own, np.where(states, h * weight, 0.0))
             for point, weight in ((self.rates[name], weight) for name, weight in stage.rates)
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
-        left = self.known.left_of(stage, h * stage.gamma, time)
+        left = self.known.left_of(stage, h * stage.gamma, at)
         self._equations.append(Equation(unknown, left, merged_terms(terms), words, tuple(inputs)))
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:

@@ -16,7 +16,7 @@ alone does: Kalman and Bertram, A unified approach to the theory of sampling sys
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
@@ -25,16 +25,15 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
 
 from partitioning import Partition
 from psmr.base.errors import SchemeError
 from psmr.base.threads import on_one_thread
-from psmr.dae.system.linear import LinearDae, LinearSampler, Stretch
+from psmr.dae.system.linear import LinearDae, LinearSampler
 from psmr.integrate.control.grid import TimeGrid
 from psmr.integrate.schemes.scheme import Scheme, steady_program
 from psmr.pencil.operator.equation import Equation
-from psmr.pencil.operator.equations import AFTER, SampledStep, equations_with, side_matrices
+from psmr.pencil.operator.equations import SampledStep, equations_with, side_matrices
 from psmr.pencil.operator.loops import matrices_of
 from psmr.pencil.operator.step_operator import factorised, map_of
 
@@ -45,10 +44,6 @@ LARGEST_DENOMINATOR = 10**9
 
 MOST_INSTANTS = 20_000
 """Instants in a common period up to which it is worked with; beyond, the slowest samplers are held."""
-
-
-MOST_TURNING = 1000
-"""The same of samples that are linearised one by one, at 3 to 20 ms each, as they read the time."""
 
 
 class NotLinearisedError(SchemeError):
@@ -114,15 +109,8 @@ class SampledDae:
         made = functools.partial(self.source.samples.at_periods, factor)
         return SampledDae.of(replace(self.source, linearised_samples=made))
 
-    @property
-    def prompt_known(self) -> bool:
-        """Whether `without_delays` knows what there is without them."""
-        return self.source.samples is None or self.source.samples.along is None
-
     def without_delays(self) -> SampledDae:
-        """Return the same with what a sample computes written at once; itself where that is not known."""
-        if not self.prompt_known:
-            return self
+        """Return the same with what a sample computes written at once."""
         found: list[LinearSampler] = []
         for sampler in self.samplers:
             last = found[-1] if found else None
@@ -146,34 +134,13 @@ class SampledDae:
 
     @functools.cached_property
     def period(self) -> Fraction:
-        """Common period in s of all samplers, and of what reads phases."""
-        assert self.source.samples is not None
-        turn = [exact_time(self.source.samples.turn)] if self.source.samples.turn else []
-        return common_period([*turn, *(exact_time(self.samplers[k].period) for k in self.active)])
+        """Common period in s of all samplers."""
+        return common_period(exact_time(self.samplers[k].period) for k in self.active)
 
     @property
     def active(self) -> list[int]:
         """Which samplers are not left out."""
         return [k for k, sampler in enumerate(self.samplers) if sampler.device not in self.out]
-
-    def stretches(self, period: Fraction) -> list[Stretch] | None:
-        """Return the stretches between the instants of a period; None where nothing changes with the time."""
-        assert self.source.samples is not None
-        if self.source.samples.along is None:
-            return None
-        count = sum(int(period / exact_time(self.samplers[k].period)) for k in self.active)
-        if count > MOST_TURNING:
-            raise NotLinearisedError(
-                f"the samples are not linearised: {self.samplers[0].device} reads the time, and in the "
-                f"{float(period):.4g} s in which all comes round are {count} samples, above {MOST_TURNING}; "
-                "psmr.ringdown(system, scheme) fits modes to runs"
-            )
-        return self.source.samples.along([(float(t), due) for t, due in self.all_instants(period)])
-
-    def all_instants(self, period: Fraction) -> list[tuple[Fraction, tuple[int, ...]]]:
-        """Return the instants of a period, with its end."""
-        found = list(self.instants(period))
-        return found if found and found[-1][0] == period else [*found, (period, ())]
 
     def instants(self, period: Fraction) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
         """Yield the instants behind 0 and up to the end of a period, and which samplers are due."""
@@ -187,15 +154,15 @@ class SampledDae:
         for t in sorted(times):
             yield t, tuple(k for k, step, offset in clocks if not (t - offset) % step)
 
-    def jump(self, due: tuple[int, ...], maps: Sequence[sp.csr_array] = ()) -> sp.csr_array:
-        """Return (N, N) what samplers make of (x, z, y), with y as it was; `maps`: theirs at another time."""
+    def jump(self, due: tuple[int, ...]) -> sp.csr_array:
+        """Return (N, N) what samplers make of (x, z, y), with y as it was."""
         n, N = self.states, self.linear.n + self.linear.m
         if not due:
             return sp.csr_array(sp.eye_array(N))
         written = np.concatenate([self.samplers[k].at for k in due]) + n
         kept = sp.diags_array(np.where(np.isin(np.arange(N), written), 0.0, 1.0))
         place = sp.csr_array((np.ones(written.size), (written, np.arange(written.size))), (N, written.size))
-        return sp.csr_array(kept + place @ sp.vstack(maps or [self.samplers[k].map for k in due]))
+        return sp.csr_array(kept + place @ sp.vstack([self.samplers[k].map for k in due]))
 
 
 def repeated(pieces: Iterable[tuple[Hashable, Callable[[], Reals]]], size: int) -> Reals:
@@ -226,9 +193,6 @@ def _times(known: dict[Hashable, Reals], key: Hashable, count: int, product: Rea
 def exact_operator(sampled: SampledDae, period: Fraction) -> Reals:
     """Return (n + s, n + s) what (x, z) becomes in a period, solved exactly between the samples."""
     linear = sampled.linear
-    stretches = sampled.stretches(period)
-    if stretches is not None:
-        return _along_stretches(sampled, period, stretches)
     A, follow, n = linear.state_matrix(), linear.following(), linear.n
 
     def jumped(due: tuple[int, ...]) -> Reals:
@@ -248,37 +212,6 @@ def exact_operator(sampled: SampledDae, period: Fraction) -> Reals:
             t = instant
 
     return repeated(pieces(), n)
-
-
-def _along_stretches(sampled: SampledDae, period: Fraction, stretches: list[Stretch]) -> Reals:
-    """Return the `exact_operator` where columns and maps change with the time, on lines in each stretch."""
-    linear, n, s = sampled.source, sampled.states, sampled.s
-    A, follow = linear.state_matrix(), linear.following()
-    factors = splu(sp.csc_matrix(linear.gy)) if linear.m else None
-
-    def reduced(columns: sp.csc_array) -> tuple[Reals, Reals]:
-        """Return what the sampled values do to the rates, and to the algebraic variables."""
-        dense = columns.toarray()
-        y = -factors.solve(dense[n:]) if factors else dense[n:]
-        return dense[:n] + linear.fy @ y, y
-
-    @functools.cache
-    def flow(h: float) -> list[Reals]:
-        """Return exp(A h) and its first and second integral over h."""
-        zero, one = np.zeros((n, n)), np.eye(n)
-        return np.hsplit(
-            scipy.linalg.expm(h * np.block([[A, one, zero], [zero, zero, one], [zero] * 3]))[:n], 3
-        )
-
-    product, t = np.eye(n + s), Fraction(0)
-    for (instant, due), stretch in zip(sampled.all_instants(period), stretches, strict=True):
-        h = float(instant - t)
-        (begin, _), (end, seen), (x, first, second) = reduced(stretch.begin), reduced(stretch.end), flow(h)
-        product[:n] = x @ product[:n] + (first @ begin + second @ ((end - begin) / h)) @ product[n:]
-        full = np.vstack([product, follow @ product[:n] + seen @ product[n:]])
-        product = (sampled.jump(due, stretch.maps) @ full)[: n + s]
-        t = instant
-    return product
 
 
 def workable(sampled: SampledDae, scheme: Scheme) -> tuple[SampledDae, tuple[str, ...]]:
@@ -353,16 +286,13 @@ def sampled_operator(sampled: SampledDae, scheme: Scheme) -> Reals:
     extended, linear, period = with_held(scheme, sampled), sampled.linear, scheme_period(sampled, scheme)
     known, history = side_matrices(linear, extended), steady_program(extended).history
     size, N = linear.n + linear.m + history * known.remembered.size, linear.n + linear.m
-    moving = Moving.of(sampled, period)
     read = abs(sp.csc_array(linear.gx)[:, sampled.states :]).sum(axis=0) > 0.0
 
-    def made(step: SampledStep, due: tuple[int, ...], t: float) -> Reals:
-        own = known if moving is None else known.with_jacobian(functools.partial(moving.jacobian, t, step.h))
-        matrix = map_of(equations_with(own, extended, sampled=step)).apply(np.eye(size))
+    def made(step: SampledStep, due: tuple[int, ...]) -> Reals:
+        matrix = map_of(equations_with(known, extended, sampled=step)).apply(np.eye(size))
         if due:
-            behind = linear.jacobian_at_once() if moving is None else moving.behind(t + step.h)
-            mass, _, constraints = matrices_of(sp.csr_array(behind), linear.n)
-            jump = sampled.jump(due, moving.maps_at(t + step.h) if moving else ())
+            mass, _, constraints = matrices_of(sp.csr_array(linear.jacobian_at_once()), linear.n)
+            jump = sampled.jump(due)
             if not read[np.concatenate([sampled.samplers[k].at for k in due])].any():
                 matrix[:N] = jump @ matrix[:N]  # no algebraic equation answers
                 return matrix
@@ -371,8 +301,8 @@ def sampled_operator(sampled: SampledDae, scheme: Scheme) -> Reals:
         return matrix
 
     def pieces() -> Iterator[tuple[Hashable, Callable[[], Reals]]]:
-        for key, step, due, t in _steps(sampled, scheme, period, history, moving):
-            yield key if moving is None else t, functools.partial(made, step, due, t)
+        for key, step, due in _steps(sampled, scheme, period, history):
+            yield key, functools.partial(made, step, due)
 
     return repeated(pieces(), size)
 
@@ -382,78 +312,25 @@ def operator_with_samples(linear: LinearDae, scheme: Scheme) -> Reals:
     return sampled_operator(SampledDae.of(linear), scheme)
 
 
-SAME = 1e-10
-"""Times closer than this in s are one."""
+Steps = Iterator[tuple[Hashable, SampledStep, tuple[int, ...]]]
 
 
-@dataclass(frozen=True, eq=False)
-class Moving:
-    """A sampled DAE whose columns and maps change with the time.
-
-    `sampled`: It, as it is at the start.
-    `ends`: (K,) times in s of the instants.
-    `stretches`: What leads up to each.
-    """
-
-    sampled: SampledDae
-    ends: Reals
-    stretches: list[Stretch]
-
-    @classmethod
-    def of(cls, sampled: SampledDae, period: Fraction) -> Moving | None:
-        """Return it over a period, and into the next; None where nothing changes with the time."""
-        stretches = sampled.stretches(period)
-        if stretches is None:
-            return None
-        ends = [float(t) for t, _ in sampled.all_instants(period)]
-        first = next(iter(ends))
-        return cls(sampled, np.array([*ends, ends[-1] + first]), [*stretches, stretches[0]])
-
-    def jacobian(self, t: float, h: float, part: float) -> sp.csr_array:
-        """Return the Jacobian at a part of a step of h from t, behind so many samples as `AFTER` is in it."""
-        behind, part = divmod(part, AFTER)
-        at, k = t + part * h, int(np.searchsorted(self.ends, t + SAME)) + int(behind)
-        stretch, begin = self.stretches[k], self.ends[k - 1] if k else 0.0
-        share = (at - begin) / (self.ends[k] - begin)
-        return self._with(sp.csr_array((1.0 - share) * stretch.begin + share * stretch.end))
-
-    def behind(self, t: float) -> sp.csr_array:
-        """Return the Jacobian behind the samples at an instant t."""
-        return self._with(sp.csr_array(self.stretches[int(np.abs(self.ends - t).argmin()) + 1].begin))
-
-    def _with(self, columns: sp.csr_array) -> sp.csr_array:
-        sampled, n, s = self.sampled, self.sampled.states, self.sampled.s
-        rows = sp.csr_array(sampled.linear.jacobian_at_once())
-        behind = sp.vstack([columns[:n], sp.csr_array((s, s)), columns[n:]])
-        return sp.csr_array(sp.hstack([rows[:, :n], behind, rows[:, n + s :]]))
-
-    def maps_at(self, t: float) -> tuple[sp.csr_array, ...]:
-        """Return what the samplers that are due at an instant write."""
-        return self.stretches[int(np.abs(self.ends - t).argmin())].maps
-
-
-Steps = Iterator[tuple[Hashable, SampledStep, tuple[int, ...], float]]
-
-
-def _steps(
-    sampled: SampledDae, scheme: Scheme, period: Fraction, history: int, moving: Moving | None
-) -> Steps:
-    """Yield the steps of a period as a run takes them: a key, the step, who is due at its end, its start."""
+def _steps(sampled: SampledDae, scheme: Scheme, period: Fraction, history: int) -> Steps:
+    """Yield the steps of a period as a run takes them: a key, the step, and who is due at its end."""
     instants = dict(sampled.instants(period))
     if samples_within(sampled, scheme):
-        yield from _steps_with_points(sampled, scheme, period, instants, history, moving)
+        yield from _steps_with_points(sampled, scheme, period, instants, history)
         return
     stops = np.array([float(t) for t in instants if t < period])
     (grid,) = TimeGrid.windows(0.0, float(period), scheme.step, np.inf, stops)
     due_at = {float(t): due for t, due in instants.items()}
-    ends = [*grid.times[1:].tolist(), grid.end]
-    steps = list(zip(np.round(grid.steps, 15).tolist(), ends, grid.times.tolist(), strict=True))
+    steps = list(zip(np.round(grid.steps, 15).tolist(), [*grid.times[1:].tolist(), grid.end], strict=True))
     before, held = tuple[float, ...](), sampled.held
     for again in (False, True):  # what is remembered at the start of a period is what the one before left
-        for h, end, t in steps:
+        for h, end in steps:
             due = due_at.get(end, ())
             if again:
-                yield (h, before, due), SampledStep(h, before, held=held), due, t
+                yield (h, before, due), SampledStep(h, before, held=held), due
             before = () if due else (h, *(h + back for back in before))[:history]
 
 
@@ -463,7 +340,6 @@ def _steps_with_points(
     period: Fraction,
     instants: dict[Fraction, tuple[int, ...]],
     history: int,
-    moving: Moving | None,
 ) -> Steps:
     """Yield the macro steps of a period within which values are sampled."""
     assert scheme.two_rates is not None
@@ -471,15 +347,7 @@ def _steps_with_points(
     before = tuple((k + 1) * scheme.step for k in range(history))
     for k in range(int(period / h)):
         found = [(i, t) for i in range(1, ratio + 1) if (t := k * h + i * h / ratio) in instants]
-        within = {
-            i: sampled.jump(instants[t], moving.maps_at(float(t)) if moving else ())
-            for i, t in found
-            if i < ratio
-        }
+        within = {i: sampled.jump(instants[t]) for i, t in found if i < ratio}
         due = {i: instants[t] for i, t in found}
-        yield (
-            tuple(due.items()),
-            SampledStep(scheme.step, before, within, sampled.held),
-            due.get(ratio, ()),
-            float(k * h),
-        )
+        step = SampledStep(scheme.step, before, within, sampled.held)
+        yield tuple(due.items()), step, due.get(ratio, ())
