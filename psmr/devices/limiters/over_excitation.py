@@ -359,7 +359,7 @@ class OEL5C(OverExcitationLimiter):
         """Connect measurement, inverse time, regulator and switches."""
         i = b.lag("i", p.k_scale1 * measured(b, v, p), "t_f1")
         count = (power(b, i, p.k_1) - p.ifd_pu - p.k_ifdt * v.theta) / p.t_oel
-        b.state("theta", count, limits=("none", "v_oel_max1"))
+        b.timer("theta", count, ("none", "v_oel_max1"))
         reference = p.ifd_ref1 + p.latched * (p.ifd_ref2 - p.ifd_ref1)
         error = b.named("e", reference - p.k * b.lead_lag("x_l", i, "t_coel", "t_boel"))
         regulated = b.pi("x_i", error, "k_poel", "k_ioel", ("v_oel_min", "v_oel_max"), rests=1)
@@ -373,13 +373,13 @@ class OEL5C(OverExcitationLimiter):
 class OEL2C(OverExcitationLimiter):
     """Over-excitation limiter with selectable pick-up and limiting characteristics, IEEE type OEL2C.
 
-    The count `timer` rises by fixed_ru above itf_pu and by fixed_rd below, by the inverse time besides;
+    The count `timer` moves by fixed_rd above itf_pu and by fixed_ru below, by the inverse time besides;
     at t_fcl the reference i_ref goes down from i_inst to i_lim, and up again where k_zru t_fcl of it is
     left. i_reset is added to the reference until the limiter is active: at the end of the count, after
     t_en above the reference, or always with t_en = 0; it is inactive again after t_off below i_inst by
-    ith_off. Dynawo and InterPSS have fixed_ru below and fixed_rd above, with which the standard's own
-    typical values (-0.001 for the cooling) would never cool down. Source: IEEE Std 421.5-2016, type
-    OEL2C; the order of the record is that of InterPSS' tests.
+    ith_off. The names say that fixed_ru were the one above; Dynawo has it below, and InterPSS too, whose
+    tests follow a run of PSS/E. Source: IEEE Std 421.5-2016, type OEL2C; Dynawo and InterPSS; the order
+    of the record is that of InterPSS' tests.
     """
 
     records = (
@@ -432,8 +432,8 @@ class OEL2C(OverExcitationLimiter):
     c_2 = Parameter("1", "exponent of the inverse time", nonnegative)
     k_2 = Parameter("1", "gain of the inverse time")
     v_inv_max, v_inv_min = limits_of("the inverse time")
-    fixed_ru = Parameter("1", "rate of the count above itf_pu")
-    fixed_rd = Parameter("1", "rate of the count below itf_pu")
+    fixed_ru = Parameter("1", "rate of the count up to itf_pu")
+    fixed_rd = Parameter("1", "rate of the count above itf_pu")
     t_fcl = Parameter("s", "count at which the reference goes down", positive)
     t_max = Parameter("s", "upper limit of the count")
     t_min = Parameter("s", "lower limit of the count")
@@ -462,7 +462,7 @@ class OEL2C(OverExcitationLimiter):
     def time_left(v: Any, p: Any) -> Any:
         """Return the time until the count is at its end."""
         inverse = p.k_2 * (np.maximum(v.i / p.itf_pu, NEAR) ** p.c_2 - 1)
-        fixed = p.fixed_rd + p.above * (p.fixed_ru - p.fixed_rd)
+        fixed = p.fixed_ru + p.above * (p.fixed_rd - p.fixed_ru)
         return until(v.timer, p.t_fcl, fixed + np.clip(inverse, p.v_inv_min, p.v_inv_max) - p.k_fb * v.timer)
 
     @classmethod
@@ -473,8 +473,8 @@ class OEL2C(OverExcitationLimiter):
         inverse = b.named(
             "w", b.clip(inverse, p.v_inv_min, p.v_inv_max), "k_2 ((i/itf_pu)^c_2 - 1) in its limits"
         )
-        rate = p.fixed_rd + p.above * (p.fixed_ru - p.fixed_rd) + inverse - p.k_fb * v.timer
-        words = "fixed_ru where i > itf_pu, else fixed_rd, + w - k_fb timer"
+        rate = p.fixed_ru + p.above * (p.fixed_rd - p.fixed_ru) + inverse - p.k_fb * v.timer
+        words = "fixed_rd where i > itf_pu, else fixed_ru, + w - k_fb timer"
         b.timer("timer", rate, ("t_min", "t_max"), words)
         own = p.k_1 * (power(b, i / p.itf_pu, p.c_1) - 1)
         ramps = (b.where(b.ge(p.sw_1, 2), own, rate) for rate in (p.k_ru, p.k_rd))

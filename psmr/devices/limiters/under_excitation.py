@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from psmr.dae.declare.component import Parameter, nonnegative, positive, whole
 from psmr.devices.blocks import machine_frame
 from psmr.devices.limiters.limiter import (
@@ -118,6 +120,11 @@ class UEL2(UnderExcitationLimiter):
         points = [p[f"p_{k}"] for k in POINTS if k <= 2 or p[f"p_{k}"] != 0]
         wrong = next((k for k in range(1, len(points)) if points[k] <= points[k - 1]), None)
         return None if wrong is None else f"p_{wrong + 1} = {points[wrong]:g}: must be above p_{wrong}"
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return the voltage, by which powers are divided."""
+        return {"v_m": np.abs(terminal.voltage)}
 
     @classmethod
     def bias(cls, b: Any, p: Any, magnitude: Any) -> Any:

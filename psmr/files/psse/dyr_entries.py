@@ -153,11 +153,13 @@ UNDER_OTHER_NAMES: Mapping[str, str] = {
         for name in ("REGCA", "REECA", "REECB", "REPCA", "WTDTA", "WTTQA", "WTPTA", "WTARA", "GENTPJ")
     },
     **{f"REGFMA1_{version}": "REGFMA1" for version in (33, 34, 35)},
+    "OEL2CU1": "OEL2C",
+    "UEL2CU1": "UEL2C",
 }
 """Models of the library by the names that they have as user-written ones, with the same values.
 
 PSS/E up to version 33 has them so. Sources: PowerWorld, What's New in version 20, USRMDL from DYR; InterPSS'
-parser of GENTPJ1; for REGFMA1 its public user-written model for PSS/E 33 to 35.
+parser of GENTPJ1, its tests of OEL2C and UEL2C; for REGFMA1 its public user-written model for PSS/E 33 to 35.
 """
 
 _OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip one generator"
@@ -186,6 +188,7 @@ _ROLES = {
     "4": "exciter",
     "5": "governor",
     "9": "underexcitation limiter",
+    "10": "overexcitation limiter",
     "101": "machine",
     "102": "electrical control",
     "103": "drive train",
@@ -197,7 +200,7 @@ _ROLES = {
 """Kinds of user-written models of plants.
 
 Source: PSS/E, Program Application Guide. Public records (InterPSS' test cases, PNNL's GENQEC) have models of
-the kinds 1, 4, 5, 9, 101, 103, 105 and 106, whose names say the same; none of the others.
+the kinds 1, 4, 5, 9, 10, 101, 103, 105 and 106, whose names say the same; none of the others.
 """
 
 _AFTER_NAMES = 5

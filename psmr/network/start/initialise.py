@@ -189,10 +189,12 @@ def _held(system: System, dynamic: Sequence[Device]) -> System:
     found = with_algebraic_resolved(clipped_to_limits(system))
     rate = found.f(found.x0, found.y0)
     fastest = int(np.argmax(np.abs(rate)))
+    moves = f"{found.names_x[fastest]} changes by {rate[fastest]:.3g} per second"
+    if abs(rate[fastest]) < SETTLED:
+        moves = "what counts beyond a limit begins with the run"
     warn(
         f"{len(outside)} limits are exceeded at the start and held: {'; '.join(outside)}. The system does not"
-        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second; widen the"
-        " limits or change the dispatch to start at rest"
+        f" start at rest: {moves}; widen the limits or change the dispatch to start at rest"
     )
     check_residual(found, at_rest=False)
     return found

@@ -29,7 +29,7 @@ OEL2C = PID | {
         "c_2": 2.0,
         "k_2": 0.5,
     },
-    **{"v_inv_max": 0.6, "v_inv_min": -0.4, "fixed_ru": 0.1, "fixed_rd": -0.2, "t_fcl": 0.9, "t_max": 1.0},
+    **{"v_inv_max": 0.6, "v_inv_min": -0.4, "fixed_ru": -0.2, "fixed_rd": 0.1, "t_fcl": 0.9, "t_max": 1.0},
     **{"t_min": 0.0, "k_fb": 0.1, "k_rd": -0.7, "k_ru": 0.8, "k_zru": 0.9},
 }
 MAXEX = {
@@ -177,7 +177,7 @@ def test_oel2c_lowers_its_reference_at_the_end_of_its_count():
             "v_inv_min": 0.0,
             "k_rd": -0.1,
         },
-        **{"v_inv_max": 9.0, "fixed_ru": 0.0, "fixed_rd": -0.001, "t_fcl": 1.0, "k_fb": 0.0, "i_reset": 5.0},
+        **{"v_inv_max": 9.0, "fixed_ru": -0.001, "fixed_rd": 0.0, "t_fcl": 1.0, "k_fb": 0.0, "i_reset": 5.0},
         **{f"v_oel_{side}{k}": value for side, value in (("max", 9.0), ("min", -9.0)) for k in (1, 2, 3)},
     }
     run = on_ramp(models.OEL2C, p, 70.0)
