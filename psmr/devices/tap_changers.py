@@ -6,9 +6,9 @@ direction, each followed by the time that the mechanism takes, in which nothing 
 begins anew where the quantity has returned into the band or left it at the other side.
 
 Constant delays are those of conditions that hold without a break. Inverse ones, and timers that do not reset
-at once, are counted by a state, `clock`, of which a move takes place each time it has risen by one::
+at once, are counted by a state, of which a move takes place each time it has gone by one from `began`::
 
-    clock' = 1 / T outside the band, -(clock - began) / t_reset within
+    clock' = +-1 / T outside the band, below and above it, -(clock - began) / t_reset within
     T = t_first or t_next, where that is inverse times half_band / |set value - quantity|
 
 Source: Van Cutsem and Vournas, Voltage Stability of Electric Power Systems (1998), section 4.4: discrete
@@ -17,7 +17,7 @@ model (4.29, 4.30), continuous model (4.34).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import (
@@ -33,18 +33,18 @@ from psmr.dae.declare.component import (
 )
 from psmr.devices.machines.textbook import S_BASE
 
-LARGEST_BUS = 999_999
-MOST_POSITIONS = 9999
+BUS = whole(0, 999_999)
+CURRENT = ("m_re", "m_im")
 DEGREE = 0.017453292519943295
-CLOCKED = ("clock",)
+STARTED = 1e-9
+"""What a clock has counted where it has begun."""
 RECIPROCAL = Parameter("1", "1 where positions are equidistant in 1 / tap", flag, default=0.0)
 
 
 def number_of(value: Any, p: Any, ends: tuple[str, str]) -> Any:
     """Return where a tap or a shift is among the positions of a range: 1 at its lower end, N at the upper."""
-    x, low, high = value, *(getattr(p, name) for name in ends)
-    if getattr(p, "reciprocal", 0):
-        x, low, high = 1 / x, 1 / low, 1 / high
+    k = 1 - 2 * getattr(p, "reciprocal", 0.0)
+    x, low, high = value**k, *(getattr(p, name) ** k for name in ends)
     return 1 + (x - low) / (high - low) * (p.positions - 1)
 
 
@@ -55,16 +55,9 @@ def nearest_position(value: float, p: Any, ends: tuple[str, str]) -> float:
 
 def at_position(number: float, p: Any, ends: tuple[str, str]) -> float:
     """Return the tap or the shift of a position."""
-    low, high = (float(getattr(p, name)) for name in ends)
-    part = (number - 1) / (p.positions - 1)
-    if getattr(p, "reciprocal", 0):
-        return 1 / (1 / low + part * (1 / high - 1 / low))
-    return low + part * (high - low)
-
-
-def _free(m: Any, p: Any) -> Any:
-    """Return a number above zero where nothing keeps a tap changer from counting."""
-    return 0.5 - p.blocked - p.held - p.idle - m.abs(p.moving)
+    k = 1 - 2 * getattr(p, "reciprocal", 0.0)
+    low, high = (float(getattr(p, name)) ** k for name in ends)
+    return float((low + (number - 1) / (p.positions - 1) * (high - low)) ** k)
 
 
 class SteppedControl(Component):
@@ -72,44 +65,30 @@ class SteppedControl(Component):
 
     acts_on = "transformer"
     algebraic: ClassVar[tuple[str, ...]] = ("position",)
-    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "b_re", "b_im")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "b_re", "b_im", *CURRENT)
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"block_bus": ("b_re", "b_im")}
     structural: ClassVar[tuple[str, ...]] = ("inverse",)
+    switched: ClassVar[tuple[str | tuple[str, ...], ...]] = ("t_reset",)
     measured: ClassVar[str] = ""
-    set_by: ClassVar[str] = ""
     moves: ClassVar[tuple[str, float]] = ("tap", 1.0)
     range: ClassVar[tuple[str, str]] = ("tap_min", "tap_max")
-    memory: ClassVar[tuple[str, ...]] = (
-        "at",
-        "direction",
-        "last",
-        "moving",
-        "held",
-        "idle",
-        "side",
-        "counted",
-        "began",
-    )
+    memory: ClassVar[tuple[str, ...]] = ("at", "direction", "last", "moving", "held", "idle", "began")
 
     t_first = Parameter("s", "delay before the first move", nonnegative)
     t_next = Parameter("s", "delay before each further move", nonnegative)
     inverse = Parameter("1", "delays that are inverse: 0 none, 1 the first, 2 all", whole(0, 2), 0.0)
-    t_reset = Parameter(
-        "s", "time constant of the timer's way back in the band, 0: at once", nonnegative, 0.0
-    )
+    t_reset = Parameter("s", "time constant of the timer's way back, 0: at once", nonnegative, 0.0)
     t_mechanical = Parameter("s", "time that the mechanism takes for a move", nonnegative, 0.0)
-    positions = Parameter("1", "number of positions", whole(2, MOST_POSITIONS))
+    positions = Parameter("1", "number of positions", whole(2, 9999))
     blocked = Parameter("1", "1 keeps it where it is", flag, 0.0)
     v_block = Parameter("pu", "voltage below which it does not move, 0 for none", nonnegative, 0.0)
-    block_bus = Parameter("1", "bus of that voltage, 0 for where it measures", whole(0, LARGEST_BUS), 0.0)
+    block_bus = Parameter("1", "bus of that voltage, 0 for where it measures", BUS, 0.0)
     at = Parameter("1", "position", default=1.0)
     direction = Parameter("1", "sign of the effect of a higher position", default=1.0)
     last = Parameter("1", "whether the last move raised (1) or lowered (-1) what is measured", default=0.0)
     moving = Parameter("1", "the move that the mechanism makes, likewise", default=0.0)
     held = Parameter("1", "whether the voltage blocks it", default=0.0)
     idle = Parameter("1", "whether its transformer is out of service", default=0.0)
-    side = Parameter("1", "side of the band at which it is out: 1 below, -1 above", default=0.0)
-    counted = Parameter("1", "side for which the clock counts", default=0.0)
     began = Parameter("1", "the clock where counting began", default=0.0)
 
     @classmethod
@@ -121,10 +100,44 @@ class SteppedControl(Component):
                 return f"{name} = 0: must be > 0{' beside inverse or t_reset' if counted else ' s'}"
         return crossed(p, cls.range)
 
+    @classmethod
+    def shape(cls, *choice: int) -> Mapping[str, Any]:  # type: ignore[override]
+        """Return the actions, and the clock where delays are counted by it."""
+        clocked = any(choice[:2])
+        return {"actions": _actions(cls, clocked)} | ({"states": ("clock",)} if clocked else {})
 
-def _error(kind: type[SteppedControl], v: Any, p: Any) -> Any:
-    """Return how far the measured quantity is below its set value."""
-    return getattr(p, kind.set_by) - getattr(v, kind.measured)
+    @classmethod
+    def equations(cls, m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:  # type: ignore[override]
+        """Return the clock's rate, where there is one, and the residuals of position and quantity."""
+        residuals = p.at - v.position, cls.quantity(m, v, p) - getattr(v, cls.measured)
+        return ((_counts(cls, m, v, p),) if cls.states else ()), residuals, ()
+
+    @classmethod
+    def quantity(cls, m: Any, v: Any, p: Any) -> Any:
+        """Return what is measured."""
+        raise NotImplementedError
+
+    @classmethod
+    def error(cls, v: Any, p: Any) -> Any:
+        """Return how far what is measured is below its set value."""
+        return getattr(p, f"{cls.measured}_set") - getattr(v, cls.measured)
+
+
+def _free(m: Any, p: Any) -> Any:
+    """Return a number above zero where nothing keeps a tap changer from counting."""
+    return 0.5 - p.blocked - p.held - p.idle - m.abs(p.moving)
+
+
+def _counts(kind: type[SteppedControl], m: Any, v: Any, p: Any) -> Any:
+    """Return how far the clock goes in a second: up below the band, down above it, back within."""
+    error = kind.error(v, p)
+    share = m.where(m.ge(p.inverse, 0.5), m.max(m.abs(error) / p.half_band, 1.0), 1.0)
+    later = m.where(m.ge(p.inverse, 1.5), share, 1.0)
+    sign = m.where(m.ge(error, 0), 1.0, -1.0)
+    rate = sign * m.where(m.ge(p.last * sign, 0.5), later / p.t_next, share / p.t_first)
+    back = (p.began - v.clock) / m.where(m.le(p.t_reset, 0), p.t_first, p.t_reset)
+    outside = m.where(m.ge(_free(m, p), 0), rate, 0.0)
+    return m.where(m.ge(m.abs(error), p.half_band), outside, back)
 
 
 def _moved(kind: type[SteppedControl], sign: float, v: Any, p: Any) -> dict[str, Any]:
@@ -136,131 +149,82 @@ def _moved(kind: type[SteppedControl], sign: float, v: Any, p: Any) -> dict[str,
     return {"at": new, "last": sign, "moving": 0.0, f"acts_on.{parameter}": place}
 
 
-def _room(m: Any, sign: float, p: Any) -> Any:
-    """Return a number above zero where there is a position to move to."""
-    new = p.at + sign * p.direction
-    return m.min(new - 0.5, p.positions + 0.5 - new)
+def _command(kind: type[SteppedControl], clocked: bool, sign: float, mechanical: bool) -> Action:
+    """Return the action of a timer that has run out: the move, or the command to the mechanism."""
+
+    def condition(m: Any, v: Any, p: Any) -> Any:
+        error, new = sign * kind.error(v, p), p.at + sign * p.direction
+        due = sign * (v.clock - p.began) - 1 if clocked else error - p.half_band
+        room = m.min(new - 0.5, p.positions + 0.5 - new)
+        return m.min(m.min(due, _free(m, p)), m.min(room, error))
+
+    def effect(v: Any, p: Any) -> dict[str, Any]:
+        new = {"moving": sign} if mechanical else _moved(kind, sign, v, p)
+        return new | ({"began": v.clock} if clocked else {})
+
+    return Action(
+        "" if mechanical else "moves",
+        condition,
+        lambda p: 0.0 if clocked else p.t_first + (sign * p.last > 0.5) * (p.t_next - p.t_first),
+        effect,
+        lambda p: (p.t_mechanical > 0) == mechanical,
+        again=not clocked,
+        at_zero=clocked,
+        words=None if mechanical else lambda p, acts_on: _words(p, acts_on, sign),
+        kind="" if mechanical else "tap",
+    )
 
 
-def _words(sign: Callable[[Any], float]) -> Callable[[Any, str], str]:
-    return lambda p, acts_on: f"{acts_on} to position {p.at + sign(p) * p.direction:g} of {p.positions:g}"
+def _words(p: Any, acts_on: str, sign: float) -> str:
+    return f"{acts_on} to position {p.at + sign * p.direction:g} of {p.positions:g}"
 
 
-def actions_of(kind: type[SteppedControl], clocked: bool) -> tuple[Action, ...]:
+def _actions(kind: type[SteppedControl], clocked: bool) -> tuple[Action, ...]:
     """Return the actions of a kind of control, with constant delays or counted by its clock."""
 
-    def inside(m: Any, v: Any, p: Any) -> Any:
-        return p.half_band - m.abs(_error(kind, v, p))
+    def returns(m: Any, v: Any, p: Any) -> Any:
+        counted = m.abs(v.clock - p.began) * (p.t_reset <= 0) - STARTED if clocked else -1.0
+        inside = p.half_band - m.abs(kind.error(v, p))
+        return m.min(m.min(inside, 0.5 - m.abs(p.moving)), m.max(m.abs(p.last) - 0.5, counted))
 
-    def command(sign: float, mechanical: bool) -> Action:
-        def outside(m: Any, v: Any, p: Any) -> Any:
-            due = v.clock - p.began - 1 if clocked else sign * _error(kind, v, p) - p.half_band
-            out = sign * p.side - 0.5 if clocked else 0.5
-            return m.min(m.min(due, out), m.min(_free(m, p), _room(m, sign, p)))
-
-        def delay(p: Any) -> Any:
-            return p.t_first + (sign * p.last > 0.5) * (p.t_next - p.t_first)
-
-        def effect(v: Any, p: Any) -> dict[str, Any]:
-            new = {"moving": sign} if mechanical else _moved(kind, sign, v, p)
-            return new | ({"began": v.clock} if clocked else {})
-
-        return Action(
-            "" if mechanical else "moves",
-            outside,
-            (lambda p: 0.0) if clocked else delay,
-            effect,
-            lambda p: (p.t_mechanical > 0) == mechanical,
-            again=not clocked,
-            at_zero=clocked,
-            words=None if mechanical else _words(lambda p: sign),
-            kind="" if mechanical else "tap",
-        )
-
-    def returned(v: Any, p: Any) -> dict[str, Any]:
-        reset = {"began": v.clock} if clocked and p.t_reset == 0 else {}
-        return {"last": 0.0, "side": 0.0, **reset}
-
-    def leaves(sign: float) -> Action:
-        def effect(v: Any, p: Any) -> dict[str, Any]:
-            anew = {} if p.counted == sign else {"began": v.clock}
-            return {"side": sign, "counted": sign, **anew}
-
-        return Action(
-            "",
-            lambda m, v, p: m.min(sign * _error(kind, v, p) - p.half_band, 0.5 - sign * p.side),
-            effect=effect,
-            at_zero=True,
-        )
+    def above(v: Any, p: Any) -> Any:
+        return (v.b_re**2 + v.b_im**2) ** 0.5 - p.v_block
 
     return (
-        *(command(sign, mechanical) for sign in (1.0, -1.0) for mechanical in (False, True)),
+        *(_command(kind, clocked, sign, mechanical) for sign in (1.0, -1.0) for mechanical in (False, True)),
         Action(
             "moves",
             lambda m, v, p: m.abs(p.moving) - 0.5,
             lambda p: p.t_mechanical,
             lambda v, p: _moved(kind, float(p.moving), v, p),
             lambda p: p.t_mechanical > 0,
-            words=_words(lambda p: p.moving),
+            words=lambda p, acts_on: _words(p, acts_on, p.moving),
             kind="tap",
         ),
-        *((leaves(1.0), leaves(-1.0)) if clocked else ()),
         Action(
             "",
-            lambda m, v, p: m.min(
-                m.min(inside(m, v, p), m.max(m.abs(p.last), m.abs(p.side)) - 0.5), 0.5 - m.abs(p.moving)
-            ),
-            effect=returned,
+            returns,
+            effect=lambda v, p: {"last": 0.0} | ({"began": v.clock} if clocked and not p.t_reset else {}),
             used=lambda p: (p.t_next != p.t_first) | clocked,
             at_zero=clocked,
         ),
-        *_blocking(clocked),
-    )
-
-
-def _blocking(clocked: bool) -> tuple[Action, Action]:
-    """Return how a low voltage blocks, and lets go."""
-
-    def above(m: Any, v: Any, p: Any) -> Any:
-        return m.sqrt(v.b_re**2 + v.b_im**2) - p.v_block
-
-    def used(p: Any) -> Any:
-        return p.v_block > 0
-
-    def anew(v: Any) -> dict[str, Any]:
-        return {"began": v.clock} if clocked else {}
-
-    return (
         Action(
             "blocked",
-            lambda m, v, p: m.min(-above(m, v, p), 0.5 - p.held),
-            effect=lambda v, p: {"held": 1.0, **anew(v)},
-            used=used,
+            lambda m, v, p: m.min(-above(v, p), 0.5 - p.held),
+            effect=lambda v, p: {"held": 1.0},
+            used=lambda p: p.v_block > 0,
             words=lambda p, acts_on: f"{acts_on} blocked below {p.v_block:g} pu",
             kind="block",
         ),
         Action(
             "free",
-            lambda m, v, p: m.min(above(m, v, p), p.held - 0.5),
-            effect=lambda v, p: {"held": 0.0, **anew(v)},
-            used=used,
+            lambda m, v, p: m.min(above(v, p), p.held - 0.5),
+            effect=lambda v, p: {"held": 0.0},
+            used=lambda p: p.v_block > 0,
             words=lambda p, acts_on: f"{acts_on} free above {p.v_block:g} pu",
             kind="block",
         ),
     )
-
-
-def _counts(kind: type[SteppedControl], m: Any, v: Any, p: Any) -> Any:
-    """Return how far the clock goes in a second."""
-    error = m.abs(_error(kind, v, p))
-    # On the sides of the band alone: what is within has no part in it.
-    share = m.where(m.ge(p.inverse, 0.5), m.max(error / p.half_band, 1.0), 1.0)
-    later = m.where(m.ge(p.inverse, 1.5), share, 1.0)
-    further = m.ge(p.last * p.side, 0.5)
-    rate = m.where(further, later / p.t_next, share / p.t_first)
-    back = -(v.clock - p.began) / m.where(m.le(p.t_reset, 0), p.t_first, p.t_reset)
-    running = m.where(m.ge(_free(m, p), 0), rate, 0.0)
-    return m.where(m.ge(m.abs(p.side), 0.5), running, back)
 
 
 class TapChanger(SteppedControl):
@@ -276,12 +240,13 @@ class TapChanger(SteppedControl):
 
     role = "tap_changer"
     algebraic = ("position", "v")
+    inputs = SteppedControl.inputs[:4]
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im"), **SteppedControl.buses}
     switched: ClassVar[tuple[str | tuple[str, ...], ...]] = ("t_reset", ("r_c", "x_c"))
-    measured, set_by = "v", "v_set"
+    measured = "v"
     units = {"position": "1", "clock": "1"}
 
-    bus = Parameter("1", "bus whose voltage it keeps, 0 for the to bus", whole(0, LARGEST_BUS), 0.0)
+    bus = Parameter("1", "bus whose voltage it keeps, 0 for the to bus", BUS, 0.0)
     v_set = Parameter("pu", "set value of the voltage", positive)
     half_band = Parameter("pu", "half the width of the dead band", positive)
     tap_min = Parameter("1", "tap of position 1", positive)
@@ -290,22 +255,18 @@ class TapChanger(SteppedControl):
     r_c = Parameter("pu on system base", "resistance of the line drop compensation", default=0.0)
     x_c = Parameter("pu on system base", "reactance of the line drop compensation", default=0.0)
 
-    @staticmethod
-    def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the clock, where delays are counted by it, and the current that a compensation reads."""
-        inverse, resets, compensated = choice
-        return _shape(TapChanger, bool(inverse or resets), bool(compensated))
+    @classmethod
+    def shape(cls, *choice: int) -> Mapping[str, Any]:
+        """Return what the clock adds, and the current that a compensation reads."""
+        return {**super().shape(*choice), **({"inputs": SteppedControl.inputs} if choice[-1] else {})}
 
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the residuals of the position and the voltage."""
-        return (), (p.at - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
-
-
-def _compensated(m: Any, v: Any, p: Any) -> Any:
-    re = v.v_re + p.r_c * v.m_re - p.x_c * v.m_im
-    im = v.v_im + p.r_c * v.m_im + p.x_c * v.m_re
-    return m.sqrt(re**2 + im**2)
+    @classmethod
+    def quantity(cls, m: Any, v: Any, p: Any) -> Any:
+        """Return the voltage, behind the compensation where there is one."""
+        if CURRENT[0] not in cls.inputs:
+            return m.sqrt(v.v_re**2 + v.v_im**2)
+        re = v.v_re + p.r_c * v.m_re - p.x_c * v.m_im
+        return m.sqrt(re**2 + (v.v_im + p.r_c * v.m_im + p.x_c * v.m_re) ** 2)
 
 
 class ContinuousTapChanger(TapChanger):
@@ -331,30 +292,19 @@ class ContinuousTapChanger(TapChanger):
     t_c = Parameter("s", "time in which 1 pu moves the ratio by 1, 0: by t_next", nonnegative, default=0.0)
     rest = Parameter("pu", "voltage at the start", default=1.0)
 
-    @staticmethod
-    def shape(*choice: int) -> Mapping[str, Any]:
+    @classmethod
+    def shape(cls, *choice: int) -> Mapping[str, Any]:
         """Return the current that a compensation reads."""
-        if not choice[0]:
-            return {}
+        return {"inputs": SteppedControl.inputs} if choice[-1] else {}
 
-        def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-            """Return the ratio's rate, and the residuals of the position and the voltage."""
-            rate, residuals, _ = ContinuousTapChanger.equations(m, v, p)
-            return rate, (residuals[0], _compensated(m, v, p) - v.v), ()
-
-        return {"inputs": ReactiveTapChanger.inputs, "equations": staticmethod(equations)}
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+    @classmethod
+    def equations(cls, m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:  # type: ignore[override]
         """Return the ratio's rate, and the residuals of the position and the voltage."""
         step = (p.tap_max - p.tap_min) / (p.positions - 1)
         t_c = m.where(m.le(p.t_c, 0), p.t_next * p.half_band / step, p.t_c)
-        low, ratio = m.where(m.ge(p.reciprocal, 0.5), 1 / p.tap_min, p.tap_min), v.ratio
-        high = m.where(m.ge(p.reciprocal, 0.5), 1 / p.tap_max, p.tap_max)
-        here = m.where(m.ge(p.reciprocal, 0.5), 1 / ratio, ratio)
-        position = 1 + (here - low) / (high - low) * (p.positions - 1)
         rate = (1 - p.blocked) * (1 - p.idle) * p.direction * (p.rest - v.v) / t_c
-        return (rate,), (position - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
+        position = number_of(v.ratio, p, cls.range)
+        return (rate,), (position - v.position, cls.quantity(m, v, p) - v.v), ()
 
 
 class ReactiveTapChanger(SteppedControl):
@@ -368,9 +318,7 @@ class ReactiveTapChanger(SteppedControl):
 
     role = "tap_changer"
     algebraic = ("position", "q")
-    inputs = (*SteppedControl.inputs, "m_re", "m_im")
-    switched = ("t_reset",)
-    measured, set_by = "q", "q_set"
+    measured = "q"
     units = {"position": "1", "clock": "1", "q": "Mvar"}
 
     s_base = S_BASE
@@ -380,15 +328,10 @@ class ReactiveTapChanger(SteppedControl):
     tap_max = Parameter("1", "tap of the last position", positive)
     reciprocal = RECIPROCAL
 
-    @staticmethod
-    def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the clock, where delays are counted by it."""
-        return _shape(ReactiveTapChanger, any(choice))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the residuals of the position and the reactive power."""
-        return (), (p.at - v.position, p.s_base * (v.v_im * v.m_re - v.v_re * v.m_im) - v.q), ()
+    @classmethod
+    def quantity(cls, m: Any, v: Any, p: Any) -> Any:
+        """Return the reactive power."""
+        return p.s_base * (v.v_im * v.m_re - v.v_re * v.m_im)
 
 
 class PhaseShifter(SteppedControl):
@@ -402,9 +345,7 @@ class PhaseShifter(SteppedControl):
 
     role = "tap_changer"
     algebraic = ("position", "p")
-    inputs = ReactiveTapChanger.inputs
-    switched = ("t_reset",)
-    measured, set_by = "p", "p_set"
+    measured = "p"
     moves = ("shift", DEGREE)
     range = ("shift_min", "shift_max")
     units = {"position": "1", "clock": "1", "p": "MW"}
@@ -415,30 +356,7 @@ class PhaseShifter(SteppedControl):
     shift_min = Parameter("deg", "shift of position 1")
     shift_max = Parameter("deg", "shift of the last position")
 
-    @staticmethod
-    def shape(*choice: int) -> Mapping[str, Any]:
-        """Return the clock, where delays are counted by it."""
-        return _shape(PhaseShifter, any(choice))
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the residuals of the position and the active power."""
-        return (), (p.at - v.position, p.s_base * (v.v_re * v.m_re + v.v_im * v.m_im) - v.p), ()
-
-
-def _shape(kind: type[SteppedControl], clocked: bool, compensated: bool = False) -> Mapping[str, Any]:
-    """Return the attributes of a kind of control with a clock or without, and of what reads the current."""
-
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the clock's rate, where there is one, and the residuals."""
-        residuals = kind.equations(m, v, p)[1]
-        if compensated:
-            residuals = (residuals[0], _compensated(m, v, p) - v.v)
-        return ((_counts(kind, m, v, p),) if clocked else ()), residuals, ()
-
-    found: dict[str, Any] = {"actions": actions_of(kind, clocked), "equations": staticmethod(equations)}
-    if clocked:
-        found["states"] = CLOCKED
-    if compensated:
-        found["inputs"] = ReactiveTapChanger.inputs
-    return found
+    @classmethod
+    def quantity(cls, m: Any, v: Any, p: Any) -> Any:
+        """Return the active power."""
+        return p.s_base * (v.v_re * v.m_re + v.v_im * v.m_im)

@@ -188,66 +188,57 @@ class _Network:
     def tap_changer(self, made: TransformerRow, name: str, kind: str, side: str) -> TransformerRow | None:
         """Return a transformer with its tap changer, if it has one under load that regulates."""
         changers, steps = (self.table(f"{kind}_tap_changer{end}") for end in ("s", "_steps"))
-        if name not in changers.index:
+        own = (
+            t[(t.index.get_level_values(0) == name) & (t.side.fillna("") == side)] for t in (changers, steps)
+        )
+        changers, steps = own if name in changers.index else (changers[:0], steps)
+        if changers.empty or not (changers.iloc[0].get("oltc", True) and changers.iloc[0].regulating):
             return None
-        given = changers[(changers.index == name) & (changers.side.fillna("") == side)]
-        if given.empty or not (given.iloc[0].get("oltc", True) and given.iloc[0].regulating):
-            return None
-        of = steps[(steps.index.get_level_values(0) == name) & (steps.side.fillna("") == side)]
-        found, now = given.iloc[0], int(given.iloc[0].tap - given.iloc[0].low_tap)
-        turns = of.rho if kind == "ratio" else of.alpha
-        even = turns.to_numpy(float)
-        if kind == "ratio":
-            at = made.tap * even[now] / even
-            values = self._voltage(found, float(np.diff(np.log(np.sort(at))).max()), made.name)
-            values |= {"tap_min": at.min(), "tap_max": at.max(), "reciprocal": 1.0}
-        else:
-            at = made.shift_deg + even[now] - even
-            values = self._power(found) | {"shift_min": at.min(), "shift_max": at.max()}
+        given, ratio = changers.iloc[0], kind == "ratio"
+        now, even = int(given.tap - given.low_tap), steps[("alpha", "rho")[ratio]].to_numpy(float)
+        at = made.tap * even[now] / even if ratio else made.shift_deg + even[now] - even
+        values = self._kept(
+            given, ratio, float(np.diff(np.log(np.sort(at))).max()) if ratio else 0.0, made.name
+        )
         if not values.get("half_band"):
             warn(
                 f"{made.name}: its {kind} tap changer keeps nothing that psmr has in a band; it stands still"
             )
             return None
-        step = np.ptp(even) / (len(even) - 1)
-        off = np.abs(np.sort(even) - np.linspace(even.min(), even.max(), len(even))).max() / step
-        if off > UNEVEN:
+        off = np.abs(np.sort(even) - np.linspace(even.min(), even.max(), len(even))).max()
+        if (off := off * (len(even) - 1) / np.ptp(even)) > UNEVEN:
             warn(f"{made.name}: its steps are taken as even; they are up to {off:.2g} of one off that")
-        values |= {"positions": len(at), **self.times}
+        low, high = ("tap_min", "tap_max") if ratio else ("shift_min", "shift_max")
+        values |= {low: at.min(), high: at.max(), "positions": len(at), **self.times}
         device = DeviceRow(
             device_name(made.name, "tap_changer"),
             "tap_changer",
-            "TapChanger" if kind == "ratio" else "PhaseShifter",
+            "TapChanger" if ratio else "PhaseShifter",
             {key: float(x) for key, x in values.items()},
         )
-        correction = _correction(at, of, now, complex(made.r, made.x))
+        correction = _correction(at, steps, now, complex(made.r, made.x))
         return replace(made, regulating=True, tap_changer=device, correction=correction)
 
-    def _voltage(self, found: Any, step: float, name: str) -> dict[str, float]:
-        """Return the bus, the set value and the band of a ratio tap changer; none where it keeps no voltage.
+    def _kept(self, given: Any, ratio: bool, step: float, name: str) -> dict[str, float]:
+        """Return what a tap changer keeps, with its band; nothing where that is no voltage or active power.
 
         A band without width becomes one that a step, a part of the voltage, does not cross.
         """
-        bus = self.number.get(str(found.regulating_bus_id), 0)
-        if str(found.get("regulation_mode", "VOLTAGE")) != "VOLTAGE" or not bus or not found.target_v > 0:
+        half = float(np.nan_to_num(given.get("target_deadband", 0.0))) / 2
+        if not ratio:
+            sign = -1.0 if str(given.regulated_side) == "TWO" else 1.0
+            kept = str(given.regulation_mode) == "ACTIVE_POWER_CONTROL"
+            return {"p_set": sign * float(given.regulation_value), "half_band": half} if kept else {}
+        bus = self.number.get(str(given.regulating_bus_id), 0)
+        if str(given.get("regulation_mode", "VOLTAGE")) != "VOLTAGE" or not bus or not given.target_v > 0:
             return {}
-        v_set = float(found.target_v) / self.nominal[bus]
-        half = float(np.nan_to_num(found.target_deadband)) / 2 / self.nominal[bus]
+        v_set, half = float(given.target_v) / self.nominal[bus], half / self.nominal[bus]
         if not half:
             half = WIDER * step * v_set / 2
             warn(
                 f"{name}: its dead band has no width; {half:.4g} pu to either side stand in, more than a step"
             )
-        return {"v_set": v_set, "half_band": half, "bus": float(bus)}
-
-    @staticmethod
-    def _power(found: Any) -> dict[str, float]:
-        """Return the set value and the band of a phase tap changer; none where it keeps no active power."""
-        if str(found.regulation_mode) != "ACTIVE_POWER_CONTROL":
-            return {}
-        sign = -1.0 if str(found.regulated_side) == "TWO" else 1.0
-        half = np.nan_to_num(found.target_deadband) / 2
-        return {"p_set": sign * float(found.regulation_value), "half_band": float(half)}
+        return {"v_set": v_set, "half_band": half, "bus": float(bus), "reciprocal": 1.0}
 
     def join(
         self,

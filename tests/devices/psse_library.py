@@ -181,7 +181,7 @@ LOADS = {
 }
 TAP = {
     **{"tap_min": 0.9, "tap_max": 1.1, "positions": 33.0, "t_first": 30.0, "t_next": 10.0},
-    **{"inverse": 2.0, "t_reset": 5.0, "side": 1.0, "last": 1.0, "blocked": 0.0},
+    **{"inverse": 2.0, "t_reset": 5.0, "last": 1.0, "blocked": 0.0},
 }
 SHED = {
     f"{name}_{k}": x

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from psmr.devices.placement import placement
 from psmr.devices.tap_changers import ContinuousTapChanger, TapChanger
 from psmr.network.case.case import Case
 from psmr.network.case.rows import component_of, device_parameters, two_ports
-from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, TransformerRow
-from psmr.network.case.tap_changers import Tap, taps_in
+from psmr.network.case.tables import TransformerRow
+from psmr.network.case.tap_changers import KINDS, Tap, taps_in
 from psmr.network.powerflow.adjustment import BLIND, effects
 from psmr.network.powerflow.powerflow import PowerFlow
 
-CONTROLS = {"v": VOLTAGE, "q": REACTIVE_POWER, "p": ACTIVE}
+CONTROLS = {measured: what for what, (_, measured) in KINDS.items()}
 """What a tap changer measures, as the power flow's controls call it."""
 
 UNITS = {"v": "pu", "q": "Mvar", "p": "MW"}
@@ -51,7 +51,7 @@ def tap_changer_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         _tell(tap, effect)
         component = component_of(tap.device)
         second = tap.bus == tap.row.to_bus or (tap.bus != tap.row.from_bus and effect < 0)
-        far = int(tap.values["block_bus"]) or tap.bus
+        far = int(tap.p.block_bus) or tap.bus
         names = {"v": case.bus(tap.bus).name, "b": case.bus(far).name}
         wires = {f"{port}_{part}": f"{names[port]}.v_{part}" for port in names for part in ("re", "im")}
         if "m_re" in component.inputs:
@@ -80,38 +80,28 @@ def _compensated(tap: Tap, voltage: Mapping[int, complex], second: bool) -> floa
     """Return the voltage that a tap changer measures, behind its line drop compensation."""
     ends = np.array([voltage[tap.row.from_bus], voltage[tap.row.to_bus]])
     current = (two_ports(Transformer, [tap.row])[0] @ ends)[int(second)]
-    return float(abs(voltage[tap.bus] + complex(tap.values["r_c"], tap.values["x_c"]) * current))
+    return float(abs(voltage[tap.bus] + complex(tap.p.r_c, tap.p.x_c) * current))
 
 
 def _effects(case: Case, flow: PowerFlow, taps: list[Tap]) -> Reals:
     """Return by how much a position more changes what each measures: in pu, MW or Mvar."""
+    plain: dict[str, Any] = {"control_low": 0.0, "control_high": 0.0, "tap_min": 1.0, "tap_max": 1.0}
+    plain |= {"positions": 2, "tap_changer": None, "status": 1}
     controls = {
-        tap.row.name: replace(
-            tap.row,
-            controls=CONTROLS[tap.kind.measured],
-            control_bus=tap.bus,
-            control_low=0.0,
-            control_high=0.0,
-            tap_min=tap.ends[0],
-            tap_max=tap.ends[1],
-            positions=int(tap.values["positions"]),
-            tap_changer=None,
-            status=1,
-        )
+        tap.row.name: replace(tap.row, controls=CONTROLS[tap.kind.measured], control_bus=tap.bus, **plain)
         for tap in taps
     }
     controlled = replace(case, transformers=tuple(controls.get(r.name, r) for r in case.transformers))
-    units = np.array([1.0 if tap.kind.measured == "v" else case.base_mva for tap in taps])
-    steps = np.array([tap.step for tap in taps])
-    return effects(controlled, flow, list(controls.values())) * units * steps
+    units = [tap.step * (1.0 if tap.kind.measured == "v" else case.base_mva) for tap in taps]
+    return effects(controlled, flow, list(controls.values())) * np.array(units)
 
 
 def _tell(tap: Tap, effect: float) -> None:
     """Warn of a start off a position, a band that a position crosses, and a tap that acts on nothing."""
-    place, what = tap.device.place, tap.kind.measured
+    place, what, moved = tap.device.place, tap.kind.measured, tap.kind.moves[0]
     if abs(tap.off) > ROUNDING:
         warn(
-            f"{place}: {tap.name} = {tap.start:g} is {abs(tap.off):.2g} steps off position {tap.position:g},"
+            f"{place}: {moved} = {tap.start:g} is {abs(tap.off):.2g} steps off position {tap.position:g},"
             f" {tap.nearest:.6g}, and stays there until the first move"
         )
     if not tap.active:
@@ -121,9 +111,9 @@ def _tell(tap: Tap, effect: float) -> None:
             f"{place}: {tap.row.name} does not act on {what} in the power flow (a generator holds it, or its"
             " bus is in another part): it would run to an end of its range; correct its bus"
         )
-    elif 2 * tap.values["half_band"] < abs(effect):
+    elif 2 * tap.p.half_band < abs(effect):
         warn(
-            f"{place}: half_band = {tap.values['half_band']:g}: a position changes {what} by"
+            f"{place}: half_band = {tap.p.half_band:g}: a position changes {what} by"
             f" {abs(effect):.4g} {UNITS[what]}, more than the width of the band: it can move to and fro"
             f" without end; half_band > {abs(effect) / 2:.4g} ends that"
         )
@@ -147,14 +137,12 @@ def continuous_taps(case: Case) -> Case:
     >>> slow = psmr.modes(psmr.build(psmr.continuous_taps(case)).linearise())
     """
     check_arguments(continuous_taps, locals())
-    return replace(case, transformers=tuple(map(_continuous, case.transformers)))
-
-
-def _continuous(row: TransformerRow) -> TransformerRow:
-    device = row.tap_changer
-    if device is None or device.component is not TapChanger:
-        return row
-    return replace(row, tap_changer=replace(device, type=ContinuousTapChanger.__name__))
+    rows = {row.name: row for row in case.transformers}
+    for tap in taps_in(case.transformers):
+        if tap.kind is TapChanger:
+            device = replace(tap.device, type=ContinuousTapChanger.__name__)
+            rows[tap.row.name] = replace(tap.row, tap_changer=device)
+    return replace(case, transformers=tuple(rows.values()))
 
 
 def correction_data(row: TransformerRow) -> dict[str, float | str]:
@@ -166,17 +154,6 @@ def correction_data(row: TransformerRow) -> dict[str, float | str]:
 def _followed(system: System) -> tuple[tuple[str, str], ...]:
     """Return the tap changers of a system with their transformers."""
     return tuple((d.name, d.acts_on) for d in system.devices if placement(d.component).role == "tap_changer")
-
-
-@cached_by_devices
-def _corrected(system: System) -> Mapping[str, tuple[Reals, Mapping[str, float]]]:
-    """Return the points, and the parameters at the start, of transformers whose impedance follows a tap."""
-    moved = {transformer for _, transformer in _followed(system)}
-    return {
-        d.name: (np.array(str(d.data[CORRECTION]).split(), float).reshape(-1, 3), d.parameters)
-        for d in system.devices
-        if d.name in moved and CORRECTION in d.data
-    }
 
 
 def has_tap_changers(system: System) -> bool:
@@ -195,16 +172,26 @@ def following_taps(system: System, out: Collection[str] = ()) -> tuple[tuple[str
         idle = float(transformer in out or not _value(system, transformer, "status"))
         if idle != _value(system, name, "idle"):
             found.append((name, "idle", idle))
-    for name, (points, start) in _corrected(system).items():
-        by_angle = not 0 < points[0, 0] < points[-1, 0] < 3
-        now = {key: _value(system, name, key) for key in ("tap", "shift", "r", "x")}
-        at = [values["shift" if by_angle else "tap"] for values in (start, now)]
-        at = [math.degrees(x) for x in at] if by_angle else at
-        factors = [complex(*(np.interp(x, points[:, 0], points[:, k]) for k in (1, 2))) for x in at]
-        z = complex(start["r"], start["x"])
-        z *= factors[1] / factors[0] if at[0] != at[1] else 1.0
-        found += [(name, k, x) for k, x in (("r", z.real), ("x", z.imag)) if x != now[k]]
+        device = system.device(transformer)
+        if CORRECTION in device.data:
+            points = np.array(str(device.data[CORRECTION]).split(), float).reshape(-1, 3)
+            found += [
+                (transformer, key, x)
+                for key, x in _impedance(system, device, points).items()
+                if x != _value(system, transformer, key)
+            ]
     return tuple(found)
+
+
+def _impedance(system: System, device: Device, points: Reals) -> dict[str, float]:
+    """Return the impedance of a transformer at its position, by points of a factor (`correction`)."""
+    start, by_angle = device.parameters, not 0 < points[0, 0] < points[-1, 0] < 3
+    name = "shift" if by_angle else "tap"
+    at = np.array([start[name], _value(system, device.name, name)])
+    at = np.degrees(at) if by_angle else at
+    factors = np.interp(at, points[:, 0], points[:, 1] + 1j * points[:, 2])
+    z = complex(start["r"], start["x"]) * (factors[1] / factors[0] if at[0] != at[1] else 1.0)
+    return {"r": float(z.real), "x": float(z.imag)}
 
 
 def _value(system: System, device: str, parameter: str) -> float:
