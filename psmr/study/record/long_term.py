@@ -138,7 +138,7 @@ def _free_taps(system: System) -> Iterator[tuple[str, str, str]]:
             continue
         component, p = device.component, system.parameters_at(device.name, system.parameters)
         measured = f"{device.name}.{component.measured}"
-        off = abs(system.w0[system.index(measured)] - p[component.set_by]) > p["half_band"]
+        off = abs(system.w0[system.index(measured)] - p[f"{component.measured}_set"]) > p["half_band"]
         if off and 1 < p["at"] < p["positions"] and not (p["blocked"] or p["held"] or p["idle"]):
             yield device.acts_on, component.moves[0], measured
 
