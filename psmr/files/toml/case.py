@@ -55,7 +55,7 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     v = 1.0
 
     [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser,
-    type = "ClassicalMachine"  # electrical_control, plant_control; type, name, parameters
+    type = "ClassicalMachine"  # electrical_control, over_excitation_limiter, ...; type, name, parameters
     s_n = 100.0
     h = 5.0
     d = 0.0
