@@ -82,10 +82,12 @@ from .sweep.axes.events import BusFaults as BusFaults
 from .sweep.axes.events import GeneratorTrips as GeneratorTrips
 from .sweep.axes.events import ListedEvents as ListedEvents
 from .sweep.axes.values import CaseAxis as CaseAxis
+from .sweep.axes.values import LoadAxis as LoadAxis
 from .sweep.axes.values import ParameterAxis as ParameterAxis
 from .sweep.axes.values import SampleAxis as SampleAxis
 from .sweep.axes.values import SchemeAxis as SchemeAxis
 from .sweep.clearing_time import ClearingTime as ClearingTime
+from .sweep.load_margin import LoadMargin as LoadMargin
 from .sweep.measures import Damping as Damping
 from .sweep.measures import Outcomes as Outcomes
 from .sweep.measures import Stability as Stability

@@ -202,7 +202,7 @@ psmr.study.tuning.tune: confirm write_study tune_module
 psmr.study.tuning.tuning: ChosenModes EveryMode Target
 psmr.sweep.axes.axis: Base advancing_together
 psmr.sweep.axes.events: event_of
-psmr.sweep.clearing_time: confirmed_border
+psmr.sweep.bisection: confirmed_border
 psmr.sweep.dask_cluster: check_versions dask_cluster_module
 psmr.sweep.measures: MeasureColumn Start
 psmr.sweep.point_runner: PointRunner point_runner_module

@@ -154,6 +154,8 @@ def right_calls(it):
         "OpenPhases": {"line": "5-7", **start},
         "When": {"condition": "bus5.v < 0.7", "event": psmr.LineTrip("5-7", start=0.0)},
         "ListedEvents": {"file": "x.csv"},
+        "LoadAxis": {"growths": [25.0]},
+        "LoadMargin": {},
         "LoadRamp": {"bus": 5, "start": 0.1, "end": 0.2, "factor": 1.1},
         "LoadTrip": {"bus": 5, "start": 0.1, "fraction": 0.5},
         "ModeChoice": {"least_damped": 2},

@@ -64,6 +64,8 @@ class PvCurve:
         lower ones, and 0 where the voltage was kept again.
     ended
         Why the curve ends where it does.
+    supply
+        Who supplies the growth, in words.
     """
 
     name: str
@@ -75,6 +77,7 @@ class PvCurve:
     by_limit: bool = False
     reached: tuple[tuple[int, str, int], ...] = ()
     ended: str = ""
+    supply: str = ""
 
     @property
     def margin(self) -> float:
@@ -100,7 +103,8 @@ class PvCurve:
         kind = " (there the last limit is the end)" if self.by_limit else ""
         return (
             f"{self.name}: {self.load[0]:.5g} MW can grow to {self.load[k]:.5g} MW, a margin of "
-            f"{self.margin:.5g} MW{words}{kind}; at the nose {self.weakest} is at {self.v[k, bus]:.3f} pu."
+            f"{self.margin:.5g} MW{self.supply}{words}{kind}; at the nose {self.weakest} is at "
+            f"{self.v[k, bus]:.3f} pu."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -268,7 +272,17 @@ def pv_curve(
         by_limit=curve.by_limit,
         reached=tuple((s.point, case.buses[s.bus].name, s.side) for s in curve.switches),
         ended=curve.ended,
+        supply=f", supplied by {_suppliers(case, generators)}",
     )
+
+
+def _suppliers(case: Case, generators: Mapping[str, float] | None) -> str:
+    """Return who supplies the growth, in words."""
+    slacks = first_few([row.name for row in case.generators if row.control == "slack"], 3)
+    if generators is None:
+        return f"all generators as they do now, the rest by {slacks}"
+    shares = [f"{name} {100 * share:.3g} %" for name, share in generators.items()]
+    return first_few([*shares, f"the rest by {slacks}" if shares else slacks], 4)
 
 
 def _started(case: Case, reactive_limits: bool) -> tuple[PowerFlow, Balance, dict[int, int]]:

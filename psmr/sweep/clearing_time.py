@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.detection import AngleSpread
 from psmr.study.events import Event, Fault
 from psmr.study.run.run import Run
+from psmr.sweep.bisection import confirmed_border, last_survivor
 from psmr.sweep.measures import MeasureColumn, Start, needs_simulation
 
 if TYPE_CHECKING:
@@ -105,12 +106,7 @@ class ClearingTime:
         trials = _Trials(start, fault, self.precision)
         # Multiples of the precision: kept up to `low`, not at `high`.
         most = math.floor(self.longest / self.precision * (1 + 1e-12))
-        low, high = 0, most
-        if trials.survives(high):
-            low = high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if trials.survives(middle) else (low, middle)
+        low = last_survivor(most, trials.survives)
         closer = _closer(start.scheme)
         if closer is not None:
             trials.start = replace(start, scheme=closer)
@@ -168,18 +164,6 @@ def _closer(scheme: Scheme) -> Scheme | None:
         return replace(scheme, tolerance=CLOSER * scheme.tolerance)  # type: ignore[type-var]
     except SchemeError:  # it is at the rounding of the numbers
         return None
-
-
-def confirmed_border(low: int, most: int, survives: Callable[[int], bool]) -> int:
-    """Return the last number that survives beside one that was found less surely; 0 needs no trial."""
-    down = low
-    while down > 0 and not survives(down):
-        down -= 1
-    if down < low:
-        return down
-    while low < most and survives(low + 1):
-        low += 1
-    return low
 
 
 def _tried(start: Start, fault: Fault, clear: float) -> tuple[Run | None, str]:

@@ -14,6 +14,7 @@ from psmr.dae.system.system import System
 from psmr.network.dynamic.switching import doubts_on
 from psmr.study.certificate.certificate import Certificate, Scheme, damping
 from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.controls import Controls
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.detection import Monitor
 from psmr.study.detectors.detector import Extreme
@@ -42,7 +43,8 @@ class Start:
     `system` and `scheme` have the parameters and choices of the point; `t_end` is None where the study has no
     simulation. `certify` returns the certificate of the scheme on the system, computed once for all runs that
     share them; of a scheme that chooses its steps that at the steps of a run, where one is given. `labels`
-    say what varied, by the columns of the row.
+    say what varied, by the columns of the row. `at` returns the system with more settings (`Setting`,
+    `LoadGrowth`).
     """
 
     system: System
@@ -53,12 +55,18 @@ class Start:
     certify: Callable[[Run | None], Certificate]
     criteria: Criteria = USUAL
     labels: Mapping[str, Any] = field(default_factory=dict)
+    at: Callable[[tuple[Any, ...]], System] | None = None
 
-    def run(self, events: tuple[Event, ...] | None = None, monitors: tuple[Monitor, ...] = ()) -> Run:
-        """Simulate, with other events or with further monitors where given."""
+    def run(
+        self,
+        events: tuple[Event, ...] | None = None,
+        monitors: tuple[Monitor, ...] = (),
+        system: System | None = None,
+    ) -> Run:
+        """Simulate, with other events, further monitors or another system where given."""
         assert self.t_end is not None  # a measure that simulates has asked for it
         return simulate(
-            self.system,
+            system or self.system,
             self.scheme,
             self.t_end,
             self.events if events is None else events,
@@ -169,6 +177,10 @@ OUTCOME = (
     MeasureColumn("dead_buses", "text", "", "buses without supply at the end or before"),
     MeasureColumn("load_lost", "number", "MW", "load that lost its supply with them"),
     MeasureColumn("limits", "count", "", "states that reached a limit"),
+    MeasureColumn("collapsed_at", "number", "s", "time at which the voltage collapsed"),
+    MeasureColumn("nose", "number", "s", "time at which the largest power of the loads was passed"),
+    MeasureColumn("limited_machines", "text", "", "machines that reached a limit of excitation, in order"),
+    MeasureColumn("load_shed", "number", "MW", "load that relays shed"),
     MeasureColumn("stopped", "text", "", "what ended the run early"),
     MeasureColumn("t_end", "number", "s", "end of the run"),
 )
@@ -202,7 +214,7 @@ WORK = (
 
 def _outcome(run: Run) -> dict[str, Any]:
     outcome = run.outcome
-    lost = outcome.out_of_step
+    lost, controls = outcome.out_of_step, outcome.controls or Controls()
     synchronism = "lost" if lost is not None else "none" if outcome.machines < 2 else "kept"
     losers = () if lost is None else (lost.converter,) if isinstance(lost, Slip) else lost.first
 
@@ -224,6 +236,10 @@ def _outcome(run: Run) -> dict[str, Any]:
         "dead_buses": ", ".join(bus for part in outcome.interruptions for bus in part.buses) or None,
         "load_lost": sum(part.p_mw for part in outcome.interruptions),
         "limits": len(outcome.limits),
+        "collapsed_at": None if outcome.collapse is None else outcome.collapse.t,
+        "nose": run.nose,
+        "limited_machines": ", ".join(controls.machines) or None,
+        "load_shed": sum(one.mw for one in controls.shed),
         "stopped": None if outcome.stopped is None else str(outcome.stopped),
         "t_end": outcome.t_end,
     }
@@ -244,7 +260,7 @@ def certified(certificate: Certificate) -> dict[str, Any]:
 
 def _judged(run: Run, certificate: Certificate) -> dict[str, Any]:
     doubts = doubts_on(run.system, run.changes, run.scheme)
-    judged = judge_run(run.outcome, (certificate,), doubts=doubts)
+    judged = judge_run(run.outcome, (certificate,), doubts=doubts, nose=run.nose)
     reason = judged.reasons[0] if judged.reasons else None
     headline = run.outcome.out_of_step is not None or run.outcome.stopped is not None
     return {"colour": judged.colour, "reason": judged.headline if headline else reason}

@@ -27,6 +27,7 @@ from psmr.sweep.axes.axis import (
     EVENT,
     Axis,
     Base,
+    LoadGrowth,
     Points,
     Setting,
     Value,
@@ -277,11 +278,11 @@ class PointRunner:
         self.__dict__.update(state)
         self._clear()
 
-    def system(self, case: int, settings: tuple[Setting, ...]) -> System:
+    def system(self, case: int, settings: tuple[Setting | LoadGrowth, ...]) -> System:
         """Return a case's system at its start with parameters set."""
         return _kept(self._systems, (case, settings), lambda: self._started(case, settings))
 
-    def _started(self, case: int, settings: tuple[Setting, ...]) -> System:
+    def _started(self, case: int, settings: tuple[Setting | LoadGrowth, ...]) -> System:
         file = self.sweep.cases[case]
         if case not in self._flows:
             self._flows[case] = file.solve(self.cases[case])
@@ -311,6 +312,7 @@ class PointRunner:
             labels=dict(variation.labels),
             t_end=study.t_end,
             certify=lambda run: self._certified(key, system, scheme, run),
+            at=lambda more: self.system(case, (*variation.settings, *more)),
         )
         return start, variation
 

@@ -40,6 +40,7 @@ from psmr.sweep.axes import AXES
 from psmr.sweep.axes.axis import EVENT, Axis
 from psmr.sweep.axes.values import CaseAxis
 from psmr.sweep.clearing_time import ClearingTime
+from psmr.sweep.load_margin import LoadMargin
 from psmr.sweep.measures import Damping, Measure, Outcomes, Stability
 
 
@@ -96,13 +97,13 @@ class Sweep:
         if not _is_made(measure, "of"):
             raise StudyError(
                 f"measure is of the type {type(measure).__name__}: must be psmr.Outcomes(), "
-                "ClearingTime(), Damping() or Stability()"
+                "ClearingTime(), LoadMargin(), Damping() or Stability()"
             )
         for axis in self.axes:
             if not _is_made(axis, "points"):
                 raise StudyError(
-                    f"axes: {shown(axis)} is no axis; use psmr.ParameterAxis, SampleAxis, SchemeAxis, "
-                    "CaseAxis, BranchOutages, BusFaults, GeneratorTrips or ListedEvents"
+                    f"axes: {shown(axis)} is no axis; use psmr.ParameterAxis, LoadAxis, SampleAxis, "
+                    "SchemeAxis, CaseAxis, BranchOutages, BusFaults, GeneratorTrips or ListedEvents"
                 )
         try:
             self.measure.check(self.study, self.has_events)
@@ -206,7 +207,7 @@ def json_form(value: Any) -> Any:
 FORMAT, VERSION = "psmr-sweep", 1
 
 MEASURES: Mapping[str, Callable[..., Measure]] = {
-    measure.kind: measure for measure in (Outcomes, ClearingTime, Damping, Stability)
+    measure.kind: measure for measure in (Outcomes, ClearingTime, LoadMargin, Damping, Stability)
 }
 
 

@@ -46,6 +46,9 @@ def headline(table: pd.DataFrame, kind: str) -> str:
         words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
         kept = int((table["bounded"] == False).sum())  # noqa: E712
         words += [f"{kept} of them above the longest time tried"] if kept else []
+    elif kind == "load-margin" and len(table) > failed:
+        margin = table["load_margin"]
+        words.append(f"load margins from {margin.min():.4g} MW to {margin.max():.4g} MW")
     elif kind == "damping" and len(table) > failed:
         least = table["damping_ratio"]
         words.append(f"least damping from {100 * least.min():.3g} % to {100 * least.max():.3g} %")

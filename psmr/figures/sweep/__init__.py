@@ -48,6 +48,10 @@ def _clearing(laid: Layout) -> list[tuple[str, Drawing, str]]:
     return [("clearing-times", plots.clearing_plot(laid), "Critical clearing times, the shortest first")]
 
 
+def _margin(laid: Layout) -> list[tuple[str, Drawing, str]]:
+    return [("load-margins", plots.margin_plot(laid), "Load margins, the smallest first")]
+
+
 def _damping(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.grid:
         return [
@@ -68,4 +72,10 @@ def _stability(laid: Layout) -> list[tuple[str, Drawing, str]]:
     return [("stability", plots.stability_plot(laid), "Spectral radius and deformation over what varied")]
 
 
-_DRAWN = {"outcomes": _outcomes, "clearing-time": _clearing, "damping": _damping, "stability": _stability}
+_DRAWN = {
+    "outcomes": _outcomes,
+    "clearing-time": _clearing,
+    "load-margin": _margin,
+    "damping": _damping,
+    "stability": _stability,
+}

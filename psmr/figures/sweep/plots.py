@@ -38,6 +38,12 @@ def clearing_plot(laid: Layout) -> Drawing:
     return _bars(laid, table["critical_clearing_time"], "critical clearing time [s]", "{:.4g} s", open_ended)
 
 
+def margin_plot(laid: Layout) -> Drawing:
+    """Return margins of load; one that no trial exceeded ends open."""
+    open_ended = laid.table["bounded"].to_numpy() == False  # noqa: E712
+    return _bars(laid, laid.table["load_margin"], "load margin [MW]", "{:.4g} MW", open_ended)
+
+
 def damping_plot(laid: Layout) -> Drawing:
     """Return the damping ratio of the least damped mode in percent."""
     values = 100 * laid.table["damping_ratio"]

@@ -138,6 +138,7 @@ def _colour(swept: Swept) -> str:
     bad = {
         "outcomes": lambda: (table["synchronism"] == "lost").any(),
         "clearing-time": lambda: False,
+        "load-margin": lambda: False,
         "damping": lambda: (table["damping_ratio"] < 0).any(),
         "stability": lambda: (table["stable"] == False).any(),  # noqa: E712
     }[kind]()

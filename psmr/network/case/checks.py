@@ -20,7 +20,6 @@ from psmr.network.case.tables import (
     MECHANICAL,
     REACTIVE,
     STATOR,
-    AreaRow,
     BranchRow,
     DeviceRow,
     GeneratorRow,
@@ -214,8 +213,7 @@ def _named(case: Tables) -> Iterator[tuple[str, Row]]:
     switching = [row.switching for row in case.shunts if row.switching is not None]
     for device in switching:
         yield device.name, device
-    plants: tuple[GeneratorRow | AreaRow, ...] = (*case.generators, *case.areas)
-    for plant in plants:
+    for plant in (*case.generators, *case.areas):
         for device in plant.devices:
             yield device.name, device
     seen: dict[str, Row] = {}

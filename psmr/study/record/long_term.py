@@ -39,7 +39,7 @@ from psmr.study.record.record import FinishedRun
 SMALL = 1e-5
 """By how much a tap is moved to see what follows from it."""
 
-LOOKS, EXACT = 48, 0.05
+LOOKS, EXACT = 32, 0.05
 """At how many times the nose is looked for, and how exactly it is found, in s."""
 
 
@@ -67,7 +67,7 @@ def nose(run: FinishedRun) -> float | None:
 
     times = np.linspace(begin, end, LOOKS)[1:-1]
     beyond = [past(t) for t in times]
-    first = next((k for k in range(len(beyond)) if all(beyond[k : k + 4])), None)
+    first = next((k for k in range(len(beyond)) if all(beyond[k : k + 3])), None)
     if not first:
         return None if first is None else float(times[0])
     low, high = float(times[first - 1]), float(times[first])
@@ -126,9 +126,10 @@ def reactive_sensitivities(system: System, span: Span, x: Reals, y: Reals, t: fl
 
 def _timers(system: System) -> Iterator[int]:
     for device in system.devices:
-        for state in placement(device.component).timers:
-            if state in device.component.states:
-                yield system.index(f"{device.name}.{state}")
+        component = device.component
+        counts = ("clock",) if issubclass(component, SteppedControl) else placement(component).timers
+        for state in set(counts).intersection(component.states):
+            yield system.index(f"{device.name}.{state}")
 
 
 def _free_taps(system: System) -> Iterator[tuple[str, str, str]]:

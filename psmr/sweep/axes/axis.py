@@ -19,6 +19,7 @@ from psmr.base.numbers import plain, real
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import LOAD_ROLES, SHUNT_ROLES, defaults, role_parameters
 from psmr.network.case.case import Case
+from psmr.network.case.load_groups import loads_at
 from psmr.network.case.tables import DeviceRow, LoadRow
 from psmr.study.events import Event
 from psmr.study.file.study import Study
@@ -34,6 +35,25 @@ class Setting:
     name: str
     value: float
     factor: bool = False
+
+
+@dataclass(frozen=True)
+class LoadGrowth:
+    """Loads, as events name them, that draw so many MW more in all, each in proportion to its power."""
+
+    loads: int | str
+    growth: float
+
+    def of(self, case: Case) -> tuple[Setting, ...]:
+        """Return the settings of their rows; StudyError where they cannot shrink so far."""
+        names = loads_at(case, self.loads, "loads")
+        total = sum(row.p_mw for row in case.loads if row.name in names)
+        factor = 1 + self.growth / total if total > 0 else -1.0
+        if factor < 0:
+            raise StudyError(f"loads = {shown(self.loads)}: {total:g} MW cannot grow by {self.growth:g} MW")
+        return tuple(
+            Setting(name, power, factor, True) for name in sorted(names) for power in ("p_mw", "q_mvar")
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +74,7 @@ class Variation:
 
     labels: tuple[tuple[str, Value], ...] = ()
     case: int | None = None
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[Setting | LoadGrowth, ...] = ()
     choices: tuple[tuple[str, Value], ...] = ()
     events: tuple[Event, ...] | None = None
     beside: bool = False
@@ -129,7 +149,7 @@ def merged_variation(parts: Iterable[Variation]) -> Variation:
 NETWORK = ("lines", "transformers", "shunts", "loads", "generators")
 
 
-def with_settings(case: Case, settings: Iterable[Setting]) -> tuple[Case, bool]:
+def with_settings(case: Case, settings: Iterable[Setting | LoadGrowth]) -> tuple[Case, bool]:
     """Return the case with parameters set, and whether its power flow stays as it is.
 
     Those of machines, converters and their controllers leave the power flow; those of the network, of loads
@@ -137,9 +157,10 @@ def with_settings(case: Case, settings: Iterable[Setting]) -> tuple[Case, bool]:
     parameter that its row does not have, and a value that it cannot take.
     """
     same_flow = True
-    for setting in settings:
-        case, same = _with(case, setting)
-        same_flow &= same
+    for given in settings:
+        for setting in given.of(case) if isinstance(given, LoadGrowth) else (given,):
+            case, same = _with(case, setting)
+            same_flow &= same
     return case, same_flow
 
 

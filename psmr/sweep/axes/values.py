@@ -18,6 +18,7 @@ from psmr.sweep.axes.axis import (
     PARAMETER,
     SCHEME,
     Base,
+    LoadGrowth,
     Points,
     Value,
     Variation,
@@ -119,6 +120,45 @@ def devices_with(case: Case, pattern: str, name: str) -> tuple[str, ...]:
             f"{', '.join(there)}"
         )
     return found
+
+
+@explains_keywords(StudyError)
+@dataclass(frozen=True)
+class LoadAxis:
+    """Loads that grow at constant power factor, over given growths.
+
+    Parameters
+    ----------
+    growths
+        By how many MW more the loads draw in all, each in proportion to its power.
+    loads
+        A bus with loads, ``"area 2"``, ``"zone 7"``, or a pattern of buses.
+    together
+        As in `ParameterAxis`.
+    """
+
+    growths: tuple[float, ...]
+    loads: int | str = "*"
+    together: str = ""
+
+    kind: ClassVar[str] = "load"
+    rank: ClassVar[int] = PARAMETER
+
+    def __post_init__(self) -> None:
+        take_numbers(self, "growths")
+        settle_fields(self, StudyError, numbers=True)
+        if not self.growths or not all(map(math.isfinite, self.growths)):
+            raise StudyError(f"{self.kind}: growths = {list(self.growths)}: must be finite powers in MW")
+        check_distinct(self, "growths", self.growths)
+
+    def points(self, base: Base) -> Points:
+        """See `Axis`."""
+        for growth in self.growths:
+            LoadGrowth(self.loads, growth).of(base.case)
+        return [
+            Variation((("load_growth", growth),), settings=(LoadGrowth(self.loads, growth),))
+            for growth in self.growths
+        ]
 
 
 Distribution = Literal["uniform", "log-uniform", "normal"]

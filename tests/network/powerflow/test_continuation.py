@@ -46,7 +46,7 @@ def nine_buses(slack=1, p_1=0.0, q_max=300.0):
     return Case("nine buses", 100.0, 60.0, buses, rows, loads=loads, generators=generators)
 
 
-@pytest.mark.parametrize("tan", [-0.3, 0.0, 0.5])
+@pytest.mark.parametrize("tan", [-0.3, 0.5])
 def test_the_nose_of_two_buses_is_where_the_closed_form_has_it(tan):
     """P = E^2 cos/(2 X (1 + sin)) at V = E/sqrt(2 (1 + sin)); Van Cutsem and Vournas (1998), section 2.2."""
     curve = psmr.pv_curve(two_buses(tan=tan))
