@@ -15,9 +15,12 @@ from numba.extending import intrinsic
 from psmr.dae.compile.decorators import lean, unit
 from psmr.integrate.solve.records import View, array_at, integers, reals
 
-GOOD, MESSAGE, FAILED, NO_NUMBER, NO_INPUT = 0, 1, 2, 1 << 40, 1 << 41
+GOOD, MESSAGE, FAILED, NO_NUMBER, NO_INPUT, OVERRUN = 0, 1, 2, 1 << 40, 1 << 41, 1 << 43
 """How a sample ended: what the library returns (0 to 2; others are errors, too), an output or an input that
-is no number, which no int of C is."""
+is no number, a write behind its states, which no int of C is."""
+
+GUARDS, GUARD = 8, 0x5AFE57A7
+"""How many words stand behind the states of each kind, and what each is, while nobody writes there."""
 
 FIELDS = (
     "function", "instance", "time", "text", "inputs", "input_count", "outputs", "output_count", "scales",
@@ -157,6 +160,12 @@ def _sample(handle, t, reads, values):  # type: ignore[no-untyped-def]
         own[k] = found[ints + floats + k]
     reals(row[TIME], 1)[0] = t + reals(row[LATER], 1)[0]
     status = np.int64(_call(row[FUNCTION], row[INSTANCE]))
+    for end in (row[INTS] + 4 * ints, row[FLOATS] + 4 * floats, row[DOUBLES] + 8 * doubles):
+        guards = _words(end, GUARDS)
+        for k in range(GUARDS):
+            if guards[k] != GUARD:
+                row[STATUS] = OVERRUN
+                return row[STATUS]
     if status == MESSAGE:
         _keep_message(row, t)
     elif status != GOOD:

@@ -132,7 +132,9 @@ class ControllerCode(_Closed):
 
     @property
     def address(self) -> int:
-        """See `psmr.ExternalCode`."""
+        """See `psmr.ExternalCode`; where its process has ended in a run before, another one is begun."""
+        if isinstance(self.live, Isolated):
+            self.live.go_on()
         return int(self.live.address)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,11 +18,14 @@ from psmr.sampled.adapter import (
     FAILED,
     FUNCTION,
     GOOD,
+    GUARD,
+    GUARDS,
     LENGTH,
     LINES,
     MESSAGE,
     NO_INPUT,
     NO_NUMBER,
+    OVERRUN,
     STATUS,
     row_of,
     sample,
@@ -93,8 +97,10 @@ class CodeInstance:
         self._parameters = layout.structure_of((p.name, p.kind, 1) for p in info.parameters)
         for key, value in checked(library, given).items():
             setattr(self._parameters, key, value)
-        kinds = (np.int32, np.float32, np.float64)
-        self._states = [np.zeros(max(1, size), kind) for size, kind in zip(info.states, kinds, strict=True)]
+        words = [width * count + GUARDS for width, count in zip((1, 1, 2), info.states, strict=True)]
+        self._states = [np.zeros(size, np.int32) for size in words]
+        for part in self._states:
+            part[-GUARDS:] = GUARD
         addresses = [ctypes.addressof(part) for part in (self._inputs, self._outputs, self._parameters)]
         places = [part.ctypes.data for part in self._states]
         self._instance = layout.Instance(*addresses, 0.0, mode, None, None, *places)
@@ -106,6 +112,9 @@ class CodeInstance:
                 self._said.append((0.0, f"{key} = {before[key]!r} was changed to {value!r} by the library"))
         self._tables()
         self.address, self.handle = sample.address, self._row.ctypes.data
+        if (end := library.function("Model_Terminate")) is not None:
+            kept = self._instance, self._states, self._inputs, self._outputs, self._parameters
+            weakref.finalize(self, _terminate, end, *kept)
         self.values = np.zeros(len(self.states) + len(self._scales))
 
     def _tables(self) -> None:
@@ -206,6 +215,10 @@ class CodeInstance:
             found = dict(zip(labels(info.outputs), layout.values(self._outputs, info.outputs), strict=True))
             wrong = [f"{name} = {value}" for name, value in found.items() if not math.isfinite(value)]
             why = f"its output is no number: {first_few(wrong, 4)}"
+        elif status == OVERRUN:
+            kinds = zip(info.states, ("whole", "single", "double"), strict=True)
+            own = ", ".join(f"{count} {kind}" for count, kind in kinds)
+            why = f"{what} wrote behind its states, of which it says that they are {own}"
         else:
             why = f"{what} ended with {_an_error(status)}: {self._reason()}"
         return f"{self._where()}, t = {t:.9g} s: {why}. Its inputs at that sample: {inputs}"
@@ -229,6 +242,11 @@ class CodeInstance:
     def _where(self) -> str:
         own = f"{self.name}: " if self.name else ""
         return f"{own}{self.library.path}: {self.library.info.name}"
+
+
+def _terminate(end: Any, instance: layout.Instance, *kept: Any) -> None:
+    """Call Model_Terminate for an instance, with the memory `kept` that it points to."""
+    end(ctypes.byref(instance))
 
 
 def _an_error(status: int) -> str:

@@ -186,6 +186,16 @@ class Isolated:
         if sys.platform == "win32":
             raise InputError(f"{code.name}: isolate = true: there is none on Windows yet; leave it out")
         self.name, self.path, self.states, self.reads = code.name, code.file.path, tuple(states), reads
+        self._told = {"file": asdict(code.file), "name": code.name, "scales": code.scales}
+        self._later = code.later
+        head = self._begin()
+        self.repeatable, self.values = head["repeatable"], np.zeros(head["values"])
+        self._message = np.zeros(2 + len(reads) + len(self.values))
+        self._row = _row(self.to, self.back, len(reads), len(self.values), self._message)
+        self.address, self.handle = ask.address, self._row.ctypes.data
+
+    def _begin(self) -> dict[str, Any]:
+        """Start its process; return what that says of it."""
         # -P: not what lies in the current folder.
         run = [sys.executable, "-P", "-c", "from psmr.sampled.code import serve; serve()"]
         folder = tempfile.mkdtemp(prefix="psmr-code-")  # what it leaves behind goes with it
@@ -193,15 +203,19 @@ class Isolated:
         self.process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=own)
         self.close = weakref.finalize(self, _end, self.process, folder)
         self.to, self.back = (pipe.fileno() for pipe in (self.process.stdin, self.process.stdout) if pipe)
-        told = {"file": asdict(code.file), "name": code.name, "scales": code.scales, "later": code.later}
-        os.write(self.to, json.dumps(told).encode() + b"\n")
-        head = json.loads(self._answer())
+        os.write(self.to, json.dumps(self._told | {"later": self._later}).encode() + b"\n")
+        head = dict(json.loads(self._answer()))
         if "error" in head:
             raise InputError(head["error"])
-        self.repeatable, self.values = head["repeatable"], np.zeros(head["values"])
-        self._message = np.zeros(2 + len(reads) + len(self.values))
-        self._row = _row(self.to, self.back, len(reads), len(self.values), self._message)
-        self.address, self.handle, self._later = ask.address, self._row.ctypes.data, code.later
+        return head
+
+    def go_on(self) -> None:
+        """Start another process where this one has ended, or an interrupt has left it in a sample."""
+        if self._row[OVER] or self.process.poll() is not None:
+            self.process.kill()
+            self.close()
+            self._begin()
+            self._row[[TO, FROM, OVER]] = self.to, self.back, 0
 
     def _answer(self) -> str:
         try:

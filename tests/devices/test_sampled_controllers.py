@@ -7,7 +7,8 @@ import pytest
 
 import psmr
 from tests.files.psse.smib import SLOW_SCRX, case
-from tests.internals import sample_changes
+from tests.internals import RMS, CodeLibrary, sample_changes
+from tests.sampled.conftest import built as built
 from tests.systems.sampled import sampled_twin
 
 
@@ -66,3 +67,28 @@ def test_the_difference_falls_with_the_first_power_of_the_sample(controller):
     ]
     assert np.log2(np.divide(found[:-1], found[1:])) == pytest.approx(1.0, abs=0.15)
     assert found[-1].max() < 3e-4
+
+
+READS = ("v_re", "v_im", "v_re_r", "v_im_r", "p_e", "q_e", "ref", "p_plant", "f_ref")
+
+
+def test_the_plant_control_in_c_is_that_in_python(built):
+    """Its library as a component's external code, through the step of its reference."""
+    system, name, events, signals = plant_control()
+    twin = sampled(system, name, 0.002)
+    library, p = CodeLibrary(built(source="repca1")), twin.parameters_at(name)
+    code = library.instance(mode=RMS, **{one.name: p[one.name] for one in library.info.parameters})
+    component = type(
+        "Repca1InC",
+        (twin.device(name).component,),
+        {"sample": None, "reads": staticmethod(lambda m, v, p: tuple(getattr(v, n) for n in READS))},
+    )
+    devices = [replace(d, component=component, code=code) if d.name == name else d for d in twin.devices]
+    names = (*twin.names_x, *twin.names_y, *twin.names_u)
+    in_c = psmr.assemble(devices, dict(zip(names, map(float, twin.w0[:-1]), strict=True)))
+    scheme = psmr.SingleRate("TM", 0.001)
+    one, other = (
+        psmr.simulate(each, scheme, 1.0, events, certify=False).frame(signals) for each in (twin, in_c)
+    )
+    assert np.abs(one - other).to_numpy().max() < 1e-12
+    assert np.ptp(one[signals[0]]) > 0.05

@@ -3,7 +3,7 @@
    Compiled with -DAPI=0 it says that it is of another version, with -DNO_SAMPLE it lacks a function. From -DAT=,
    a time in s, on it gives up with -DBROKEN, its output is no number with -DNOT_A_NUMBER, it writes where it must
    not with -DCRASH, it talks with -DTALKS, it does not come back with
-   -DLOOPS, and -DSTATUS= is what it returns. -DREFUSES=, what Model_CheckParameters returns; -DLETTER, a text of one
+   -DLOOPS, writes behind its states with -DOVERRUN, and -DSTATUS= is what it returns. -DREFUSES=, what Model_CheckParameters returns; -DLETTER, a text of one
    letter; -DNO_PORTS, it says nowhere what its inputs are; -DMOST=0, a whole
    number has no bounds. -DPERIOD= is the time between its samples in s. */
 #include "interface.h"
@@ -122,6 +122,9 @@ EXPORTED int Model_Outputs(Instance *one) {
 #endif
 #ifdef LOOPS
     while (one->time > AT - 1e-9) *(volatile double *)&one->time;
+#endif
+#ifdef OVERRUN
+    if (one->time > AT - 1e-9) x[3] = 1.0;
 #endif
 #ifdef STATUS
     if (one->time > AT - 1e-9) return STATUS;
