@@ -35,7 +35,7 @@ from psmr.devices.direct_current.line_commutated import injection, magnitude
 
 _LEAST = 0.05
 """AC voltage in pu below which a power is no longer followed."""
-_FIRST = 0.995
+FIRST = 0.995
 """Part of the limit that the current with priority may take: a tenth is left to the other one."""
 
 
@@ -93,7 +93,7 @@ class VoltageSource(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the regulators, the currents, and what flows into both buses."""
         ac, active, reactive = _wanted(m, v, p)
-        top = _FIRST * p.i_max
+        top = FIRST * p.i_max
         first, second = m.clip(active, -top, top), m.clip(reactive, -top, top)
         most_p = p.priority * top + (1 - p.priority) * _rest(m, p, second)
         most_q = p.priority * _rest(m, p, first) + (1 - p.priority) * top

@@ -18,6 +18,7 @@ from psmr.dae.declare.device import Device
 from psmr.devices.direct_current.grid import BOTH_WAYS, ONE_WAY, DcBus, DcLine, DcNode
 from psmr.devices.direct_current.line_commutated import RADIANS
 from psmr.devices.direct_current.line_control import CURRENT, POWER, vdcol
+from psmr.devices.direct_current.voltage_source import FIRST
 from psmr.network.case.case import Case
 from psmr.network.case.direct_current import (
     INVERTER,
@@ -287,10 +288,16 @@ class DirectCurrent:
         }
         own = row.device.values | values
         size = math.hypot(p, q) / ac
-        if size > own["i_max"]:
+        if size > FIRST * own["i_max"]:
             raise CaseError(
                 f"{row.device.place}: i_max = {own['i_max']:g}: the converter carries {size:.6g} pu at the"
-                " start: its order is beyond its rating; raise i_max, or lower its power"
+                f" start: its order is beyond its rating, of which {FIRST:g} are for one current; raise"
+                " i_max, or lower its power"
+            )
+        if own["x_r"] and q > ac * (own["v_cmax"] - ac) / own["x_r"]:
+            raise CaseError(
+                f"{row.device.place}: v_cmax = {own['v_cmax']:g}: drives less than the {q:.6g} pu of reactive"
+                f" power of the start through x_r = {own['x_r']:g}; raise v_cmax, or lower the power"
             )
         if own["ac"] and not own["q_min"] <= q <= own["q_max"]:
             raise CaseError(

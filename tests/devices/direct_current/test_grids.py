@@ -197,6 +197,7 @@ def changed(k, device=None, **row):
         (changed(0, {"i_max": 3.0}), "i_max = 3: .* beyond its rating"),
         (changed(0, v_kv=None, p_mw=810.0), "holds the DC voltage; give one of them"),
         (changed(2, p_mw=-90000.0), "does not carry the powers of its converters"),
+        (changed(2, {"x_r": 0.1, "v_cmax": 0.8}), "v_cmax = 0.8: drives less than the -1.2 pu"),
         (changed(0, {"q_min": 1.0}), "q_min = 1, .*: the converter gives"),
         (
             lambda rows: changed(1, {"k_dc": 0.0})(changed(0, {"k_dc": 0.0})(rows)),
