@@ -346,6 +346,8 @@ def check_plants(case: Tables) -> None:
 
 def check_direct_current(case: Tables) -> None:
     """Raise CaseError where a converter is no load of the case, or not of the power that its grid has."""
+    if not (case.dc_buses or case.dc_lines or case.dc_converters):
+        return
     there: dict[str, tuple[float, float | None]] = {row.name: (-row.p_mw, None) for row in case.generators}
     there |= {row.name: (row.p_mw, row.q_mvar) for row in case.loads}
     for row, load in zip(
