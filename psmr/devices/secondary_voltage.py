@@ -15,7 +15,6 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.dae.declare.derived import derived
-from psmr.dae.declare.samples import Samples
 from psmr.devices.areas import NO_LIMIT
 from psmr.devices.blocks import machine_frame
 from psmr.devices.machines.textbook import S_BASE, S_N
@@ -23,8 +22,6 @@ from psmr.devices.machines.textbook import S_BASE, S_N
 OF_MACHINE = ("v_re", "v_im", "delta", "i_d", "i_q")
 OF_CONVERTER = ("q_e",)
 """What a unit's reactive power is found from: the current of a machine, or what a converter has itself."""
-
-PILOT = Parameter("number", "pilot bus", whole(1, 999_999))
 
 
 class SecondaryVoltageControl(Component):
@@ -42,14 +39,14 @@ class SecondaryVoltageControl(Component):
     """
 
     role = "voltage_control"
-    states: ClassVar[tuple[str, ...]] = ("integral",)
-    algebraic: ClassVar[tuple[str, ...]] = ("v", "level")
+    states = ("integral",)
+    algebraic = ("v", "level")
     inputs = ("v_re", "v_im", "v_set")
     limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {"integral": ("least", "most")}
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im")}
     memory = ("least", "most")
 
-    bus = PILOT
+    bus = Parameter("number", "pilot bus", whole(1, 999_999))
     k_p = Parameter("pu per pu", "proportional gain", nonnegative, 0.0)
     k_i = Parameter("pu per pu s", "integral gain", positive)
     least = Parameter("pu", "level at which every unit is at its lower limit", default=-NO_LIMIT)
@@ -61,37 +58,6 @@ class SecondaryVoltageControl(Component):
         error = v.v_set - v.v
         level = m.min(m.max(v.integral + p.k_p * error, p.least), p.most)
         return (p.k_i * error,), (m.sqrt(v.v_re**2 + v.v_im**2) - v.v, level - v.level), ()
-
-
-class SampledVoltageControl(SecondaryVoltageControl):
-    """The same every T, with the voltage through a filter of the time constant t_v.
-
-    Sources: those of `SecondaryVoltageControl`, whose control samples every 10 s.
-    """
-
-    role = "voltage_control"
-    states = ("v_m",)
-    algebraic = ("v",)
-    limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {}
-    sampled_states = ("integral",)
-    sampled_outputs = ("level",)
-    samples = Samples(period="T", offset="T_0")
-
-    T = Parameter("s", "cycle", positive, 10.0)
-    T_0 = Parameter("s", "first cycle", nonnegative, 0.0)
-    t_v = Parameter("s", "time constant of the measured voltage", positive, 1.0)
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivative of the measured voltage, and the residual of the voltage."""
-        return ((v.v - v.v_m) / p.t_v,), (m.sqrt(v.v_re**2 + v.v_im**2) - v.v,), ()
-
-    @staticmethod
-    def sample(m: Any, v: Any, p: Any) -> tuple[Terms, Terms]:
-        """Return the integral and the level."""
-        error = v.v_set - v.v_m
-        integral = m.min(m.max(v.integral + p.k_i * p.T * error, p.least), p.most)
-        return (integral,), (m.min(m.max(integral + p.k_p * error, p.least), p.most),)
 
 
 class ReactiveParticipation(Component):

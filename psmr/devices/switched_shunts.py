@@ -7,7 +7,7 @@ next one, up to the last step of the last block; -1 is the first step of the fir
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,13 +79,12 @@ def _moved(sign: float, p: Any) -> dict[str, Any]:
     return {"at": new, "acts_on.b": b, "moving": 0.0, "count": p.count + 1.0, **rests}
 
 
-def _room(m: Any, sign: float, p: Any) -> Any:
-    """Return a number above zero where there is a step to take, in a bank that may be switched."""
-    top = p.highest if sign > 0 else -p.lowest
-    charged = m.where(m.ge(p.at, 0), 0.5 - p.resting, 0.5) if sign > 0 else 0.5
-    left = m.where(m.ge(p.moves, 0.5), p.moves - p.count - 0.5, 0.5)
-    free = m.min(0.5 - p.blocked - m.abs(p.moving), left)
-    return m.min(m.min(top - sign * p.at - 1e-9, charged), free)
+def _can(m: Any, sign: float, p: Any) -> Any:
+    """Return 1 where there is a step to take, in a bank that may be switched; else 0."""
+    inside = m.where(m.ge((p.highest if sign > 0 else -p.lowest) - sign * p.at, 1e-9), 1, 0)
+    charged = m.where(m.ge(p.at, 0), m.where(m.ge(p.resting, 0.5), 1, 0), 0) if sign > 0 else 0
+    spent = m.where(m.ge(p.moves, 0.5), m.where(m.ge(p.count + 0.5, p.moves), 1, 0), 0)
+    return inside * (1 - charged) * (1 - spent) * m.where(m.ge(p.blocked + p.moving**2, 0.5), 0, 1)
 
 
 def _words(sign: float | None) -> Any:
@@ -96,25 +95,38 @@ def _words(sign: float | None) -> Any:
     return words
 
 
-def _switching(sign: float, outside: Any, name: str) -> Iterator[Action]:
-    """Yield how a bank is switched by one step, at once or the time of its breaker later."""
-    for mechanical in (False, True):
-        yield Action(
-            "" if mechanical else "switches",
-            lambda m, v, p: m.min(outside(m, v, p), _room(m, sign, p)),
-            lambda p: getattr(p, f"t_{name}"),
-            (lambda v, p: {"moving": sign}) if mechanical else (lambda v, p: _moved(sign, p)),
-            lambda p, mechanical=mechanical: (getattr(p, f"s_{name}") > 0) == mechanical,
-            again=not mechanical,
-            words=None if mechanical else _words(sign),
-            kind="" if mechanical else "shunt",
-        )
-    yield Action(
+def _starts(sign: float, outside: Any, delay: str, breaker: str) -> tuple[Action, Action]:
+    """Return how a bank, or its breaker, begins a step when something has been outside for a delay."""
+
+    def due(m: Any, v: Any, p: Any) -> Any:
+        return m.min(outside(m, v, p), _can(m, sign, p) - 0.5)
+
+    def after(p: Any) -> Any:
+        return getattr(p, delay)
+
+    return (
+        Action(
+            "switches",
+            due,
+            after,
+            lambda v, p: _moved(sign, p),
+            lambda p: getattr(p, breaker) <= 0,
+            again=True,
+            words=_words(sign),
+            kind="shunt",
+        ),
+        Action("", due, after, lambda v, p: {"moving": sign}, lambda p: getattr(p, breaker) > 0),
+    )
+
+
+def _ends(sign: float, breaker: str) -> Action:
+    """Return the step that the breaker has begun."""
+    return Action(
         "switches",
         lambda m, v, p: sign * p.moving - 0.5,
-        lambda p: getattr(p, f"s_{name}"),
+        lambda p: getattr(p, breaker),
         lambda v, p: _moved(sign, p),
-        lambda p: getattr(p, f"s_{name}") > 0,
+        lambda p: getattr(p, breaker) > 0,
         words=_words(sign),
         kind="shunt",
     )
@@ -131,7 +143,35 @@ def _discharged(value: float) -> Action:
     )
 
 
-class SwitchedShunt(Component):
+class _Bank(Component):
+    """Steps of a shunt: what all that switch them have."""
+
+    acts_on = "shunt"
+    memory: ClassVar[tuple[str, ...]] = ("at", "highest", "lowest", "moving", "count", "resting")
+    units = dict.fromkeys(("position", "up", "down"), "1")
+
+    s_base = S_BASE
+    t_discharge = Parameter("s", "time for which a capacitor stays out", nonnegative, 0.0)
+    moves = Parameter("1", "number of steps that it may take in a run, 0 for any", whole(0, MOST), 0.0)
+    blocked = Parameter("1", "1 keeps it where it is", whole(0, 1), 0.0)
+    locals().update(_blocks())
+    at = Parameter("1", "position", default=0.0)
+    highest = Parameter("1", "highest position", default=0.0)
+    lowest = Parameter("1", "lowest position", default=0.0)
+    moving = Parameter("1", "the step that the breaker makes: 1 up, -1 down", default=0.0)
+    count = Parameter("1", "steps that it has taken", default=0.0)
+    resting = Parameter("1", "whether a capacitor is still charged, 1 and 2 in turn", default=0.0)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a band without width and to a bank without steps."""
+        if p.get("v_low", 0.0) >= p.get("v_high", 1.0):
+            return f"v_low = {p['v_low']:g}: must be below v_high = {p['v_high']:g}"
+        steps = [p[f"n_{k}"] * p[f"b_{k}"] for k in range(1, BLOCKS + 1)]
+        return None if any(steps) else "n_1 b_1 = 0: there is no step; give a block its number and size"
+
+
+class SwitchedShunt(_Bank):
     """A bank of capacitors and reactors that keeps a voltage in a band, a step at a time.
 
     ::
@@ -149,14 +189,10 @@ class SwitchedShunt(Component):
     """
 
     role = "switching"
-    acts_on = "shunt"
     algebraic = ("position", "v")
     inputs = ("v_re", "v_im")
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im")}
-    memory = ("at", "highest", "lowest", "moving", "count", "resting")
-    units = {"position": "1"}
 
-    s_base = S_BASE
     bus = Parameter("number", "bus whose voltage it keeps, 0 for its own", whole(0, 999_999), 0.0)
     v_low = Parameter("pu", "voltage below which a step raises it", positive)
     v_high = Parameter("pu", "voltage above which a step lowers it", positive)
@@ -164,31 +200,12 @@ class SwitchedShunt(Component):
     t_high = Parameter("s", "time above v_high before a step", nonnegative)
     s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)
     s_high = Parameter("s", "time of the breaker above v_high", nonnegative, 0.0)
-    t_discharge = Parameter("s", "time for which a capacitor stays out", nonnegative, 0.0)
-    moves = Parameter("1", "number of steps that it may take in a run, 0 for any", whole(0, MOST), 0.0)
-    blocked = Parameter("1", "1 keeps it where it is", whole(0, 1), 0.0)
-    locals().update(_blocks())
-    at = Parameter("1", "position", default=0.0)
-    highest = Parameter("1", "highest position", default=0.0)
-    lowest = Parameter("1", "lowest position", default=0.0)
-    moving = Parameter("1", "the step that the breaker makes: 1 up, -1 down", default=0.0)
-    count = Parameter("1", "steps that it has taken", default=0.0)
-    resting = Parameter("1", "whether a capacitor is still charged, 1 and 2 in turn", default=0.0)
 
     actions = (
-        *_switching(1.0, lambda m, v, p: p.v_low - v.v, "low"),
-        *_switching(-1.0, lambda m, v, p: v.v - p.v_high, "high"),
-        _discharged(1.0),
-        _discharged(2.0),
+        *_starts(1.0, lambda m, v, p: p.v_low - v.v, "t_low", "s_low"),
+        *_starts(-1.0, lambda m, v, p: v.v - p.v_high, "t_high", "s_high"),
+        *(_ends(1.0, "s_low"), _ends(-1.0, "s_high"), _discharged(1.0), _discharged(2.0)),
     )
-
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a band without width and to a bank without steps."""
-        if p["v_low"] >= p["v_high"]:
-            return f"v_low = {p['v_low']:g}: must be below v_high = {p['v_high']:g}"
-        steps = [p[f"n_{k}"] * p[f"b_{k}"] for k in range(1, BLOCKS + 1)]
-        return None if any(steps) else "n_1 b_1 = 0: there is no step; give a block its number and size"
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -200,51 +217,23 @@ NO_THRESHOLD = 1e6
 """Mvar beyond all others."""
 
 
-def available(m: Any, sign: float, p: Any) -> Any:
-    """Return 1 where a bank could take the voltage up (`sign` 1) or down, or is being switched; else 0."""
-    idle = m.where(m.ge(m.abs(p.moving), 0.5), 0, 1)
-    charged = m.where(m.ge(p.resting, 0.5), 1, 0)
-    into = m.where(m.ge(p.kind * sign, 0), (1 - p.at) * m.where(m.ge(p.kind, 0), 1 - charged, 1), p.at)
-    return m.where(m.ge(p.moving * sign, 0.5), 1, idle * into)
+def _could(m: Any, sign: float, p: Any) -> Any:
+    """Return 1 where a bank could take a step, or its breaker makes one; else 0."""
+    return m.where(m.ge(sign * p.moving, 0.5), 1, _can(m, sign, p))
 
 
-def _by_static_var(sign: float, threshold: str, delay: str) -> Iterator[Action]:
-    """Yield how a bank is switched in its turn, at once or the time of its breaker later."""
+def _in_turn(sign: float, threshold: str) -> tuple[Action, Action]:
+    """Return how a bank takes a step in its turn, beyond a large or a small threshold."""
+    side = "over" if sign > 0 else "under"
 
     def due(m: Any, v: Any, p: Any) -> Any:
-        over = sign * v.b * p.base - getattr(p, f"{'over' if sign > 0 else 'under'}_{threshold}")
-        first = 0.5 - (v.before_up if sign > 0 else v.before_down)
-        free = m.min(available(m, sign, p) - 0.5, 0.5 - m.abs(p.moving) - p.blocked)
-        return m.min(m.min(over, first), free)
+        over = sign * v.b * p.base - getattr(p, f"{side}_{threshold}")
+        return m.min(over, 0.5 - (v.before_up if sign > 0 else v.before_down))
 
-    for mechanical in (False, True):
-        yield Action(
-            "" if mechanical else "switches",
-            due,
-            lambda p: getattr(p, delay),
-            (lambda v, p: {"moving": sign}) if mechanical else (lambda v, p: _put(sign, p)),
-            lambda p, mechanical=mechanical: (p.t_breaker > 0) == mechanical,
-            words=None if mechanical else _in_or_out(sign),
-            kind="" if mechanical else "shunt",
-        )
+    return _starts(sign, due, f"t_{threshold}", "t_breaker")
 
 
-def _put(sign: float, p: Any) -> dict[str, Any]:
-    """Return what switching a bank sets, so that the voltage goes up or down."""
-    at = 1.0 if sign * p.kind > 0 else 0.0
-    rests = {"resting": 1.0} if at == 0 and p.kind > 0 and p.t_discharge > 0 else {}
-    return {"at": at, "acts_on.status": at, "moving": 0.0, **rests}
-
-
-def _in_or_out(sign: float | None) -> Any:
-    def words(p: Any, acts_on: str) -> str:
-        at = _put(p.moving if sign is None else sign, p)["at"]
-        return f"{acts_on} {'in' if at else 'out'}, asked by its static var system"
-
-    return words
-
-
-class SwitchedByStaticVar(Component):
+class SwitchedByStaticVar(_Bank):
     """A mechanically switched bank beside a static var system, which takes over what that has given for long.
 
     ::
@@ -254,7 +243,7 @@ class SwitchedByStaticVar(Component):
 
     t_breaker later. b is what the static var system at `system_bus` gives, in Mvar at 1 pu (SVSMO1: b on the
     system base; SVSMO3: its current on s_n). One bank at a time: of several the first in the table of shunts
-    that can. A capacitor that has been taken out stays there for `t_discharge`.
+    that can.
 
     Sources: WECC Static Var Compensator Task Force, Generic Static Var System Models for the Western
     Electricity Coordinating Council (2011); what the values are: PowerWorld, Switched Shunt Models SVSMO1
@@ -262,12 +251,10 @@ class SwitchedByStaticVar(Component):
     """
 
     role = "switching"
-    acts_on = "shunt"
     algebraic = ("position", "up", "down")
     inputs = ("b", "before_up", "before_down")
     optional: ClassVar[Mapping[str, float]] = {"before_up": 0.0, "before_down": 0.0}
-    memory = ("at", "kind", "base", "moving", "resting")
-    units = {"position": "1", "up": "1", "down": "1"}
+    memory = (*_Bank.memory, "base")
 
     system_bus = Parameter("number", "bus of the static var system", whole(1, 999_999))
     over_large = Parameter("Mvar", "large threshold on the capacitive side", positive, NO_THRESHOLD)
@@ -277,33 +264,15 @@ class SwitchedByStaticVar(Component):
     t_large = Parameter("s", "time beyond a large threshold", nonnegative, 0.0)
     t_small = Parameter("s", "time beyond a small threshold", nonnegative, 0.0)
     t_breaker = Parameter("s", "time of the breaker", nonnegative, 0.0)
-    t_discharge = Parameter("s", "time for which a capacitor stays out", nonnegative, 0.0)
-    blocked = Parameter("1", "1 keeps it where it is", whole(0, 1), 0.0)
-    at = Parameter("1", "whether the bank is in", default=0.0)
-    kind = Parameter("1", "1 a capacitor, -1 a reactor", default=1.0)
     base = Parameter("MVA", "base of what the static var system gives", positive, 100.0)
-    moving = Parameter("1", "what the breaker does: 1 raises the voltage, -1 lowers it", default=0.0)
-    resting = Parameter("1", "whether the capacitor is still charged", default=0.0)
 
     actions = (
-        *_by_static_var(1.0, "large", "t_large"),
-        *_by_static_var(1.0, "small", "t_small"),
-        *_by_static_var(-1.0, "large", "t_large"),
-        *_by_static_var(-1.0, "small", "t_small"),
-        Action(
-            "switches",
-            lambda m, v, p: m.abs(p.moving) - 0.5,
-            lambda p: p.t_breaker,
-            lambda v, p: _put(float(p.moving), p),
-            lambda p: p.t_breaker > 0,
-            words=_in_or_out(None),
-            kind="shunt",
-        ),
-        _discharged(1.0),
+        *(action for sign in (1.0, -1.0) for size in ("large", "small") for action in _in_turn(sign, size)),
+        *(_ends(1.0, "t_breaker"), _ends(-1.0, "t_breaker"), _discharged(1.0), _discharged(2.0)),
     )
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the residuals of the position, and of how many banks up to this one could be switched."""
-        up, down = (available(m, sign, p) for sign in (1.0, -1.0))
+        up, down = (_could(m, sign, p) for sign in (1.0, -1.0))
         return (), (p.at - v.position, v.before_up + up - v.up, v.before_down + down - v.down), ()

@@ -6,7 +6,7 @@ direction, each followed by the time that the mechanism takes, in which nothing 
 begins anew where the quantity has returned into the band or left it at the other side.
 
 Constant delays are those of conditions that hold without a break. Inverse ones, and timers that do not reset
-at once, are counted by a state, of which a move takes place each time it has gone by one from `began`::
+at once, are counted by a state; a move takes place each time it has gone by one from where it began::
 
     clock' = +-1 / T outside the band, below and above it, -(clock - began) / t_reset within
     T = t_first or t_next, where that is inverse times half_band / |set value - quantity|

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from psmr.base.errors import CaseError, first_few, warn
 from psmr.devices.placement import placement
@@ -340,17 +340,14 @@ def energised_rows(rows: Rows, place: str) -> Rows:
     return found
 
 
-Controlled = TypeVar("Controlled", TransformerRow, ShuntRow)
-
-
-def _within(row: Controlled, dead: Collection[int]) -> Controlled:
+def _within(row: TransformerRow | ShuntRow, dead: Collection[int]) -> TransformerRow | ShuntRow:
     """Return a transformer or shunt without its control where that is of a bus that is left out."""
     if row.control_bus not in dead:
         return row
     warn(f"{row.place}: bus {row.control_bus}, which it regulates, is left out: it stands still")
-    if isinstance(row, ShuntRow):
-        return replace(row, control_bus=0, switching=None)
-    return replace(row, controls="", control_bus=0, tap_changer=None)
+    if isinstance(row, TransformerRow):
+        return replace(row, controls="", control_bus=0, tap_changer=None)
+    return replace(row, control_bus=0, switching=None)
 
 
 def _buses_of(row: Any) -> set[int]:

@@ -50,6 +50,8 @@ class CodeFile(_Closed):
         Whether it runs in a process of its own.
     period, clocks
         Of an FMU: its communication step in s, and which of its clocks are activated; None and (): its own.
+    start
+        File with the values from which its start goes on, and into which they are written; "" for none.
     where
         What names it: file and line.
     """
@@ -61,6 +63,7 @@ class CodeFile(_Closed):
     isolate: bool = False
     period: float | None = None
     clocks: tuple[str, ...] = ()
+    start: str = ""
     where: str = field(default="", compare=False)
 
     def allowed(self) -> CodeFile:

@@ -151,6 +151,15 @@ def test_a_record_of_a_line_that_is_not_there_is_left_out(read):
     assert not case.dc_converters
 
 
+def test_a_line_without_current_stays_held(read):
+    with pytest.warns(PsmrWarning, match="CDC4T: LINE_1 carries no current at the start, and is held"):
+        case = read(
+            f"{DYR}'LINE 1' 'CDC4T' {CDC4T}\n", two_terminal_dc=f"'LINE 1',1,5.0,0.0,25.0,0,0,.1,R\n{ENDS}"
+        )
+    assert not case.dc_converters
+    assert len([load for load in case.loads if load.held]) == 2
+
+
 def test_blocked(read):
     case = read(two_terminal_dc=f"'LINE 1',0,5.0,30.0,25.0,0,0.0,0.1,R\n{ENDS}")
     assert not any(load.held for load in case.loads)

@@ -180,6 +180,22 @@ def test_the_start_is_said(case_with):
     assert "v_ref = 1.02" in str(report)
 
 
+def test_a_start_goes_on_from_stored_values(case_with, tmp_path):
+    code = CODE.replace('library = "LIBRARY"', 'library = "LIBRARY"\nstart = "rest.csv"')
+    first = psmr.build(case_with(code=code))
+    rest = (tmp_path / "rest.csv").read_text()
+    assert rest.startswith("variable,value\ntime in s,0.25\n")
+    second = psmr.build(case_with(code=code))
+    count, v_ref = ([s.w0[s.index(f"CODE1.{n}")] for s in (first, second)] for n in ("samples_out", "v_ref"))
+    assert count[1] == 2 * count[0]  # it counts on
+    assert v_ref[1] == v_ref[0]
+    assert (tmp_path / "rest.csv").read_text() == rest
+    (tmp_path / "rest.csv").write_text(rest.replace("v_ref,", "v_set,"))
+    words = r"CODE1: .*rest.csv: has not the values of this controller: v_ref, v_set; delete it"
+    with pytest.raises(psmr.errors.InitialisationError, match=words):
+        psmr.build(case_with(code=code))
+
+
 def test_case_is_written_and_read_again(case_with, tmp_path):
     case = case_with()
     psmr.write_case(case, tmp_path / "again.toml")

@@ -67,10 +67,8 @@ def injection(m: Any, v: Any, p: Any, power: Any, reactive: Any) -> Terms:
 class LineCommutated(Component):
     """What a rectifier and an inverter have in common: transformer, bridges, and the terminals."""
 
-    states = ("x",)
-    inputs = ("v_re", "v_im", "v_d", "i_ord", "v_ord", "on", "shorted")
+    states: ClassVar[tuple[str, ...]] = ("x",)
     outputs = ("i_re", "i_im", "i_d")
-    optional = {"on": 1.0, "shorted": 0.0}
 
     k = Parameter("1", "no-load DC voltage per AC voltage, both in pu", positive)
     d_x = Parameter("pu", "fall of the DC voltage by commutation, per current", nonnegative)

@@ -193,11 +193,11 @@ class CDC4T(Component):
     """
 
     role = "dc_control"
-    records = (
+    records: ClassVar[tuple[str, ...]] = (
         "CDC4T alfdy gamdy tvdc tidc vblock vunbl tblock vbypas vunby tbypas rsvolt rscur vramp cramp c0 v1"
         " c1 v2 c2 v3 c3 tcmode",
     )
-    states = ("v_m", "i_m", "r_i", "r_v")
+    states: ClassVar[tuple[str, ...]] = ("v_m", "i_m", "r_i", "r_v")
     algebraic = ("i_ord", "v_ord", "on", "shorted")
     inputs = ("v_r", "v_i", "i", "u_re", "u_im", "w_re", "w_im", "order", "v_set")
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {"v_m": ("tvdc",), "i_m": ("tidc",)}

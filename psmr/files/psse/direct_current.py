@@ -42,7 +42,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psmr.base.errors import warn
 from psmr.dae.declare.component import NumericMath
@@ -319,13 +318,12 @@ def multi_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> li
     found = solve_network(len(buses), branches, nodes, kinds, given)
     if found is None:
         raise first.error("NCONV", "the DC network does not carry the powers SETVL of its converters")
-    volts, amperes = (found[0][[low for low, _ in nodes]] - _second(found[0], nodes)), found[2]
-    drawn = []
-    for record, v, current in zip(converters, volts, amperes, strict=True):
-        sign = 1 if v * current >= 0 else -1
-        bridges = Bridges.of(record, "IB", "N", voltage)
-        drawn.append(bridges.drawn(abs(float(v)), abs(float(current)), sign))
-    return drawn
+    v, _, amperes = found
+    volts = np.array([v[low] - (v[high] if high >= 0 else 0.0) for low, high in nodes])
+    return [
+        Bridges.of(record, "IB", "N", voltage).drawn(abs(v), abs(current), 1 if v * current >= 0 else -1)
+        for record, v, current in zip(converters, volts.tolist(), amperes.tolist(), strict=True)
+    ]
 
 
 def _nodes(record: PsseRecord, buses: Sequence[PsseRecord], place: dict[int, int]) -> tuple[int, int]:
@@ -335,11 +333,6 @@ def _nodes(record: PsseRecord, buses: Sequence[PsseRecord], place: dict[int, int
     second = own[0].whole("IDC2", 0)
     own[0].require(second == 0 or second in place, "IDC2", "must be a DC bus of this line, or 0 (ground)")
     return place[own[0].bus("IDC")], place.get(second, -1)
-
-
-def _second(v: NDArray[np.float64], nodes: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return the voltages of the second DC buses of converters, 0 of the ground."""
-    return np.array([v[high] if high >= 0 else 0.0 for _, high in nodes])
 
 
 def _branches(

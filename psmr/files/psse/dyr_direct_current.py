@@ -109,51 +109,53 @@ class DirectCurrentRecords:
                     " which is taken for it"
                 )
                 values[key] = angle
-        margin = lines[0].real("DELTI", 0.0) or MARGIN
-        henries = LINE_TIME * volts / current
+        if not current:
+            warn(
+                f"{entry.where}: {entry.model}: {name} carries no current at the start, and is held; left out"
+            )
+            return
+        margin, henries = lines[0].real("DELTI", 0.0) or MARGIN, LINE_TIME * volts / current
         warn(
             f"{entry.where}: {entry.model}: PSS/E has no inductance of {name}, taken as {henries:.4g} H, and"
             f" no regulators of its converters, taken as typical ones; its current margin is {margin:g}"
             f"{'' if lines[0].real('DELTI', 0.0) else ' (DELTI = 0)'}"
         )
-        ends = [f"dc-{name}-{part}" for part in ("rectifier", "inverter")]
-        buses = [DcBusRow(f"{end}-bus", volts, where=lines[0].where) for end in ends]
         mode = "current" if lines[0].whole("MDC") == 2 else "power"
         mode += "-inverter" if mode == "power" and lines[0].real("SETVL") < 0 else ""
-        control = DeviceRow(f"dc-{name}-control", "dc_control", entry.model, values, where=entry.where)
+        label, where = f"dc-{name}", lines[0].where
+        ends = [f"{label}-rectifier", f"{label}-inverter"]
         line = DcLineRow(
-            f"dc-{name}",
-            *(bus.name for bus in buses),
+            label,
+            f"{ends[0]}-bus",
+            f"{ends[1]}-bus",
             ohms,
             1000 * henries,
-            control,
+            DeviceRow(f"{label}-control", "dc_control", entry.model, values, where=entry.where),
             lines[0].real("VCMOD", 0.0),
             mode,
-            where=lines[0].where,
+            where=where,
         )
-        given = (
-            (RECTIFIER, rectifier, {"i_ka": current}, {}),
-            (INVERTER, inverter, {"v_kv": volts}, {"margin": margin}),
-        )
+        kinds: tuple[tuple[str, dict[str, float]], ...] = ((RECTIFIER, {}), (INVERTER, {"margin": margin}))
         converters = [
             DcConverterRow(
                 end,
                 bridges.bus,
-                bus.name,
+                f"{end}-bus",
                 DeviceRow(end, "dc_converter", kind, parameters, where=entry.where),
                 current,
+                v_kv=volts if kind == INVERTER else None,
+                i_ka=current if kind == RECTIFIER else None,
                 bridges=bridges.line.whole("NB"),
                 x_ohm=bridges.line.real("XC"),
                 r_ohm=bridges.line.real("RC", 0.0),
                 angle_deg=angle,
                 where=bridges.line.where,
-                **held,
             )
-            for end, bus, angle, (kind, bridges, held, parameters) in zip(
-                ends, buses, angles, given, strict=True
+            for end, bridges, angle, (kind, parameters) in zip(
+                ends, (rectifier, inverter), angles, kinds, strict=True
             )
         ]
-        self.rows[f"dc-{name}"] = (buses, [line], converters)
+        self.rows[label] = ([DcBusRow(f"{end}-bus", volts, where=where) for end in ends], [line], converters)
 
     def _sources(self, entry: DyrRecord) -> None:
         record = entry.record("NAME", *VSCDCT)
@@ -172,7 +174,8 @@ class DirectCurrentRecords:
             f"{entry.where}: VSCDCT: PSS/E has no DC capacitors of {name}, taken as {1000 * STORED:g} ms of"
             f" the ratings each, and no regulator of its DC voltage, taken as one of {OMEGA:g} rad/s"
         )
-        buses, converters = [], []
+        buses: list[DcBusRow] = []
+        converters: list[DcConverterRow] = []
         for k, (end, mva) in enumerate(zip(ends, ratings, strict=True), 1):
             own = {key: record.real(f"{key}{k}") for key in PER_CONVERTER}
             part, holds = mva / self.base, end.line.whole("TYPE") == 1
@@ -214,9 +217,9 @@ class DirectCurrentRecords:
                     where=end.line.where,
                 )
             )
-        ohms, joined = lines[0].real("RDC"), []
-        if ohms:
-            joined = [DcLineRow(f"vsc-{name}", *(bus.name for bus in buses), ohms, where=lines[0].where)]
+        joined: list[DcLineRow] = []
+        if ohms := lines[0].real("RDC"):
+            joined = [DcLineRow(f"vsc-{name}", buses[0].name, buses[1].name, ohms, where=lines[0].where)]
         else:  # both stand at one bus, with both capacitors
             buses = [replace(buses[0], c_uf=sum(bus.c_uf for bus in buses))]
             converters = [replace(row, dc_bus=buses[0].name) for row in converters]

@@ -334,10 +334,10 @@ class StaticVarRecords:
             names = {f"shunt{key[0]}{suffix(key[1])}", self.shunts.get(key, "")}
             if row.name in names and row.static_var_system is None:
                 name = device_name(row.name, SwitchedByStaticVar.role)
-                made = DeviceRow(
-                    name, SwitchedByStaticVar.role, SwitchedByStaticVar.__name__, values, where=entry.where
-                )
-                return replace(row, switching=made)
+                step = values | {"n_1": 1.0, "b_1": row.b_mvar}
+                kind = SwitchedByStaticVar
+                made = DeviceRow(name, kind.role, kind.__name__, step, where=entry.where)
+                return replace(row, switching=made, b_mvar=row.status * row.b_mvar, status=1)
         return row
 
     def _shunt(self, record: PsseRecord, identified: bool) -> str | None:

@@ -7,6 +7,7 @@
     mode = "instantaneous"     # what it works on, or "rms"; left out: what the library says
     delay = 0.0                # computing delay in s; offset: time of its first sample
     isolate = false            # whether it runs in a process of its own
+    start = "rest.csv"         # where it begins from; written where it is not there yet
 
     [generator.code.parameters]
     Kp = 1.5                   # those that are not the library's own, by name
@@ -22,6 +23,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from psmr.base.errors import InputError
@@ -45,6 +47,7 @@ _CODE: Spec = {
     "delay": Field((float,)),
     "clocks": Field((list[str],)),
     "isolate": Field((bool,)),
+    "start": Field((str,)),
     **dict.fromkeys(("parameters", "inputs", "outputs"), Field((dict,))),
 }
 
@@ -74,15 +77,16 @@ def read_code(document: Document, place: TablePath, given: Mapping[str, Any], na
     parameters = _parameters(document, (*place, "parameters"), values.get("parameters", {}))
     where = document.where(place)
     period, clocks = values.get("period"), tuple(values.get("clocks", ()))
-    isolate = values.get("isolate", False)
-    file = CodeFile(path, kind, EMT, parameters, isolate, period, clocks, where).allowed()
+    isolate, start = values.get("isolate", False), values.get("start", "")
+    start = str((document.path.parent / start).absolute()) if start else ""
+    file = CodeFile(path, kind, EMT, parameters, isolate, period, clocks, start, where).allowed()
     tables = [_ports(document, (*place, what), values.get(what, {})) for what in ("inputs", "outputs")]
     try:
         info = file.opened().info
         if kind == LIBRARY:
             only_phasors = info.mode == RMS
             mode = _MODES.get(values.get("mode", ""), RMS if only_phasors else EMT)
-            file = CodeFile(path, kind, mode, parameters, isolate, where=where).allowed()
+            file = replace(file, mode=mode).allowed()
         file.instance("")  # what is wrong with its parameters
         code = PlantCode(file, *tables)
         code.check()
@@ -132,6 +136,7 @@ def code_tables(device: DeviceRow, name: str) -> dict[str, dict[str, Any]]:
     head |= {} if file.period is None else {"period": file.period}
     head |= {"clocks": list(file.clocks)} if file.clocks else {}
     head |= {"isolate": True} if file.isolate else {}
+    head |= {"start": file.start} if file.start else {}
     tables = {"": head, ".parameters": dict(file.parameters)}
     for what, ports in ((".inputs", code.inputs), (".outputs", code.outputs)):
         tables[what] = {port: values[0] if len(values) == 1 else list(values) for port, values in ports}

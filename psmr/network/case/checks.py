@@ -20,6 +20,7 @@ from psmr.network.case.tables import (
     MECHANICAL,
     REACTIVE,
     STATOR,
+    AreaRow,
     BranchRow,
     DeviceRow,
     GeneratorRow,
@@ -213,7 +214,8 @@ def _named(case: Tables) -> Iterator[tuple[str, Row]]:
     switching = [row.switching for row in case.shunts if row.switching is not None]
     for device in switching:
         yield device.name, device
-    for plant in (*case.generators, *case.areas):
+    plants: tuple[GeneratorRow | AreaRow, ...] = (*case.generators, *case.areas)
+    for plant in plants:
         for device in plant.devices:
             yield device.name, device
     seen: dict[str, Row] = {}

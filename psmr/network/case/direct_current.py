@@ -167,11 +167,12 @@ class DcConverterRow(Row):
 
 @dataclass(frozen=True)
 class DcSolution:
-    """Voltages of DC buses and currents of lines by name, and what each converter has, in kV and kA."""
+    """Voltages of DC buses and currents of lines by name, what converters have, in kV and kA; the grids."""
 
     v: Mapping[str, float] = field(default_factory=dict)
     line: Mapping[str, float] = field(default_factory=dict)
     converter: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    grids: Sequence[frozenset[str]] = ()
 
 
 def solved_grids(
@@ -187,9 +188,11 @@ def solved_grids(
     named += [(row, key, getattr(row, key)) for row in lines for key in ("from_bus", "to_bus")]
     for row, key, name in named:
         row.require(name in place, key, f"must be the name of a DC bus{nearest(name, place)}")
-    for part in _grids(len(buses), [(place[row.from_bus], place[row.to_bus]) for row in lines]):
-        own = [row for row in converters if place[row.dc_bus] in part]
-        first = buses[min(part)]
+    grids = _grids([row.name for row in buses], lines)
+    for grid in grids:
+        own = [row for row in converters if row.dc_bus in grid]
+        inside = [row for row in buses if row.name in grid]
+        first = inside[0]
         holding = [row for row in own if row.v_kv is not None]
         if not holding:
             raise CaseError(
@@ -201,9 +204,9 @@ def solved_grids(
                 f"{holding[1].place}: v_kv: {holding[0].name} holds the voltage of this DC grid at the start;"
                 " give this one the power or current that it carries then"
             )
-        for k in part:
+        for bus in inside:
             right = f"must be that of {first.name} in the same DC grid, {first.base_kv:g}"
-            buses[k].require(buses[k].base_kv == first.base_kv, "base_kv", right)
+            bus.require(bus.base_kv == first.base_kv, "base_kv", right)
     if not buses:
         return DcSolution()
     links = [(place[row.from_bus], place[row.to_bus], row.r_ohm) for row in lines]
@@ -220,14 +223,17 @@ def solved_grids(
         {row.name: float(x) for row, x in zip(buses, v, strict=True)},
         {row.name: float(x) for row, x in zip(lines, between, strict=True)},
         {r.name: (float(v[place[r.dc_bus]]), float(x)) for r, x in zip(converters, current, strict=True)},
+        grids,
     )
 
 
-def _grids(count: int, ends: Sequence[tuple[int, int]]) -> list[set[int]]:
-    parts: list[set[int]] = [{k} for k in range(count)]
-    for i, j in ends:
-        joined = next(part for part in parts if i in part) | next(part for part in parts if j in part)
-        parts = [part for part in parts if not part & joined] + [joined]
+def _grids(buses: Sequence[str], lines: Sequence[DcLineRow]) -> list[frozenset[str]]:
+    """Return the names of the buses of each grid."""
+    parts = [frozenset({bus}) for bus in buses]
+    for line in lines:
+        ends = {line.from_bus, line.to_bus}
+        joined = frozenset().union(*(part for part in parts if part & ends))
+        parts = [*(part for part in parts if not part & ends), joined]
     return parts
 
 

@@ -60,7 +60,8 @@ def columns_of(kind: type[Row]) -> dict[str, str]:
 
 def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
     """Yield the devices of plants, areas, loads, shunts, transformers and relays with their owner's name."""
-    for owner in (*case.generators, *case.areas, *case.shunts):
+    owners: tuple[GeneratorRow | AreaRow | ShuntRow, ...] = (*case.generators, *case.areas, *case.shunts)
+    for owner in owners:
         for device in owner.devices:
             yield owner.name, device
     for load in case.loads:

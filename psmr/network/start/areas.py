@@ -165,10 +165,8 @@ def area_start(case: Case, flow: PowerFlow) -> dict[str, float]:
     for row in case.areas:
         if (regulator := row.voltage_control) is not None:
             v = float(abs(flow.by_number()[int(regulator.values["bus"])]))
-            rest = dict.fromkeys(("v", "v_m", "v_set"), v) | {"integral": 0.0, "level": 0.0}
-            kind = component_of(regulator)
-            own = (*own_variables(kind), "v_set")
-            start |= {f"{regulator.name}.{name}": rest[name] for name in own}
+            rest = {"v": v, "v_set": v, "integral": 0.0, "level": 0.0}
+            start |= {f"{regulator.name}.{name}": value for name, value in rest.items()}
     for row, control in _controlled(case):
         number = int(control.values["bus"]) or _largest(case, row).bus
         component, name = component_of(control), control.name

@@ -7,7 +7,8 @@ voltage behind a reactance, with which a regulator of voltage finds its rest as 
 Then the set-points of the code are moved until the plant gives the power of the power flow (Broyden's method
 on their effect, which is first taken to be that of their names), and it runs on.
 
-The run of the case goes on from the states that the code has there; its own time counts on. What is
+It begins from stored values where there are any, of an earlier rest. The run of the case goes on from the
+states that the code has there; its own time counts on. What is
 continuous starts at the equilibrium of its equations with the outputs that belong to the power flow.
 """
 
@@ -68,6 +69,9 @@ FINEST = 5e-5
 
 EFFECTS: Mapping[str, complex] = {"p_ref": 1, "q_ref": 1j, "v_ref": 1j}
 """What a set-point does to the power in pu of the plant's rating, as a first guess."""
+
+TIME = "time in s"
+"""The row of its own time in a file with the values of a controller at rest."""
 
 REST = "came to rest"
 """What the device of a controller says of its start (`Device.data`)."""
@@ -185,12 +189,12 @@ class _Run:
             if port not in d.connections and port not in d.component.optional
         ]  # fmt: skip
         self.taken = dict(self._taken())
-        self.system = self._system()
+        self.begun, self.system = 0.0, self._system()
+        self.t = self.begun
         self.scheme = SingleRate("TM", min(self._steps()), newton="very dishonest")
         periods = [d.parameters["T"] for d in self.codes]
         self.length = _common([*periods, 1 / self.f_n])
         self.length *= max(1, math.ceil(LONG_ENOUGH / self.length))
-        self.t = 0.0
         self.search = _Search(self.set_points, self.base)
 
     def _steps(self) -> Iterator[float]:
@@ -280,12 +284,47 @@ class _Run:
         found = dict(zip(first.names, map(float, values), strict=True))
         for name in (name for sampling in later for name in sampling.names):
             found[name] = found[component.releases[name]]
+        found |= self._stored(device, {*found, *self._own_points(device)})
         return {f"{device.name}.{name}": value for name, value in found.items()}
+
+    def _own_points(self, device: Device) -> list[str]:
+        """Return the set-points of a controller, without its name."""
+        return [n.partition(".")[2] for n in self.set_points if n.startswith(f"{device.name}.")]
+
+    def _stored(self, device: Device, names: set[str]) -> dict[str, float]:
+        """Return the values of a controller at an earlier rest, and begin there; none without a file."""
+        path = Path(code_of(device).file.start or ".")
+        if not path.is_file():
+            return {}
+        try:
+            rows = dict(line.rsplit(",", 1) for line in path.read_text(encoding="utf-8").splitlines()[1:])
+            found = {name: float(value) for name, value in rows.items()}
+            self.begun = found.pop(TIME)
+        except (OSError, ValueError, KeyError) as error:
+            found, why = {}, f" ({error})"
+        else:
+            why = "" if all(map(math.isfinite, found.values())) else " (what is no number)"
+        if why or found.keys() != names:
+            other = first_few(sorted(names ^ found.keys()), 3)
+            raise InitialisationError(
+                f"{device.name}: {path}: has not the values of this controller{why or f': {other}'}; delete"
+                " it to have it written at rest"
+            )
+        code_of(device).live.later = self.begun
+        return found
+
+    def _store(self, device: Device, values: Mapping[str, float]) -> None:
+        """Write the values of a controller at rest, where a file is named for them that is not there yet."""
+        path = code_of(device).file.start
+        if path and not Path(path).exists():
+            own = {n.partition(".")[2]: x for n, x in values.items() if n.startswith(f"{device.name}.")}
+            rows = [f"{name},{value!r}" for name, value in ({TIME: self.t} | own).items()]
+            write_texts({Path(path): "\n".join(["variable,value", *rows, ""])})
 
     def rest(self) -> tuple[StartingPlant, dict[str, float]]:
         """Return the plant, and the values of its code at rest with the power of the power flow."""
         still = 0.0
-        while self.t < AT_MOST:
+        while self.t - self.begun < AT_MOST:
             t, rows = self._march()
             change, missing = np.ptp(rows, axis=0).max(), self.power - complex(*rows[-1, :2])
             if change > max(AT_REST, SETTLED * abs(missing)):
@@ -350,11 +389,12 @@ class _Run:
         system = self.system
         names = (*system.names_u[: system.s], *self.set_points)
         values = {name: float(system.w0[system.index(name)]) for name in names}
+        for device in self.codes:
+            self._store(device, values)
         # What acts at once is what the equilibrium has: the first sample gives it anew.
         values |= {name: value for name, value in self.taken.items() if not name[:-1].endswith(".e_")}
-        words = (
-            f"ran for {self.t:.4g} s to be at rest within {change:.1e} pu, its power within {missing:.1e} pu"
-        )
+        words = f"ran for {self.t - self.begun:.4g} s to be at rest within {change:.1e} pu"
+        words += f", its power within {missing:.1e} pu"
         done = {
             device.name: replace(
                 device, code=code_of(device).started(self.t), data={**device.data, REST: words}

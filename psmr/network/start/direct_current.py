@@ -72,18 +72,17 @@ class DirectCurrent:
 
     def _check_voltage_control(self) -> None:
         """Raise CaseError for a grid in which no converter does anything for the DC voltage."""
-        for first in self.case.dc_converters:
-            grid = self._grid(first.dc_bus)
-            own = [row for row in self.case.dc_converters if row.dc_bus in grid]
-            p = [row.device.values for row in own]
-            if not any(values.get("k_dc") or values.get("k_idc") for values in p) and all(
-                row.device.type in (SOURCE, RECTIFIER) for row in own
-            ):
+        for own in map(self._in, self.solution.grids):
+            passive = all(row.device.type in (SOURCE, RECTIFIER) for row in own)
+            if passive and not any(row.device.values.get(key) for row in own for key in ("k_dc", "k_idc")):
                 raise CaseError(
-                    f"{first.device.place}: k_dc = k_idc = 0: no converter of its DC grid"
+                    f"{own[0].device.place}: k_dc = k_idc = 0: no converter of its DC grid"
                     f" ({', '.join(row.name for row in own)}) controls the DC voltage; give one of them a"
                     " droop (k_dc) or a regulator (k_idc)"
                 )
+
+    def _in(self, grid: frozenset[str]) -> list[DcConverterRow]:
+        return [row for row in self.case.dc_converters if row.dc_bus in grid]
 
     def kv(self, bus: str) -> float:
         """Return the base of voltages in kV at a DC bus."""
@@ -103,8 +102,9 @@ class DirectCurrent:
 
     def _line(self, row: DcLineRow) -> tuple[Device, dict[str, float]]:
         ends, i = (row.from_bus, row.to_bus), self.solution.line[row.name] / self.ka(row.from_bus)
-        place = {converter.dc_bus: converter for converter in self.case.dc_converters if converter.commutated}
-        one_way = any(end in place and not self._capacitive(end) for end in ends)
+        one_way = any(
+            end == other.dc_bus for other in self.case.dc_converters if other.commutated for end in ends
+        )
         if one_way and i < 0:
             raise CaseError(
                 f"{row.place}: from = {row.from_bus!r}: a line at a line-commutated converter leads from the"
@@ -129,23 +129,9 @@ class DirectCurrent:
         lines = [line for line in self.case.dc_lines if line.device is not None]
         return next((line for line in lines if row in self._ends(line)), None)
 
-    def _grid(self, bus: str) -> set[str]:
-        found = {bus}
-        while True:
-            more = {
-                end
-                for line in self.case.dc_lines
-                for end in (line.from_bus, line.to_bus)
-                if {line.from_bus, line.to_bus} & found
-            }
-            if more <= found:
-                return found
-            found |= more
-
     def _ends(self, line: DcLineRow) -> tuple[DcConverterRow, DcConverterRow]:
         """Return the rectifier and the inverter of a controlled line."""
-        grid = self._grid(line.from_bus)
-        own = [row for row in self.case.dc_converters if row.dc_bus in grid]
+        own = next(self._in(grid) for grid in self.solution.grids if line.from_bus in grid)
         found = {row.device.type: row for row in own}
         if len(own) != 2 or found.keys() != {RECTIFIER, INVERTER}:
             raise CaseError(

@@ -176,7 +176,7 @@ def with_static_var(**values):
     """Return a static var system that holds 1 pu, of 0 Mvar, with two banks of 10 and 5 Mvar beside it."""
     case = bank(load=0.0)
     banks = [
-        {"bus": 2, "name": f"C{b:g}", "b_mvar": b, "status": 0, "switching": BANKS | values}
+        {"bus": 2, "name": f"C{b:g}", "switching": BANKS | {"n_1": 1.0, "b_1": b} | values}
         for b in (10.0, 5.0)
     ]
     machine = {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-7}
