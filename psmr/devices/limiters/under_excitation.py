@@ -52,7 +52,7 @@ class UEL1(UnderExcitationLimiter):
     records = tuple(
         f"{name} k_ur k_uc -k_uf v_ur_max v_uc_max k_ui k_ul v_ui_max v_ui_min t_u1 t_u2 t_u3 t_u4 v_ul_max "
         "v_ul_min"
-        for name in ("UEL1", "UEL1C")
+        for name in ("UEL1C", "UEL1")
     )
 
     k_ur = Parameter("pu", "radius of the circle", positive)

@@ -355,9 +355,9 @@ def computed_signals(system: System) -> Iterator[tuple[str, str, str]]:
     for terminal in terminals(system):
         for kind in KINDS:
             yield f"{terminal.device}.{kind}{terminal.end}", kind + terminal.end, terminal.device
-    for device in system.devices:
-        if placement(device.component).time_left is not None:
-            yield f"{device.name}.time_left", "time_left", device.name
+    for limiter in system.devices:
+        if placement(limiter.component).time_left is not None:
+            yield f"{limiter.name}.time_left", "time_left", limiter.name
     places = buses(system) if nominal_frequency(system) is not None else ()
     for bus in places:
         yield f"{bus}.frequency", "frequency", bus

@@ -142,7 +142,8 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
             if np.isfinite(limit):
                 yield Margin(device.name, state, value, float(limit), side, getattr(limit, "name", ""))
     for state, limit in placement(component).rest_limits(p).items():
-        yield Margin(device.name, state, float(v[state]), float(limit), "upper", getattr(limit, "name", ""))
+        name = getattr(limit, "name", "") or "its pick-up" * closed
+        yield Margin(device.name, state, float(v[state]), float(limit), "upper", name)
 
 
 ADJUST, HOLD, REFUSE = "adjust", "hold", "refuse"

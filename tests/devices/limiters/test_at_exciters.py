@@ -122,7 +122,7 @@ def test_under_excitation_is_brought_to_the_polygon(tmp_path):
 
 def test_a_limit_below_the_operating_point_is_said_with_the_current_there(tmp_path):
     case = plant(tmp_path, over_excitation_limiter=MAXEX2 | {"des_1": 0.9, "desired": 0.9})
-    said = r"OEL1.i_f = 1.72\d* is 0.107 above 1.62"
+    said = r"OEL1.i_f = 1.72\d* is 0.107 above its pick-up = 1.62"
     with pytest.warns(PsmrWarning, match=said + r".* begins with the run; widen the limits or change the"):
         psmr.build(case)
     with pytest.raises(InitialisationError, match=said + r". Widen the limits, change the dispatch"):
@@ -167,6 +167,10 @@ RECORDS = {
 COUNTS = {"OEL2C": ("1 1", "10 0 2 41 8 8"), "UEL2C": ("2 2 1 2", "9 0 4 47 9 2")}
 
 
+def rows_of(case):
+    return [(row.role, row.type, row.values) for row in case.generators[0].devices]
+
+
 @pytest.mark.parametrize("model", RECORDS)
 def test_records_under_both_names(model, tmp_path):
     """Payloads of InterPSS' tests, as models of PSS/E's library and as user-written ones."""
@@ -177,6 +181,10 @@ def test_records_under_both_names(model, tmp_path):
     for head in (f"'{model}' 1", f"'USRMDL' 1 '{model}U1' {counts}"):
         (tmp_path / "case.dyr").write_text(f"{MACHINES}{exciter}1 {head} {codes} {RECORDS[model]} /\n")
         case = psmr.read_case(tmp_path / "case.raw", tmp_path / "case.dyr")
+        with pytest.warns(PsmrWarning, match="RAW and DYR files cannot keep"):
+            psmr.write_case(case, tmp_path / "again.raw")
+        again = psmr.read_case(tmp_path / "again.raw", tmp_path / "again.dyr")
+        assert rows_of(again) == rows_of(case)
         found.append(next(row.values for row in case.generators[0].devices if row.type == model))
     assert found[0] == found[1]
     known = {"itf_pu": 0.9, "k_zru": 0.1} if model == "OEL2C" else {"p_2": 0.2, "x_q": 0.6, "v_bias": 0.95}
