@@ -13,6 +13,7 @@ from tests.devices.library import PARAMETERS
 from tests.internals import (
     ROLES,
     NumericMath,
+    component_named,
     generator_plant,
     power_flow,
     role_parameters,
@@ -195,3 +196,29 @@ def test_every_governor_with_a_droop_takes_part(governor):
     more = solve_plants([replace(plant, current=plant.current + 0.1 / np.conj(plant.voltage))])
     moved = more["LFC2.set_point"] - start["LFC2.set_point"]
     assert moved == pytest.approx(0.1 * device.parameters["gain"], rel=0.02)
+
+
+CONVERTERS = (
+    ("p_ref", {"converter": "GridFollowingConverter"}),
+    ("p_ref", {"converter": "REGCA1", "electrical_control": "REECA1"}),
+    ("p_plant", {"converter": "REGCA1", "electrical_control": "REECA1", "plant_control": "REPCA1"}),
+)
+
+
+@pytest.mark.parametrize(("reference", "devices"), CONVERTERS)
+def test_converters_take_part_by_the_outermost_reference(reference, devices):
+    def change(tables):
+        plant = tables["generators"][3]
+        for role in ("machine", "exciter", "governor"):
+            del plant[role]
+        for role, name in devices.items():
+            kind = component_named(role, name)
+            given = {k: x for k, x in PARAMETERS[kind].items() if k in role_parameters(kind)}
+            plant[role] = {"type": name, **given} | ({"s_n": 900.0} if role == "converter" else {})
+
+    case = two_areas(change)
+    flow = power_flow(case)
+    plant = generator_plant(case, case.generators[3], flow.by_number(), complex(flow.p[3], flow.q[3]))
+    device = next(d for d in with_gains([plant], solve_plants([plant]), case)[0].devices if d.name == "LFC4")
+    assert device.component.algebraic == (reference,)
+    assert device.parameters["gain"] == pytest.approx(1 / 9, rel=1e-9)
