@@ -104,7 +104,8 @@ class SteppedControl(Component):
     def shape(cls, *choice: int) -> Mapping[str, Any]:  # type: ignore[override]
         """Return the actions, and the clock where delays are counted by it."""
         clocked = any(choice[:2])
-        return {"actions": _actions(cls, clocked)} | ({"states": ("clock",)} if clocked else {})
+        counting = {"states": ("clock",), "timers": ("clock",)} if clocked else {}
+        return {"actions": _actions(cls, clocked), **counting}
 
     @classmethod
     def equations(cls, m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:  # type: ignore[override]

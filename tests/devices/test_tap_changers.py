@@ -300,3 +300,12 @@ def test_moves_of_one_instant_are_one_change(tmp_path):
     together = [[act.device for act in c.acts] for c in run.changes if c.acts]
     assert together == [["LTC1", "LTC2"]] * len(together)
     assert len(together) >= 2
+
+
+@pytest.mark.parametrize("inverse", [0, 1])
+def test_a_start_outside_the_band_starts_the_timer(tmp_path, circuit, inverse):
+    """At t = 0 the voltage is below 1.03 pu; the first move by the delay that belongs to that error."""
+    settings = case(tmp_path, v_set=1.03, inverse=inverse)
+    run = psmr.simulate(psmr.build(settings), psmr.VariableStep(1e-6), 60.0, certify=False)
+    error = 1.03 - voltage(2, 1.0, *circuit)
+    assert moves(run)[0] == pytest.approx((30.0 * (0.01 / error if inverse else 1.0), 16.0), abs=1e-5)
