@@ -321,7 +321,7 @@ def check_residual(system: System, at_rest: bool = True) -> None:
         if residual[place] > RESIDUAL:
             warn(
                 f"{system.name}: {names[place]} moves at the start, by {residual[place]:.3g} per second: this"
-                " relay is above its threshold in the power flow"
+                " timer runs, as what it measures is above its threshold in the power flow"
             )
     if at_rest:
         check_samples(system)

@@ -25,6 +25,8 @@ from psmr.network.case.tap_changers import KINDS, Tap, taps_in
 from psmr.network.powerflow.adjustment import BLIND, effects
 from psmr.network.powerflow.powerflow import PowerFlow
 
+Place = tuple[int, int, int]
+
 CONTROLS = {measured: what for what, (_, measured) in KINDS.items()}
 """What a tap changer measures, as the power flow's controls call it."""
 
@@ -151,9 +153,22 @@ def correction_data(row: TransformerRow) -> dict[str, float | str]:
 
 
 @cached_by_devices
-def _followed(system: System) -> tuple[tuple[str, str], ...]:
-    """Return the tap changers of a system with their transformers."""
-    return tuple((d.name, d.acts_on) for d in system.devices if placement(d.component).role == "tap_changer")
+def _followed(system: System) -> tuple[tuple[Device, Device, Place, Place, Reals | None], ...]:
+    """Return the tap changers of a system with their transformers.
+
+    Beside them the places of their `idle` and `status`, and the points of a correction.
+    """
+    found = []
+    for device in system.devices:
+        if placement(device.component).role == "tap_changer":
+            moved = system.device(device.acts_on)
+            idle, status = (
+                system.parameter_place(device.name, "idle"),
+                system.parameter_place(moved.name, "status"),
+            )
+            given = np.array(str(moved.data.get(CORRECTION, "")).split(), float).reshape(-1, 3)
+            found.append((device, moved, idle, status, given if len(given) else None))
+    return tuple(found)
 
 
 def has_tap_changers(system: System) -> bool:
@@ -168,32 +183,22 @@ def following_taps(system: System, out: Collection[str] = ()) -> tuple[tuple[str
     stands still.
     """
     found = []
-    for name, transformer in _followed(system):
-        idle = float(transformer in out or not _value(system, transformer, "status"))
-        if idle != _value(system, name, "idle"):
-            found.append((name, "idle", idle))
-        device = system.device(transformer)
-        if CORRECTION in device.data:
-            points = np.array(str(device.data[CORRECTION]).split(), float).reshape(-1, 3)
-            found += [
-                (transformer, key, x)
-                for key, x in _impedance(system, device, points).items()
-                if x != _value(system, transformer, key)
-            ]
+    for device, moved, (g, row, column), status, points in _followed(system):
+        idle = float(moved.name in out or not system.parameters[status[0]][status[1:]])
+        if idle != system.parameters[g][row, column]:
+            found.append((device.name, "idle", idle))
+        if points is not None:
+            z = _impedance(system, moved, points)
+            ways = (("r", z.real), ("x", z.imag))
+            found += [(moved.name, key, x) for key, x in ways if x != system.parameter(moved.name, key)]
     return tuple(found)
 
 
-def _impedance(system: System, device: Device, points: Reals) -> dict[str, float]:
+def _impedance(system: System, device: Device, points: Reals) -> complex:
     """Return the impedance of a transformer at its position, by points of a factor (`correction`)."""
     start, by_angle = device.parameters, not 0 < points[0, 0] < points[-1, 0] < 3
     name = "shift" if by_angle else "tap"
-    at = np.array([start[name], _value(system, device.name, name)])
+    at = np.array([start[name], system.parameter(device.name, name)])
     at = np.degrees(at) if by_angle else at
     factors = np.interp(at, points[:, 0], points[:, 1] + 1j * points[:, 2])
-    z = complex(start["r"], start["x"]) * (factors[1] / factors[0] if at[0] != at[1] else 1.0)
-    return {"r": float(z.real), "x": float(z.imag)}
-
-
-def _value(system: System, device: str, parameter: str) -> float:
-    place, row, column = system.parameter_place(device, parameter)
-    return float(system.parameters[place][row, column])
+    return complex(start["r"], start["x"]) * complex(factors[1] / factors[0] if at[0] != at[1] else 1.0)
