@@ -152,8 +152,7 @@ class Converters:
         if section == "vsc dc":
             ends = voltage_source(lines)
         else:
-            stored = {number: bus.positive("VM", 1.0) for number, bus in self._buses.items()}
-            ends = (two_terminal if section == "two-terminal dc" else multi_terminal)(lines, stored)
+            ends = (two_terminal if section == "two-terminal dc" else multi_terminal)(lines, self.stored())
         if not ends:
             return
         prefix, field, what = _KINDS[section]
@@ -166,6 +165,10 @@ class Converters:
         self._held.append(
             (prefix + "-" + name, f"{lines[0].where}: {name}: {what}, held at its powers in a run: {words}")
         )
+
+    def stored(self) -> dict[int, float]:
+        """Return the voltages in pu that the file stores, by bus number."""
+        return {number: bus.positive("VM", 1.0) for number, bus in self._buses.items()}
 
     def tell_held(self, controlled: Collection[str]) -> None:
         """Warn of each DC line that has no dynamics: those that are not controlled."""

@@ -56,11 +56,11 @@ non-windup limits does not need; TPODCL and TPOLIM are lags of orders, which are
 class DirectCurrentRecords:
     """The DC lines of a RAW file by name, each with its lines, and what records of a DYR file make of them.
 
-    `voltage`: voltages in pu that the RAW file stores, by bus number; `base`: system base in MVA.
+    `voltage`: gives the voltages in pu that the RAW file stores, by bus number; `base`: system base in MVA.
     """
 
     lines: Mapping[str, Sequence[PsseRecord]]
-    voltage: dict[int, float]
+    voltage: Callable[[], dict[int, float]]
     base: float = 100.0
     rows: dict[str, tuple[list[DcBusRow], list[DcLineRow], list[DcConverterRow]]] = field(
         default_factory=dict
@@ -92,7 +92,7 @@ class DirectCurrentRecords:
         names = placement(kind).records[0].split()[1:]
         record = entry.record("NAME", *names)
         found = self._line(entry)
-        solved = terminals(found[1], self.voltage) if found is not None else None
+        solved = terminals(found[1], self.voltage()) if found is not None else None
         if found is None or solved is None:
             return
         name, lines = found
@@ -248,7 +248,7 @@ class DirectCurrentRecords:
         return math.degrees(math.acos(cosine))
 
 
-NO_LINES = DirectCurrentRecords({}, {})
+NO_LINES = DirectCurrentRecords({}, dict)
 """Those of a file without DC lines."""
 
 

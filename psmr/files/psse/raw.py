@@ -142,7 +142,7 @@ def read_raw(
     rows: Rows = {name: getattr(tables, name) for name in names} | {"relays": []}
     controlled: Collection[str] = ()
     if dynamics is not None:
-        direct = DirectCurrentRecords(tables.converters.direct, tables.stored, tables.base)
+        direct = DirectCurrentRecords(tables.converters.direct, tables.converters.stored, tables.base)
         given = tables.units, tables.load_units, tables.switched, frequency, mistakes
         rows = with_dynamics(rows, dynamics, *given, skip_unknown_models, net_unmodelled, own, direct)
         controlled = direct.rows
@@ -266,11 +266,6 @@ class _Tables:
         self.lines, self.zero = lines.rows + converters.lines, lines.zero + converters.zero
         self.shunts += lines.shunts
         self.transformers = lines.turned + windings.rows
-
-    @property
-    def stored(self) -> dict[int, float]:
-        """The voltages in pu that the file stores, by bus number."""
-        return {number: bus.positive("VM", 1.0) for number, bus in self._bus.items()}
 
     def _records(self, section: str) -> list[PsseRecord]:
         return [record for (record,) in self.raw.records.get(section, ())]

@@ -7,6 +7,8 @@ import psmr
 from psmr import Component, Device, Fault, SetPoint, VariableStep, assemble, build, simulate
 from psmr.errors import CaseError
 from tests.components import DcBus, DcLine, VoltageSource
+from tests.internals import consistent
+from tests.sundials import solver
 
 _SOURCE = {"i_max": 1.2, "k_dc": 10.0, "k_idc": 40.0, "ac": 1.0, "k_ac": 2.0, "q_min": -0.5, "q_max": 0.5}
 PARAMETERS = {VoltageSource: _SOURCE | {"x_r": 0.2, "loss_a": 0.01, "loss_b": 0.02}}
@@ -169,6 +171,21 @@ def test_a_loss_of_power_is_shared_by_droop(grid):
         assert change == pytest.approx(-(100, 20)[k - 1] * (last[f"dc{k}.v"] - first[f"dc{k}.v"]), abs=1e-6)
         assert change > 0.1
     assert not run.changes[-1].acts
+
+
+def test_a_step_of_a_power_is_that_of_ida(grid):
+    """50 MW more at terminal 3: IDA at 1e-10 on the same f and g."""
+    u = grid.u0
+    u[grid.names_u.index("vsc3.p_ref")] = -5.5
+    stepped = grid.with_start(u=u)
+    x, y = stepped.x0, consistent(stepped, stepped.x0, stepped.y0)
+    event = SetPoint("vsc3", "p_ref", -5.5, start=0.0)
+    run = simulate(grid, VariableStep(tolerance=1e-7), t_end=0.2, events=[event])
+    times, rows = np.unique(run.t, return_index=True)
+    rates = np.r_[stepped.f(x, y), np.zeros(stepped.m)]
+    found = solver(stepped, 1e-10, 1e-12).solve(times, np.r_[x, y], rates)
+    assert found.success
+    assert abs(run.x[rows] - found.y[:, : grid.n]).max() < 5e-6
 
 
 def test_a_current_at_its_limit_is_listed(grid):
