@@ -62,17 +62,14 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             if "ratio" in component.inputs and branch.tap_changer is not None:
                 wires["ratio"] = f"{branch.tap_changer.name}.ratio"
         yield Device(branch.name, component, branch_parameters(branch), wires, data=data)
-    for shunt in case.shunts:
-        if shunt.device is not None:
-            continue
+    for shunt in (row for row in case.shunts if row.device is None):
         values, wires = shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
         yield Device(shunt.name, Shunt, values, wires, data=sequence_data(case, shunt.name))
-    direct, _ = dc_devices(case, voltage)
+    direct = dc_devices(case, voltage)[0]
     converters = {device.name for device in direct}
     for load in case.loads:
-        if load.name in converters:
-            continue
-        yield load_device(case, load, voltage[load.bus], names[load.bus])
+        if load.name not in converters:
+            yield load_device(case, load, voltage[load.bus], names[load.bus])
     yield from area_devices(case, flow)
     for relay in case.relays:
         component = component_of(relay.device)
