@@ -54,7 +54,7 @@ psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components 
 psmr.devices.diagram: BlockDiagram
 psmr.devices.dynamic_network.branch: CHARGED
 psmr.devices.dynamic_network.travelling_wave: own_waves wave_values
-psmr.devices.exciters.exciter: compensated
+psmr.devices.exciters.exciter: LIMITS compensated limited
 psmr.devices.loads.composite.air_conditioner: air_conditioner_module
 psmr.devices.loads.composite.start: start>start_of_composite
 psmr.devices.loads.composite.static_parts: static_parts_module
