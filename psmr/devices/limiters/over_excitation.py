@@ -143,6 +143,7 @@ class MaximumExcitation(OverExcitationLimiter, part=True):
         """Connect timer and integral."""
         x = cls.signal(b, v, p)
         time = b.polygon(x / p.rated, [(p.des_1, p.time_1), (p.des_2, p.time_2), (p.des_3, p.time_3)])
+        time = b.named("t", time, "polygon (des_1, time_1) to (des_3, time_3), by the rated value")
         b.state("theta", p.none - v.theta if b.opened else 1 / time, limits=("none", "running"))
         b.timer("v_oel", p.latched * p.k_mx * (p.desired * p.rated - x), ("v_low", "none"), rests=1)
 

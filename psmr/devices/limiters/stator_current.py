@@ -1,4 +1,4 @@
-"""Stator current limiters SCL1C and SCL2C of IEEE Std 421.5-2016."""
+"""Stator current limiter SCL1C of IEEE Std 421.5-2016."""
 
 from __future__ import annotations
 
