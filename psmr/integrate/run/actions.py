@@ -135,7 +135,8 @@ class Timers:
             if last[device] > 0 and self.due[device] <= t + small:
                 continue
             sizes = sorted((abs(last[device]), abs(value[device])))
-            near = AT_ZERO if self.at_zero else min(NEAR_ZERO, CLOSE / (now - before))
+            # A sample takes no time: nothing is sought between the point before and the one behind.
+            near = AT_ZERO if self.at_zero else min(NEAR_ZERO, CLOSE / max(now - before, small))
             far = sizes[0] > near * sizes[1] and small < min(t - before, now - t)
             if holds[device] and far:
                 sought = min(sought, t)
