@@ -175,9 +175,11 @@ def test_it_is_blocked_by_command_and_below_a_voltage(tmp_path):
 
 
 def test_a_transformer_out_of_service_stands_still(tmp_path):
-    """Its own trip at 10 s: the bus behind is dead, and nothing moves."""
-    run = run_of(tmp_path, [TRIP, psmr.LineTrip("T1", start=10.0)])
-    assert not moves(run)
+    """T1 trips at 10 s: alone, the bus behind is dead and nothing moves; beside T2, that one moves alone."""
+    events = [TRIP, psmr.LineTrip("T1", start=10.0)]
+    assert not moves(run_of(tmp_path, events))
+    run = run_of(tmp_path, events, beside=second_transformer())
+    assert {act.device for c in run.changes for act in c.acts} == {"LTC2"}
 
 
 def test_the_compensated_voltage_is_that_behind_the_line(tmp_path):
@@ -291,12 +293,16 @@ def test_a_region_has_no_continuous_taps(tmp_path):
         psmr.build(psmr.continuous_taps(case(tmp_path)), dynamic=psmr.Region("all"))
 
 
+def second_transformer():
+    """Return the table of a transformer beside T1, with the same tap changer."""
+    settings = "\n".join(f"{key} = {value}" for key, value in CHANGER.items())
+    row = 'from = 2\nto = 3\nx = 0.1\ncircuit = 2\nname = "T2"\n[transformer.tap_changer]\n'
+    return f'[[transformer]]\n{row}type = "TapChanger"\n{settings}\n'
+
+
 def test_moves_of_one_instant_are_one_change(tmp_path):
     """Two equal transformers side by side: both at once, and the network is solved once for them."""
-    settings = "\n".join(f"{key} = {value}" for key, value in CHANGER.items())
-    second = 'from = 2\nto = 3\nx = 0.1\ncircuit = 2\nname = "T2"\n[transformer.tap_changer]\n'
-    second += 'type = "TapChanger"\n'
-    run = run_of(tmp_path, beside=f"[[transformer]]\n{second}{settings}\n")
+    run = run_of(tmp_path, beside=second_transformer())
     together = [[act.device for act in c.acts] for c in run.changes if c.acts]
     assert together == [["LTC1", "LTC2"]] * len(together)
     assert len(together) >= 2
