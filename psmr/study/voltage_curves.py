@@ -45,27 +45,18 @@ class PvCurve:
 
     Attributes
     ----------
-    name
-        Of the case.
-    load
-        (K,) total active power in MW of the loads that grow.
-    growth
-        (K,) by how much they have grown: 1 is twice the load.
-    v
-        (K, buses) voltages in pu.
-    buses
-        Names of the buses.
-    nose
-        Row of the largest load; None where the curve ends before it.
-    by_limit
-        Whether a limit of reactive power makes it the largest, and not the network.
+    load, growth
+        (K,) active power in MW of the loads that grow, and by how much they have grown: 1 is twice the load.
+    v, buses
+        (K, buses) voltages in pu, and the names of the buses.
+    nose, by_limit
+        Row of the largest load, None where the curve ends before it; whether a limit of reactive power makes
+        it the largest, and not the network.
     reached
-        (row, buses of generators, side) where limits of reactive power were reached, 1 for upper and -1 for
+        (row, bus of generators, side) where limits of reactive power were reached, 1 for upper and -1 for
         lower ones, and 0 where the voltage was kept again.
-    ended
-        Why the curve ends where it does.
-    supply
-        Who supplies the growth, in words.
+    ended, supply
+        Why the curve ends where it does, and who supplies the growth, in words.
     """
 
     name: str
@@ -85,26 +76,21 @@ class PvCurve:
         return math.nan if self.nose is None else float(self.load[self.nose] - self.load[0])
 
     @property
-    def weakest(self) -> str:
-        """The bus whose voltage falls fastest at the largest load."""
-        k = len(self.load) - 1 if self.nose is None else min(self.nose + 1, len(self.load) - 1)
-        return self.buses[int(np.argmax(self.v[k - 1] - self.v[k]))]
-
-    @property
     def headline(self) -> str:
         """What the curve says, in a sentence."""
-        if self.nose is None:
+        if (k := self.nose) is None:
             return f"{self.name}: no largest load up to {self.load.max():.5g} MW; {self.ended}."
-        k, bus = self.nose, self.buses.index(self.weakest)
         limited = [
-            f"{where} at {self.load[row]:.5g} MW" for row, where, side in self.reached if side and row <= k
+            f"{bus} at {self.load[row]:.5g} MW" for row, bus, side in self.reached if side and row <= k
         ]
         words = f", after limits of reactive power at {first_few(limited, 6)}" if limited else ""
-        kind = " (there the last limit is the end)" if self.by_limit else ""
+        words += " (there the last limit is the end)" if self.by_limit else ""
+        beyond = min(k + 1, len(self.v) - 1)
+        weakest = int(np.argmax(self.v[beyond - 1] - self.v[beyond]))
         return (
             f"{self.name}: {self.load[0]:.5g} MW can grow to {self.load[k]:.5g} MW, a margin of "
-            f"{self.margin:.5g} MW{self.supply}{words}{kind}; at the nose {self.weakest} is at "
-            f"{self.v[k, bus]:.3f} pu."
+            f"{self.margin:.5g} MW{self.supply}{words}; at the nose {self.buses[weakest]} is at "
+            f"{self.v[k, weakest]:.3f} pu."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -116,9 +102,12 @@ class PvCurve:
         table.insert(1, "growth", self.growth)
         return table
 
-    def plot(self, buses: str | Sequence[str] | None = None) -> Figure:
-        """Draw the voltages of some buses over the load; None: of the four that fall most up to the nose."""
-        return draw("voltage_curves.pv_figure", self, _chosen(buses, self.buses))
+    def plot(self, buses: Sequence[str] = ()) -> Figure:
+        """Draw the voltages of some buses over the load; without names those that fall most."""
+        for name in buses:
+            if name not in self.buses:
+                raise InputError(f"buses: there is no bus {shown(name)}{nearest(str(name), self.buses)}")
+        return draw("voltage_curves.pv_figure", self, buses)
 
     def __repr__(self) -> str:
         return f"PvCurve({self.headline})"
@@ -130,8 +119,6 @@ class QvCurve:
 
     Attributes
     ----------
-    name, bus
-        Of the case and the bus.
     v, q
         (K,) voltages in pu, falling, and what the source gives in Mvar.
     limited
@@ -146,7 +133,7 @@ class QvCurve:
 
     @property
     def margin(self) -> float:
-        """Reactive power in Mvar that can be drawn more: what lies below zero; NaN where the end is lower."""
+        """Reactive power in Mvar that can be drawn more; NaN where the curve ends before its lowest point."""
         k = int(np.argmin(self.q))
         return float(-self.q[k]) if 0 < k < len(self.q) - 1 else math.nan
 
@@ -175,14 +162,6 @@ class QvCurve:
         return f"QvCurve({self.headline})"
 
 
-def _chosen(buses: str | Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    names = (buses,) if isinstance(buses, str) else tuple(buses or ())
-    for name in names:
-        if name not in known:
-            raise InputError(f"buses: there is no bus {shown(name)}{nearest(str(name), known)}")
-    return names
-
-
 def pv_curve(
     case: Case | System,
     loads: Annotated[
@@ -192,7 +171,7 @@ def pv_curve(
         Option(name="grow"),
     ] = "*",
     generators: Mapping[str, float] | None = None,
-    reactive_limits: Annotated[bool, "let generators give any reactive power"] = True,
+    reactive_limits: bool = True,
     largest: Annotated[float, "growth at which the curve ends, 1 is twice the load; default 10", "X"] = 10.0,
     duration: float = 600.0,
     scheme: Scheme | None = None,
@@ -215,10 +194,9 @@ def pv_curve(
         at.
     largest
         Growth at which the curve ends if it has not turned before.
-    duration
-        Of a system: time in s in which the loads grow by `largest`.
-    scheme
-        Of a system: how it is simulated; None: as `psmr.simulate` does.
+    duration, scheme
+        Of a system: time in s in which the loads grow by `largest`, and how it is simulated; None: as
+        `psmr.simulate` does.
 
     Raises
     ------
@@ -244,27 +222,23 @@ def pv_curve(
     flow, balance, sides = _started(case, reactive_limits)
     chosen = loads_at(case, loads, "pv_curve: loads")
     grows = np.array([float(row.name in chosen) for row in case.loads])
-    power = flow.load_p * case.base_mva * grows
-    if not power.sum() > 0:
-        raise InputError(
-            f"pv_curve: loads = {shown(loads)}: they draw {power.sum():g} MW; it must be above 0"
-        )
-    given = _dispatch(case, generators, float(power.sum()), float(flow.load_p.sum() * case.base_mva))
+    if not (power := float(flow.load_p @ grows)) > 0:
+        raise InputError(f"pv_curve: loads = {shown(loads)}: they draw {power:g} pu; it must be above 0")
+    given, supply = _dispatch(case, generators, power, float(flow.load_p.sum()))
 
     def until(curve: Curve) -> str:
-        if curve.growth[-1] < 0:
-            return "the load is what it was at first"
-        if curve.growth[-1] > largest:
-            return f"the growth is {largest:g}"
+        if not 0 <= curve.growth[-1] <= largest:
+            return (
+                f"the growth is {largest:g}" if curve.growth[-1] > 0 else "the load is what it was at first"
+            )
         low = int(np.argmin(curve.v[-1]))
         return f"{case.buses[low].name} is at {LOWEST:g} pu" if curve.v[-1][low] < LOWEST else ""
 
     curve = follow(balance, flow.v, flow.angle, grows, given, sides, until)
     growth, v = np.array(curve.growth), np.array(curve.v)
-    drawn = [balance.loads.each(v[k])[0].real * grows * (1 + growth[k]) for k in range(len(v))]
     return PvCurve(
         name=case.name,
-        load=np.array(drawn).sum(axis=1) * case.base_mva,
+        load=(1 + growth) * [balance.loads.each(row)[0].real @ grows for row in v] * case.base_mva,
         growth=growth,
         v=v,
         buses=tuple(bus.name for bus in case.buses),
@@ -272,17 +246,8 @@ def pv_curve(
         by_limit=curve.by_limit,
         reached=tuple((s.point, case.buses[s.bus].name, s.side) for s in curve.switches),
         ended=curve.ended,
-        supply=f", supplied by {_suppliers(case, generators)}",
+        supply=supply,
     )
-
-
-def _suppliers(case: Case, generators: Mapping[str, float] | None) -> str:
-    """Return who supplies the growth, in words."""
-    slacks = first_few([row.name for row in case.generators if row.control == "slack"], 3)
-    if generators is None:
-        return f"all generators as they do now, the rest by {slacks}"
-    shares = [f"{name} {100 * share:.3g} %" for name, share in generators.items()]
-    return first_few([*shares, f"the rest by {slacks}" if shares else slacks], 4)
 
 
 def _started(case: Case, reactive_limits: bool) -> tuple[PowerFlow, Balance, dict[int, int]]:
@@ -297,20 +262,28 @@ def _started(case: Case, reactive_limits: bool) -> tuple[PowerFlow, Balance, dic
     return flow, balance, {bus: HIGH if upper[bus] else -HIGH for bus in limited if balance.pv[bus]}
 
 
-def _dispatch(case: Case, generators: Mapping[str, float] | None, grows: float, drawn: float) -> Reals:
-    """Return (buses,) power in pu that generators give more where `grows` MW, of `drawn`, are twice that."""
+def _dispatch(
+    case: Case, generators: Mapping[str, float] | None, grows: float, drawn: float
+) -> tuple[Reals, str]:
+    """Return (buses,) power in pu that generators give more where loads of `grows` pu are twice that; words.
+
+    `drawn` is what all loads draw.
+    """
     given, known = np.zeros(len(case.buses)), {row.name: row for row in case.generators}
+    slacks = first_few([row.name for row in case.generators if row.control == "slack"], 3)
+    shares = dict(generators or {})
+    words = [f"{name} {100 * share:.3g} %" for name, share in shares.items()]
     if generators is None:
-        shares = {row.name: row.p_mw / drawn for row in case.generators if row.control != "slack"}
-    else:
-        shares = dict(generators)
+        words = ["all generators as they do now"]
+        base = drawn * case.base_mva
+        shares = {row.name: row.p_mw / base for row in case.generators if row.control != "slack"}
     for name, share in shares.items():
         if name not in known:
             raise InputError(f"pv_curve: generators: there is no {shown(name)}{nearest(str(name), known)}")
-        if not (math.isfinite(share) and share >= 0):
+        if generators is not None and not (math.isfinite(share) and share >= 0):
             raise InputError(f"pv_curve: generators: {name} = {share!r}: must be a part of the growth, >= 0")
-        given[case.places[known[name].bus]] += share * grows / case.base_mva
-    return given
+        given[case.places[known[name].bus]] += share * grows
+    return given, f", supplied by {first_few([*words, f'the rest by {slacks}'], 5)}"
 
 
 def _simulated(
@@ -319,8 +292,7 @@ def _simulated(
     """Return the curve of a simulation, up to where it ends."""
     places = find_loaded_buses(system, loads, "pv_curve: loads")
     growing = [device.name for bus in places for device in at_buses(system)[bus] if is_load(device)]
-    ramp = LoadRamp(loads, 0.0, duration, 1.0 + largest)
-    ended = f"the growth is {largest:g}"
+    ramp, ended = LoadRamp(loads, 0.0, duration, 1.0 + largest), f"the growth is {largest:g}"
     try:
         run = simulate(system, scheme, duration, [ramp], certify=False, partial=True)
     except SimulationError as error:
@@ -347,7 +319,7 @@ def qv_curve(
     highest: Annotated[float, "voltage in pu at which the curve begins; default 1.1", "PU"] = 1.1,
     lowest: Annotated[float, "voltage in pu at which it ends; default 0.4", "PU"] = 0.4,
     count: Annotated[int, "points; default 71", "K"] = 71,
-    reactive_limits: Annotated[bool, "let generators give any reactive power"] = True,
+    reactive_limits: bool = True,
 ) -> QvCurve:
     """Return the reactive power that a source at a bus gives at voltages from `highest` down to `lowest`.
 
@@ -375,12 +347,15 @@ def qv_curve(
         raise InputError(
             f"qv_curve: {case.buses[place].name}: its voltage is held by another; take a bus of a load"
         )
-    base, v, angle = case.base_mva, flow.v, flow.angle
+    v, angle = flow.v, flow.angle
     found: list[tuple[float, float, tuple[str, ...]]] = []
     for wanted in np.linspace(highest, lowest, count):
-        posed = _with_source(balance, place, float(wanted))
+        # A source in place of the generators there.
+        posed = replace(balance, **{n: getattr(balance, n).copy() for n in SOURCE}, q=balance.q.copy())
+        for name, value in zip(SOURCE, (True, wanted, place, -np.inf, np.inf), strict=True):
+            getattr(posed, name)[place] = value
+        sides: dict[int, int] = {}
         try:
-            sides: dict[int, int] = {}
             if reactive_limits:
                 v, angle, _, _, sides = solve_with_limits(posed, v, angle, 1e-10, 30)
             else:
@@ -389,19 +364,11 @@ def qv_curve(
             if not found:
                 raise
             break
-        q = float(demand(balance, v, angle).imag[place] - balance.q[place]) * base
+        q = float(demand(balance, v, angle).imag[place] - balance.q[place]) * case.base_mva
         found.append((float(wanted), q, tuple(case.buses[b].name for b in sorted(sides))))
     voltages, powers, limited = zip(*found, strict=True)
     return QvCurve(case.name, case.buses[place].name, np.array(voltages), np.array(powers), limited)
 
 
-def _with_source(balance: Balance, place: int, v: float) -> Balance:
-    """Return the balance with a source at a bus that holds its voltage, in place of the generators there."""
-    pv, v_set = balance.pv.copy(), balance.v_set.copy()
-    controlled = balance.controlled.copy()
-    low, high = balance.q_low.copy(), balance.q_high.copy()
-    pv[place], v_set[place], controlled[place] = True, v, place
-    low[place], high[place] = -np.inf, np.inf
-    return replace(
-        balance, pv=pv, v_set=v_set, controlled=controlled, q_low=low, q_high=high, q=balance.q.copy()
-    )
+SOURCE = ("pv", "v_set", "controlled", "q_low", "q_high")
+"""What a source that holds the voltage of a bus sets of the power balance there."""

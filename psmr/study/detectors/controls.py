@@ -114,11 +114,10 @@ class Controls:
         for what, moves in (("taps", self.taps), ("shunts", self.shunts)):
             if moves:
                 times = [t for one in moves for t in one.t[1:]]
-                words = f"{len(times)} moves of {len(moves)}, t = {min(times):.4g} to {max(times):.4g} s"
+                count = f"{len(times)} moves of {len(moves)}, t = {min(times):.4g} to {max(times):.4g} s"
                 ended = [one.acts_on for one in moves if one.left and 0 in one.left]
-                found.append(
-                    (f"{what} that moved", f"{words}; at the end: {first_few(ended, SHOWN) or 'none'}")
-                )
+                end = first_few(ended, SHOWN) or "none"
+                found.append((f"{what} that moved", f"{count}; at the end: {end}"))
         if self.shed:
             total = sum(one.mw for one in self.shed)
             found.append(("load shed", f"{total:.4g} MW: {first_few(list(map(str, self.shed)), SHOWN)}"))

@@ -1,8 +1,8 @@
 """A run in a file, whole: points, system, scheme, events, certificates, as JSON and arrays.
 
-Every value is encoded by its kind, an object by its class and its fields. Reading makes objects of classes
-that psmr declares and fills their fields: no function that a file names is called, and no module is imported
-for it that is not psmr's, except those that the reader trusts.
+Every value is encoded by its kind, an object by its class and its fields. Reading makes objects of psmr's
+classes and fills their fields: it calls no function and imports no module that a file names, but for those
+that the reader trusts.
 """
 
 from __future__ import annotations
@@ -62,13 +62,8 @@ CHECKED = re.compile(
 FORMER = {"Span.late": "delayed", "with_poles": "with_breaker_poles"}
 """Fields and makers of classes (`MAKERS`) that had another name in files of earlier psmr."""
 
-LATER: dict[str, Any] = {
-    "Span.sampled": None,
-    "Counters.samples": None,
-    "Device.code": None,
-    "Change.acts": {"tuple": []},
-    "Outcome.controls": None,
-}
+LATER: dict[str, Any] = dict.fromkeys(("Span.sampled", "Counters.samples", "Device.code", "Outcome.controls"))
+LATER["Change.acts"] = {"tuple": []}
 """Fields that files of earlier psmr do not have, and what stands for them."""
 
 
