@@ -87,7 +87,8 @@ def trials_figure(done: Accepted) -> Drawing:
     usual = min(done.table["x_r"].unique(), key=lambda k: abs(math.log(k / 10)))
     known = sorted({s for s, k, _ in done.traces if k == usual}, reverse=True)
     shown = [(known[k], usual) for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []
-    count = len(lines) + 1
+    scanned = done.table["y"].notna().any() if "y" in done.table else False
+    count = len(lines) + bool(scanned)
     panels = [
         _trial(done, row, shown, _place(j, k, count))
         for j, line in enumerate(lines)
@@ -95,7 +96,7 @@ def trials_figure(done: Accepted) -> Drawing:
     ]
     panels += [
         _scan(done.table, entry, k, shown, _place(len(lines), 2 * k, count, 2))
-        for k, entry in enumerate(("dd", "dq", "qd", "qq"))
+        for k, entry in enumerate(("dd", "dq", "qd", "qq") if scanned else ())
     ]
     title = f"{done.name}: {done.headline}. Voltage (blue) and active power (orange) in pu over s"
     if shown:
@@ -138,7 +139,7 @@ def _trial(done: Accepted, row: Any, shown: Any, place: tuple[float, float, floa
 
 def _scan(table: Any, entry: str, k: int, shown: Any, place: tuple[float, float, float, float]) -> Panel:
     """Return the panel of an entry of the plant's admittance: measured as dots, linearised as lines."""
-    scan = table[table["y"].notna()] if "y" in table else table[:0]
+    scan = table[table["y"].notna()]
     marks: list[Mark] = []
     for shade, (s, ratio) in enumerate(shown):
         part = scan[(scan["scr"] == s) & (scan["x_r"] == ratio)]

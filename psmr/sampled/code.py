@@ -7,13 +7,13 @@ whoever reads it for a person who said so opens it (`CodeFile.allowed`, `allow_c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from psmr.base.errors import InputError
 from psmr.base.modules import ALLOW
-from psmr.sampled.description import EMT, labels, state_names
-from psmr.sampled.isolated import Isolated, serve_requests
+from psmr.sampled.description import EMT, RMS, labels, state_names
+from psmr.sampled.isolated import Isolated, described, serve_requests
 from psmr.sampled.library import CodeLibrary
 
 LIBRARY, FMU = "library", "fmu"
@@ -43,7 +43,7 @@ class CodeFile(_Closed):
     path, kind
         The file: a ``"library"`` of the IEEE/CIGRE interface, or an ``"fmu"``.
     mode
-        Of a library. 1: instantaneous values, 2: phasors.
+        Of a library. 1: instantaneous values, 2: phasors; 0: what it says of itself.
     parameters
         Names and values of those that are not the file's own.
     isolate
@@ -58,7 +58,7 @@ class CodeFile(_Closed):
 
     path: str
     kind: str = LIBRARY
-    mode: int = EMT
+    mode: int = 0
     parameters: tuple[tuple[str, float | str], ...] = ()
     isolate: bool = False
     period: float | None = None
@@ -82,6 +82,8 @@ class CodeFile(_Closed):
         return self._once("_opened", self._open)
 
     def _open(self) -> Any:
+        if self.isolate:
+            return described(asdict(self))
         if self.kind == LIBRARY:
             return CodeLibrary(self.path)
         from psmr.sampled.fmu import Fmu  # needs FMPy
@@ -90,12 +92,21 @@ class CodeFile(_Closed):
 
     def instance(self, name: str) -> Any:
         """Return a controller of its own, which messages call by a name."""
-        mode = {"mode": self.mode} if self.kind == LIBRARY else {}
-        return self.opened().instance(name, **mode, **dict(self.parameters))
+        made = self.opened()
+        own = {"mode": self.mode or (RMS if made.info.mode == RMS else EMT)} if self.kind == LIBRARY else {}
+        return made.instance(name, **own, **dict(self.parameters))
+
+    def description(self) -> dict[str, Any]:
+        """Return what it says of itself, once its parameters are found to be right, as a message has it."""
+        made = self.opened()
+        states = list(self.instance("").states)
+        return {"info": asdict(made.info), "states": states, "scheduled": getattr(made, "scheduled", False)}
 
     def states(self) -> tuple[str, ...]:
         """Return the names of the states that a controller keeps between samples."""
-        return state_names(self.opened().info) if self.kind == LIBRARY else tuple(self.instance("").states)
+        if self.kind == LIBRARY:
+            return state_names(self.opened().info)
+        return tuple(self.opened().states if self.isolate else self.instance("").states)
 
     def inputs(self) -> tuple[str, ...]:
         """Return a name for each value that it reads."""
@@ -189,11 +200,14 @@ def messages_of(devices: Iterable[Any]) -> list[str]:
 
 
 def serve() -> None:
-    """Run the controller that standard input tells of for another process, which may (`Isolated`)."""
+    """Run or describe the controller that standard input tells of for another process, which may."""
 
-    def made(told: dict[str, Any]) -> ControllerCode:
+    def made(told: dict[str, Any]) -> Any:
         file = told["file"] | {"isolate": False, "clocks": tuple(told["file"]["clocks"])}
         file["parameters"] = tuple(map(tuple, file["parameters"]))
-        return ControllerCode(CodeFile(**file).allowed(), told["name"], tuple(told["scales"]), told["later"])
+        code = CodeFile(**file).allowed()
+        if "name" not in told:
+            return code
+        return ControllerCode(code, told["name"], tuple(told["scales"]), told["later"])
 
     serve_requests(made)

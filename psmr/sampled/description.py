@@ -71,6 +71,14 @@ class CodeInfo:
     states: tuple[int, int, int]
 
 
+def info_of(told: dict[str, Any]) -> CodeInfo:
+    """Return what a message has of it."""
+    ports = {what: tuple(Port(**port) for port in told[what]) for what in ("inputs", "outputs")}
+    parameters = tuple(CodeParameter(**one) for one in told["parameters"])
+    lists = {what: tuple(told[what]) for what in ("api", "states")}
+    return CodeInfo(**{**told, **ports, **lists, "parameters": parameters})
+
+
 def state_names(info: CodeInfo) -> tuple[str, ...]:
     """Return names of the states of a library, which gives them none: by their kind and place."""
     kinds = zip(("int", "single", "double"), info.states, strict=True)

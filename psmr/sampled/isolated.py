@@ -33,6 +33,7 @@ from psmr.base.errors import InputError, SimulationError, first_few
 from psmr.dae.compile.decorators import lean, unit
 from psmr.integrate.solve.records import integers, reals
 from psmr.sampled.adapter import SIGNATURE
+from psmr.sampled.description import CodeInfo, info_of
 
 SAMPLE, INITIALIZE, LATER, SAY, EXPLAIN = range(5)
 """What a message asks for."""
@@ -176,6 +177,40 @@ def _take(descriptor: int, count: int) -> bytes:
     return parts
 
 
+RUN = (sys.executable, "-P", "-c", "from psmr.sampled.code import serve; serve()")
+"""What starts its process; -P: not what lies in the current folder."""
+
+
+class Described:
+    """What a file says of itself in a process of its own: `info`, `states`, and whether it is `scheduled`."""
+
+    def __init__(self, info: CodeInfo, states: Sequence[str], scheduled: bool) -> None:
+        self.info, self.states, self.scheduled = info, states, scheduled
+
+    def instance(self, name: str, **parameters: Any) -> None:
+        """Make none: its parameters were found to be right there."""
+
+
+def described(file: dict[str, Any]) -> Described:
+    """Return what a file says of itself; raise InputError for what is wrong there, or ends its process."""
+    if sys.platform == "win32":
+        raise InputError(f"{file['path']}: isolate = true: there is none on Windows yet; leave it out")
+    told = json.dumps({"file": file}).encode() + b"\n"
+    done = subprocess.run(RUN, input=told, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        why = _ending(done.returncode)
+        raise InputError(f"{file['path']}: {why} while it said what it is or checked its parameters")
+    found = json.loads(done.stdout[8:])
+    if "error" in found:
+        raise InputError(found["error"])
+    return Described(info_of(found["info"]), found["states"], found["scheduled"])
+
+
+def _ending(code: int) -> str:
+    """Return in words how a process ended."""
+    return f"its process ended ({signal.Signals(-code).name if code < 0 else f'status {code}'})"
+
+
 class Isolated:
     """The controller of a device in a process of its own; what it has is what `CodeInstance` has.
 
@@ -196,11 +231,9 @@ class Isolated:
 
     def _begin(self) -> dict[str, Any]:
         """Start its process; return what that says of it."""
-        # -P: not what lies in the current folder.
-        run = [sys.executable, "-P", "-c", "from psmr.sampled.code import serve; serve()"]
         folder = tempfile.mkdtemp(prefix="psmr-code-")  # what it leaves behind goes with it
         own = os.environ | {"TMPDIR": folder}
-        self.process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=own)
+        self.process = subprocess.Popen(RUN, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=own)
         self.close = weakref.finalize(self, _end, self.process, folder)
         self.to, self.back = (pipe.fileno() for pipe in (self.process.stdin, self.process.stdout) if pipe)
         os.write(self.to, json.dumps(self._told | {"later": self._later}).encode() + b"\n")
@@ -238,9 +271,7 @@ class Isolated:
 
     def _why(self) -> str:
         """Return how the process ended."""
-        code = self.process.wait()
-        name = signal.Signals(-code).name if code < 0 else f"status {code}"
-        return f"its process ended ({name})"
+        return _ending(self.process.wait())
 
     @property
     def later(self) -> float:
@@ -321,7 +352,11 @@ def serve_requests(make: Callable[[dict[str, Any]], Any]) -> None:
         os.write(back, len(data).to_bytes(8, "little") + data)
 
     try:
-        code = make(json.loads(line))
+        told = json.loads(line)
+        code = make(told)
+        if "name" not in told:
+            answer(code.description())
+            return
         live = code.live
         reads, values = len(code.file.inputs()), len(live.states) + len(code.scales)
         answer({"repeatable": live.repeatable, "values": values})

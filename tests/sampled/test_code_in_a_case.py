@@ -306,6 +306,13 @@ def test_failure_says_when_and_keeps_the_run(case_with, choice, isolate, words):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process of its own there")
+def test_isolated_controller_that_crashes_while_it_is_read_is_an_error(case_with):
+    code = CODE.replace("[generator.code]", "[generator.code]\nisolate = true")
+    with pytest.raises(CaseError, match=r"its process ended \(SIG\w+\) while it said what it is or checked"):
+        case_with("CRASH_EARLY", code=code)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process of its own there")
 def test_isolated_controller_that_does_not_come_back_is_interrupted_and_ended(case_with):
     def interrupt(number, frame):
         raise KeyboardInterrupt

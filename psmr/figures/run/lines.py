@@ -46,15 +46,18 @@ def named_signals(run: FinishedRun) -> tuple[str, ...]:
     """Return the signals that outcome and reasons name, those of the findings first.
 
     A state that is named stands for itself, a device for the first of `SHOWN`; both only where the run kept
-    them.
+    them. The memory of code, clocks among it, says nothing by itself.
     """
     judgement = run.judgement
     text = " ".join((judgement.headline, *(words for _, words in run.outcome.facts()), *judgement.reasons))
     spoken = dict.fromkeys(word.rstrip(".'") for word in WORD.findall(text))
     names = run.signals.names
     known, of = set(names), dict[str, list[str]]()
+    codes = [] if run.system is None else [d.name for d in run.system.devices if d.code is not None]
     for name in names:
-        of.setdefault(name.rpartition(".")[0], []).append(name)
+        device = name.rpartition(".")[0]
+        if device not in codes or quantity(name) in SHOWN:
+            of.setdefault(device, []).append(name)
     found = [name for finding in run.outcome.findings for name in finding.signals if name in known]
     for word in spoken:
         if word in known:

@@ -23,7 +23,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from psmr.base.errors import InputError
@@ -79,14 +78,11 @@ def read_code(document: Document, place: TablePath, given: Mapping[str, Any], na
     period, clocks = values.get("period"), tuple(values.get("clocks", ()))
     isolate, start = values.get("isolate", False), values.get("start", "")
     start = str((document.path.parent / start).absolute()) if start else ""
-    file = CodeFile(path, kind, EMT, parameters, isolate, period, clocks, start, where).allowed()
+    mode = _MODES.get(values.get("mode", ""), 0)
+    file = CodeFile(path, kind, mode, parameters, isolate, period, clocks, start, where).allowed()
     tables = [_ports(document, (*place, what), values.get(what, {})) for what in ("inputs", "outputs")]
     try:
         info = file.opened().info
-        if kind == LIBRARY:
-            only_phasors = info.mode == RMS
-            mode = _MODES.get(values.get("mode", ""), RMS if only_phasors else EMT)
-            file = replace(file, mode=mode).allowed()
         file.instance("")  # what is wrong with its parameters
         code = PlantCode(file, *tables)
         code.check()
@@ -130,7 +126,7 @@ def code_tables(device: DeviceRow, name: str) -> dict[str, dict[str, Any]]:
     file, p = code.file, device.parameters
     head: dict[str, Any] = {} if device.name == name else {"name": device.name}
     head[file.kind] = file.path
-    if file.kind == LIBRARY:
+    if file.mode:
         head["mode"] = next(word for word, mode in _MODES.items() if mode == file.mode)
     head |= {"delay": p["T_d"], "offset": p["T_0"]}
     head |= {} if file.period is None else {"period": file.period}

@@ -147,7 +147,15 @@ def _settled(system: System, states: np.ndarray) -> System:
     w = system.w0.copy()
     for _ in range(2):
         matrix = system.jacobian(w)[free][:, free].tocsc()
-        w[free] -= splu(matrix).solve(system.residual(w)[free])
+        try:
+            w[free] -= splu(matrix).solve(system.residual(w)[free])
+        except RuntimeError as error:
+            at = [d.name for d in system.devices if issubclass(d.component, JunctionBus)]
+            raise InputError(
+                f"Region: nothing determines the voltages of {first_few(at, 4)}, buses without capacitance"
+                " in a ring of branches; give one of them a capacitance (a [[shunt]] with b_mvar > 0), or"
+                " the lines a charging b"
+            ) from error
     return system.with_start(w[:n], w[n : n + system.m])
 
 

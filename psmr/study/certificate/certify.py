@@ -253,6 +253,13 @@ def _judged(
         return Certificate(str(scheme), partition, note=note, prediction=words), ""
     often = _samples_in_step(system, on, steps)
     if often > MOST_SAMPLES and not any_size:
+        samples = (linear or system.linearise()).samples
+        if samples is not None and samples.broken:
+            note = (
+                f"the samples cannot be linearised: {samples.broken}; psmr.ringdown(system, scheme) "
+                "fits modes to a run"
+            )
+            return Certificate(str(scheme), partition, note=note), ""
         note = (
             f"{often:.0f} samples in a step are more than the {MOST_SAMPLES} with which each run has a "
             'certificate; certify = "always" and psmr.certify take the time for it'

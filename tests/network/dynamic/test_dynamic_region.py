@@ -228,6 +228,29 @@ def test_a_constant_power_between_dynamic_branches_without_charging_is_refused(c
         psmr.build(bare, loads="power", dynamic=psmr.Region(5))
 
 
+RING = """format = "psmr-case"
+version = 1
+name = "ring"
+base_mva = 100.0
+frequency_hz = 60.0
+bus = [{ number = 1 }, { number = 2 }]
+load = [{ bus = 2, p_mw = 40.0, q_mvar = 10.0, model = "impedance" }]
+line = [{ from = 1, to = 2, x = 0.1 }, { from = 1, to = 2, x = 0.1, circuit = 2 }]
+[[generator]]
+name = "grid"
+bus = 1
+control = "slack"
+v = 1.0
+machine = { type = "InfiniteBus", s_n = 100.0, x_d1 = 0.05 }
+"""
+
+
+def test_a_ring_of_buses_without_capacitance_is_refused(tmp_path):
+    (tmp_path / "ring.toml").write_text(RING)
+    with pytest.raises(InputError, match=r"nothing determines the voltages of bus.*capacitance"):
+        psmr.build(psmr.read_case(tmp_path / "ring.toml"), dynamic=psmr.Region("all"))
+
+
 def test_loads_of_constant_power_at_buses_with_capacitance_are_named(case):
     with pytest.warns(psmr.errors.PsmrWarning, match="load5"):
         psmr.build(case, loads="power", dynamic=psmr.Region(5))

@@ -2,7 +2,7 @@
 
    Compiled with -DAPI=0 it says that it is of another version, with -DNO_SAMPLE it lacks a function. From -DAT=,
    a time in s, on it gives up with -DBROKEN, its output is no number with -DNOT_A_NUMBER, it writes where it must
-   not with -DCRASH, it talks with -DTALKS, it does not come back with
+   not with -DCRASH, in Model_CheckParameters with -DCRASH_EARLY, it talks with -DTALKS, it does not come back with
    -DLOOPS, writes behind its states with -DOVERRUN, and -DSTATUS= is what it returns. -DREFUSES=, what Model_CheckParameters returns; -DLETTER, a text of one
    letter; -DNO_PORTS, it says nowhere what its inputs are; -DMOST=0, a whole
    number has no bounds. -DPERIOD= is the time between its samples in s. */
@@ -84,6 +84,9 @@ EXPORTED const Info *Model_GetInfo(void) { return &info; }
 EXPORTED int Model_CheckParameters(Instance *one) {
     static char words[200];
     Parameters *p = one->parameters;
+#ifdef CRASH_EARLY
+    *(volatile int *)0 = 1;
+#endif
 #ifdef REFUSES
     one->error = "no licence";
     return REFUSES;
