@@ -17,7 +17,7 @@ from psmr.base.errors import CaseError, nearest, warn
 from psmr.devices.catalogue import DC_ROLES
 from psmr.devices.placement import placement
 from psmr.files.load_flow_rules import Rows
-from psmr.files.psse.direct_current import NONE, Bridges, SourceEnd, source_ends, source_power, terminals
+from psmr.files.psse.direct_current import NONE, Bridges, source_ends, source_power, terminals
 from psmr.files.psse.dyr_entries import DyrRecord
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.direct_current import INVERTER, RECTIFIER, SOURCE, converter_loads
@@ -211,7 +211,7 @@ class DirectCurrentRecords:
                     max(abs(end.current), mva / kv),
                     v_kv=kv if holds else None,
                     p_mw=None if holds else end.volts * end.current,
-                    q_mvar=self._reactive(end),
+                    q_mvar=source_power(end.line, end.p_mw).q_mvar or 0.0,  # none: the power flow gives it
                     loss_mw=end.losses - per_ka * abs(end.current),
                     loss_kv=per_ka,
                     where=end.line.where,
@@ -224,11 +224,6 @@ class DirectCurrentRecords:
             buses = [replace(buses[0], c_uf=sum(bus.c_uf for bus in buses))]
             converters = [replace(row, dc_bus=buses[0].name) for row in converters]
         self.rows[f"vsc-{name}"] = (buses, joined, converters)
-
-    @staticmethod
-    def _reactive(end: SourceEnd) -> float:
-        """Return what a converter takes in Mvar; 0 where the power flow gives it."""
-        return source_power(end.line, end.p_mw).q_mvar or 0.0
 
     @staticmethod
     def _angle(first: PsseRecord, entry: DyrRecord, bridges: Bridges, volts: float, current: float) -> float:

@@ -59,7 +59,7 @@ class DirectCurrent:
         for bus in self.case.dc_buses:
             v = self.solution.v[bus.name] / bus.base_kv
             if bus.c_uf:
-                yield Device(bus.name, DcBus, {"c": bus.c_uf * 1e-6 * self.ohm(bus.name)}), {"v": v}
+                yield Device(bus.name, DcBus, {"c": bus.c_uf * 1e-6 * self._ohm(bus.name)}), {"v": v}
             else:
                 yield Device(bus.name, DcNode, {}), {"v": v}
         for line in self.case.dc_lines:
@@ -84,24 +84,21 @@ class DirectCurrent:
     def _in(self, grid: frozenset[str]) -> list[DcConverterRow]:
         return [row for row in self.case.dc_converters if row.dc_bus in grid]
 
-    def kv(self, bus: str) -> float:
-        """Return the base of voltages in kV at a DC bus."""
+    # Bases of voltages, impedances and currents at a DC bus.
+    def _kv(self, bus: str) -> float:
         return next(row.base_kv for row in self.case.dc_buses if row.name == bus)
 
-    def ohm(self, bus: str) -> float:
-        """Return the base of impedances in ohm."""
-        return self.kv(bus) ** 2 / self.case.base_mva
+    def _ohm(self, bus: str) -> float:
+        return self._kv(bus) ** 2 / self.case.base_mva
 
-    def ka(self, bus: str) -> float:
-        """Return the base of currents in kA."""
-        return self.case.base_mva / self.kv(bus)
+    def _ka(self, bus: str) -> float:
+        return self.case.base_mva / self._kv(bus)
 
-    def load(self, row: DcConverterRow) -> LoadRow:
-        """Return the load that a converter is in the power flow."""
+    def _load(self, row: DcConverterRow) -> LoadRow:
         return next(load for load in self.case.loads if load.name == row.name)
 
     def _line(self, row: DcLineRow) -> tuple[Device, dict[str, float]]:
-        ends, i = (row.from_bus, row.to_bus), self.solution.line[row.name] / self.ka(row.from_bus)
+        ends, i = (row.from_bus, row.to_bus), self.solution.line[row.name] / self._ka(row.from_bus)
         one_way = any(
             end == other.dc_bus for other in self.case.dc_converters if other.commutated for end in ends
         )
@@ -111,7 +108,7 @@ class DirectCurrent:
                 f" rectifier to the inverter, and its current is {self.solution.line[row.name]:g} kA; swap"
                 " from and to"
             )
-        ohm = self.ohm(row.from_bus)
+        ohm = self._ohm(row.from_bus)
         values = {
             "r": row.r_ohm / ohm,
             "l": row.l_mh / 1000 / ohm,
@@ -123,11 +120,6 @@ class DirectCurrent:
 
     def _capacitive(self, bus: str) -> bool:
         return any(row.name == bus and row.c_uf > 0 for row in self.case.dc_buses)
-
-    def _controlling(self, row: DcConverterRow) -> DcLineRow | None:
-        """Return the line whose control gives a converter its orders."""
-        lines = [line for line in self.case.dc_lines if line.device is not None]
-        return next((line for line in lines if row in self._ends(line)), None)
 
     def _ends(self, line: DcLineRow) -> tuple[DcConverterRow, DcConverterRow]:
         """Return the rectifier and the inverter of a controlled line."""
@@ -143,10 +135,10 @@ class DirectCurrent:
     def _volts(self, row: DcConverterRow) -> tuple[float, float]:
         """Return voltage and current of a converter in pu, the current in the direction of its valves."""
         v, i = self.solution.converter[row.name]
-        return v / self.kv(row.dc_bus), abs(i) / self.ka(row.dc_bus)
+        return v / self._kv(row.dc_bus), abs(i) / self._ka(row.dc_bus)
 
     def _terminals(self, row: DcConverterRow, wires: dict[str, str]) -> dict[str, str]:
-        bus = self.case.bus(self.load(row).bus).name
+        bus = self.case.bus(self._load(row).bus).name
         ac = {port: f"{bus}.{port}" for port in ("v_re", "v_im", "i_re", "i_im")}
         return ac | {"v_d": f"{row.dc_bus}.v", "i_d": f"{row.dc_bus}.balance"} | wires
 
@@ -164,19 +156,20 @@ class DirectCurrent:
         )
         row.require(row.i_rated_ka >= abs(i_ka), "i_rated_ka", right)
         v, i = self._volts(row)
-        ohm, load = self.ohm(row.dc_bus), self.load(row)
+        ohm, load = self._ohm(row.dc_bus), self._load(row)
         ac = abs(self.voltage[load.bus])
         values = dict(row.device.parameters)
-        line = self._controlling(row)
+        lines = (line for line in self.case.dc_lines if line.device is not None and row in self._ends(line))
+        line = next(lines, None)
         if line is not None and line.device is not None:
             name, own = ("alfdy", "alpha_min") if row.device.type == RECTIFIER else ("gamdy", "gamma_min")
             values[own] = line.device.parameters[name] * RADIANS
         commutation, resistance = row.drops
         values |= {
-            "k": row.no_load(v_kv, i_ka) / self.kv(row.dc_bus) / ac,
+            "k": row.no_load(v_kv, i_ka) / self._kv(row.dc_bus) / ac,
             "d_x": commutation / ohm,
             "d_r": resistance / ohm,
-            "i_n": row.i_rated_ka / self.ka(row.dc_bus),
+            "i_n": row.i_rated_ka / self._ka(row.dc_bus),
         }
         angle, end = row.angle_deg * RADIANS, row.end_angle(v_kv, i_ka)
         sign = 1 if row.device.type == RECTIFIER else -1
@@ -221,8 +214,8 @@ class DirectCurrent:
         # The sum of the resistances between both, as the solution has it.
         r_line = (v_r - v_i) / i
         values = device_parameters(line.device, self.case, 1.0) | {
-            "v_base": self.kv(line.from_bus),
-            "i_base": self.ka(line.from_bus) * 1000,
+            "v_base": self._kv(line.from_bus),
+            "i_base": self._ka(line.from_bus) * 1000,
             "mode": float(CURRENT if line.holds == "current" else POWER),
             "at_rectifier": at_rectifier,
             "r_line": r_line,
@@ -241,7 +234,7 @@ class DirectCurrent:
         ends = self._ends(line)
         found = {"i": f"{line.name}.i"}
         for row, volts, ac in zip(ends, ("v_r", "v_i"), "uw", strict=True):
-            bus = self.case.bus(self.load(row).bus).name
+            bus = self.case.bus(self._load(row).bus).name
             found |= {volts: f"{row.dc_bus}.v", f"{ac}_re": f"{bus}.v_re", f"{ac}_im": f"{bus}.v_im"}
         return found
 
@@ -264,13 +257,13 @@ class DirectCurrent:
 
     def _source(self, row: DcConverterRow) -> tuple[Device, dict[str, float]]:
         """Return a voltage-source converter, its power and reactive power those of its load."""
-        v_d, load = self.solution.converter[row.name][0] / self.kv(row.dc_bus), self.load(row)
-        i = self.solution.converter[row.name][1] / self.ka(row.dc_bus)
+        v_d, load = self.solution.converter[row.name][0] / self._kv(row.dc_bus), self._load(row)
+        i = self.solution.converter[row.name][1] / self._ka(row.dc_bus)
         base, ac = self.case.base_mva, abs(self.voltage[load.bus])
         p, q = load.p_mw / base, -load.q_mvar / base
         values = device_parameters(row.device, self.case, ac) | {
             "loss_a": row.loss_mw / base,
-            "loss_b": row.loss_kv / self.kv(row.dc_bus),
+            "loss_b": row.loss_kv / self._kv(row.dc_bus),
         }
         own = row.device.values | values
         size = math.hypot(p, q) / ac

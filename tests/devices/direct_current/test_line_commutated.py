@@ -120,7 +120,7 @@ def test_eigenvalues_of_a_line_with_a_regulated_current(k_p, k_i):
 def test_the_benchmark_at_its_published_start(cigre):
     """Szechtman, Wess and Thio (1991): 500 kV, 1000 MW, alpha = gamma = 15 degrees; 1.088, 0.935 pu.
 
-    The ratios of the transformers follow: 213.46 kV and 209.23 kV at 1 pu with taps of 1.01 and 0.989.
+    The voltages behind the transformers follow: of 213.46 and 209.23 kV with taps of 1.01 and 0.989.
     """
     value = start_of(cigre)
     assert value["dc-r.v"] * 500 == pytest.approx(500, abs=1e-9)
@@ -128,6 +128,11 @@ def test_the_benchmark_at_its_published_start(cigre):
     assert np.degrees([value["rectifier.alpha"], value["inverter.gamma"]]) == pytest.approx([15, 15])
     ac = [abs(complex(value[f"{bus}.v_re"], value[f"{bus}.v_im"])) for bus in ("rectifier-ac", "inverter-ac")]
     assert ac == pytest.approx([1.0, 1.0], abs=0.02)
+    k = [
+        next(d.parameters["k"] for d in cigre.devices if d.name == name) for name in ("rectifier", "inverter")
+    ]
+    behind = np.multiply(k, ac) * 500 / (2 * 3 * np.sqrt(2) / np.pi)
+    assert behind == pytest.approx([213.4557 / 1.01, 209.2288 * 0.989], rel=3e-3)
     assert max(abs(cigre.f(cigre.x0, cigre.y0)).max(), abs(cigre.g(cigre.x0, cigre.y0)).max()) < 1e-12
 
 
