@@ -23,6 +23,7 @@ from .files.shipped import case as case
 from .files.shipped import case_path as case_path
 from .integrate.schemes.multirate import Multirate as Multirate
 from .integrate.schemes.one_step import SingleRate as SingleRate
+from .integrate.schemes.quasi_steady import QuasiSteadyState as QuasiSteadyState
 from .integrate.schemes.sampled import SampledMultirate as SampledMultirate
 from .integrate.schemes.variable_step import VariableStep as VariableStep
 from .network.case.case import Case as Case

@@ -100,7 +100,6 @@ psmr.integrate.control.engine: ControlledSteps FixedSteps
 psmr.integrate.control.error_size: Disturbance SO_FAR begin_disturbance disturbance_module follow_disturbance
     size_with turning
 psmr.integrate.control.grid: GridSteps times_off_grid
-psmr.integrate.control.turning: turned
 psmr.integrate.differentiation: FORMULAE
 psmr.integrate.run.advance_span: autonomous span_module
 psmr.integrate.run.integrate: integrate integrate_module
@@ -122,6 +121,7 @@ psmr.integrate.solve.records: BOUNDED ITERATIONS LOWER_SLOT BlockPositions SCATT
     limits_of lu_of matrix_of newton_state_of positions_of reals search_of work_of VECTOR_CHUNK largest_part
     largest_size position
 psmr.integrate.solve.status: DONE NOT_CONVERGED
+psmr.integrate.solve.turning: turned
 psmr.integrate.step.instructions: extrapolate
 psmr.integrate.step.interpreter: EVALUATED_BLOCK CONTINUED DEPTH HERE REPEATED forget store_result note_cost
     no_stage_history write_start>start_from_history restore_variables

@@ -174,6 +174,7 @@ def right_calls(it):
         "Smes": {"h": 0.05, "delta": 0.001, "micro": 3},
         "Sweep": {"study": it["study"], "axes": it["sweep"].axes},
         "TimeSeries": {"file": folder / "series.csv", "column": "p", "signal": "load5.p"},
+        "QuasiSteadyState": {},
         "SampledMultirate": {},
         "VariableStep": {},
         "VoltageCollapse": {},

@@ -220,6 +220,9 @@ def begin_after_jump(control, block, w):  # type: ignore[no-untyped-def]
     newton_state_of(block).scalars[VALID] = 0.0
     evaluate(block, w)
     F, places, pace = matrix_of(block).F, positions_of(block), 0.0
+    for i in matrix_of(block).resting:
+        F[i] = control.raw[i]
+        newton_state_of(block).scalars[VALID] = 0.0
     for i in range(work_of(block).known.size):
         pace = max(pace, abs(F[i] - control.raw[i]) / max(1.0, abs(w[position(places, i)])))
     size = max(control.disturbance.size[SO_FAR], min(1.0, TUNED.mean_time_constant * pace))
@@ -321,6 +324,7 @@ def _pace_and_move(control: Control, block: Block, raw: Reals | float, w: Reals)
     block.evaluate(w)
     states = control.raw.size
     rates = block.records.matrix.F[:states] - raw
+    rates[block.records.matrix.resting] = 0.0
     pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[:states])), initial=0.0))
     size = max(float(control.disturbance.size[SO_FAR]), min(1.0, TUNED.mean_time_constant * pace))
     return pace, TUNED.first_step_change * size * control.tolerance ** (1.0 / control.order)

@@ -28,11 +28,11 @@ from psmr.integrate.control.error_size import SO_FAR
 from psmr.integrate.control.grid import GridSteps, Piece, TimeGrid
 from psmr.integrate.control.loop import advance
 from psmr.integrate.control.switching import Switching, switching_for
-from psmr.integrate.control.turning import LOOK, SEEN, Frame, turned
 from psmr.integrate.solve.algebraic_solve import step_failure
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.courses import Place
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, NOT_SAMPLED, SPENT, STALE, UNSOLVED, VANISHED
+from psmr.integrate.solve.turning import LOOK, SEEN, Frame, turned
 from psmr.integrate.step.input_jumps import NO_JUMP, JumpTable, no_jumps
 from psmr.integrate.step.interpreter import Interpreter
 from psmr.integrate.step.march_room import NO_MARCH
@@ -211,7 +211,11 @@ class ControlledSteps(_ProgramSteps):
     `program`, `pair`: The step that is tried, and the method with its estimate.
     `tolerance`, `longest`, `most`: See `psmr.integrate.control.controller.control_for`.
     `split`, `grid`: Partition of a program that marches the fast side, and see `Stepper`.
+
+    `loosest`: What Newton is asked for at least.
     """
+
+    loosest = TUNED.loosest_tolerance
 
     def __init__(
         self,
@@ -228,7 +232,7 @@ class ControlledSteps(_ProgramSteps):
     ) -> None:
         self.marches = split is not None
         share = TUNED.newton_share / (TUNED.extrapolated_weights if self.marches else 1.0)
-        accurate = min(share * tolerance, TUNED.loosest_tolerance)
+        accurate = min(share * tolerance, self.loosest)
         choices = NewtonSettings("very dishonest", accurate, TUNED.drift_limit)
         self.stepper = Stepper(
             system, lambda h, before: program, 1.0, choices, split, parameters, w, False, grid=grid
@@ -247,15 +251,7 @@ class ControlledSteps(_ProgramSteps):
         """Return the frame in which points are, of a system in which devices act by themselves."""
         acts = any(group.compiled.component.actions for group in system.groups)
         found = turned(system) if acts and not (self.marches or self.samplers or system.delays) else None
-        if found is None:
-            return None
-        still = [
-            group.index[k].astype(int)
-            for group in system.groups
-            for k, name in enumerate(group.names)
-            if name in out
-        ]
-        return Frame(found.without(np.concatenate(still)) if still else found)
+        return None if found is None else Frame(found.without(system, out))
 
     def _switching(self, system: System, w: Reals) -> Switching:
         """Return what is needed to see the kinks of the equations of the devices in service."""
@@ -295,7 +291,7 @@ class ControlledSteps(_ProgramSteps):
         """Let the frame be that of the network from the point in w on."""
         if self.frame is not None:
             self.frame.begin(float(w[-1]))
-            self.blocks[0].turn(self.frame.turned.angles, 0.0)
+            self.blocks[0].turn(self.frame.turned, 0.0)
 
     def _turn_along(self, w: Reals, least: float) -> bool:
         """Let the frame turn with the angles at the point in w, as it sees them; return whether it does anew.
@@ -304,14 +300,14 @@ class ControlledSteps(_ProgramSteps):
         """
         frame, block = self.frame, self.blocks[0]
         assert frame is not None
-        block.turn(frame.turned.angles, frame.rate)
+        block.turn(frame.turned, frame.rate)
         block.evaluate(w)
-        rates = block.records.matrix.F[block.records.matrix.angles]
+        rates = block.records.matrix.F[block.records.matrix.angles[: frame.turned.states]]
         change = float(np.median(rates)) if rates.size else 0.0
         if abs(change * self.control.steps[NEXT]) <= least:
             return False
         frame.hurry(float(w[-1]), change)
-        block.turn(frame.turned.angles, frame.rate)
+        block.turn(frame.turned, frame.rate)
         return True
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:

@@ -26,6 +26,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.declare.component import local_variables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
+from psmr.integrate.solve.equations import take_out_turn
 from psmr.integrate.solve.lu import solve
 from psmr.integrate.solve.records import (
     VECTOR_CHUNK,
@@ -33,6 +34,7 @@ from psmr.integrate.solve.records import (
     largest_part,
     limits_of,
     lu_of,
+    matrix_of,
     newton_state_of,
     position,
     positions_of,
@@ -60,6 +62,8 @@ def local_errors(block, rates, weights, h):  # type: ignore[no-untyped-def]
     for b in range(limits.bounded.size):
         if limits.held[b] != 0:  # the state is its limit, whatever its rates were
             defect[limits.bounded[b]] = 0.0
+    for i in matrix_of(block).resting:
+        defect[i] = 0.0
 
 
 @lean
@@ -70,6 +74,8 @@ def filtered_estimate(block, rates, weights, h, w):  # type: ignore[no-untyped-d
     """
     local_errors(block, rates, weights, h)
     solve(lu_of(block), work_of(block).defect, work_of(block).update)
+    if matrix_of(block).turn.size > 0:
+        take_out_turn(block)
 
 
 @lean

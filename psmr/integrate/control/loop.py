@@ -37,8 +37,10 @@ from psmr.integrate.control.limits import first_limit
 from psmr.integrate.control.switching import first_switch, follow_switching, forget_margins
 from psmr.integrate.solve.newton import ALL
 from psmr.integrate.solve.records import (
+    TURNING,
     copy,
     follow_until,
+    newton_state_of,
 )
 from psmr.integrate.solve.status import (
     DONE,
@@ -242,12 +244,14 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
         if not t + h > t:
             return VANISHED
         copy(w, points[AT_START])
+        turning = newton_state_of(block).scalars[TURNING]
         interpreter.state[EFFORT] = effort_for(control.solvable)
         interpreter.measured[TOLERANCE_FACTOR] = disturbance.size[SO_FAR]
         status, part = _attempt(interpreter, control, switching, located < TUNED.most_setbacks, h, w)
         interpreter.state[EFFORT] = ALL
         if part < 1.0 and t + part * h > t:  # taken again, to the kink
             _go_back(interpreter, w)
+            newton_state_of(block).scalars[TURNING] = turning
             before, located = max(h, before), located + 1
             steps[NEXT] = part * h
             continue
@@ -271,6 +275,7 @@ def controlled_step(interpreter, control, switching, w):  # type: ignore[no-unty
                 _go_on(points)
             return DONE
         _go_back(interpreter, w)
+        newton_state_of(block).scalars[TURNING] = turning
         if status == NO_ROOM:
             return status
         reject(control, h, error, status == DONE)

@@ -230,6 +230,7 @@ def solve_within_limits(
     """
     algebraic_solve(algebraic, w, what)
     places = system.limits_move.nonzero()[0]
+    places = np.setdiff1d(places, algebraic.resting)  # those have been solved for within their limits
     if not places.size:
         return
     moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)

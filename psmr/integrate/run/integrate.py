@@ -204,7 +204,7 @@ def _start(system: System, scheme: Scheme, w: Reals, service: Service, every: bo
     Raises InputError, SimulationError, SingularError as `integrate`.
     """
     parameters = list(system.parameters)
-    algebraic = algebraic_block(system, parameters, w)
+    algebraic = algebraic_block(system, parameters, w, scheme.resting(system))
     algebraic_solve(algebraic, w, "start")
     _require_within_limits(system, w)
     engine: Engine = scheme.engine(system, parameters, w, every)

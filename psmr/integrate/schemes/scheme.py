@@ -190,6 +190,10 @@ class Scheme(PrintedFields):
         """How it reads a signal as it was a delay ago; None where it keeps no past."""
         return None
 
+    def resting(self, system: System) -> NDArray[np.intp] | None:
+        """Return the positions of the states that are at rest whatever the others do; None for none."""
+        return None
+
     @property
     def numerical_oscillation(self) -> NumericalOscillation | None:
         """What it does about what its rule leaves oscillating; None for a rule that damps it."""
@@ -487,17 +491,10 @@ def reading_past(scheme: Scheme, reader: str, source: str, tau: float) -> Scheme
     return scheme
 
 
-ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-"""Round numbers up to ten."""
-
-
 def rounded_down(value: float) -> float:
-    """Return the largest of `ROUND` times powers of ten that a positive number reaches; 0 below 1e-300."""
+    """Return the largest round number that a positive number reaches; 0 below 1e-300."""
     if value < 1e-300:
         return 0.0
-    exponent = math.floor(math.log10(value))
+    exponent, round_ones = math.floor(math.log10(value)), (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
     up_to = float(f"{value:.12g}") / float(f"1e{exponent}") * (1.0 + 1e-12)
-    return float(f"{max(number for number in ROUND if number <= up_to)}e{exponent}")
-
-
-Progress = Callable[[float], Any]
+    return float(f"{max(number for number in round_ones if number <= up_to)}e{exponent}")

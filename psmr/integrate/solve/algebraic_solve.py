@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
@@ -38,6 +38,9 @@ from psmr.integrate.solve.status import (
 # that vanished. What jumps does so at once; what is smooth changes ten times less over a tenth of the way.
 AHEAD = 1e-6
 JUMPS, NOTICED = 0.5, 1e-7
+
+# Solves after which states at rest are, each to a millionth.
+PASSES = 3
 
 # A value that no quantity has, in its unit: it has grown without bound.
 UNBOUNDED = 1e9
@@ -363,7 +366,15 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
 
 
 def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
-    return block.solve(w, 0.0, HONEST, TUNED.least_tolerance, effort)
+    states = block.kernels.states
+    if not states:
+        return block.solve(w, 0.0, HONEST, TUNED.least_tolerance, effort)
+    for _ in range(PASSES):  # what rests is so to a part of where it came from
+        block.records.work.known[:] = w[block.records.matrix.variables[:states]]
+        status = block.solve(w, 1.0, HONEST, TUNED.rounding, ALL)
+        if status != DONE:
+            break
+    return status
 
 
 def _continued(block: Block, last: Reals) -> Reals | None:
@@ -397,7 +408,14 @@ def _continued(block: Block, last: Reals) -> Reals | None:
     return None
 
 
-def algebraic_block(system: System, parameters: Sequence[Reals], w: Reals) -> Block:
-    """Return the block of all algebraic equations and variables."""
+def algebraic_block(
+    system: System, parameters: Sequence[Reals], w: Reals, resting: NDArray[np.intp] | None = None
+) -> Block:
+    """Return the block of all algebraic equations and variables, and of the states at rest (positions)."""
     rows = np.arange(system.n, system.n + system.m)
-    return make_block(system, "event", parameters, w, rows, rows)
+    if resting is None:
+        return make_block(system, "event", parameters, w, rows, rows)
+    rows = np.append(resting, rows)
+    block = make_block(system, "event", parameters, w, rows, rows)
+    block.rest(system, resting)
+    return block

@@ -1,7 +1,6 @@
 """A block: rows and variables that are solved together, with their Newton matrix and its factors.
 
-The whole system is a block, and so are its algebraic equations and the fast and the slow side of a partition.
-Compiled code opens all of them alike, so that one compiled Newton serves them.
+The whole system is a block, and so are its algebraic equations and either side of a partition: one Newton.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ from psmr.integrate.solve.records import (
     row_of,
 )
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_FINITE
+from psmr.integrate.solve.turning import NOTHING_TURNS, Turned, at_rest, within
 
 
 def ordering(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[NDArray[np.intp], int]:
@@ -259,6 +259,7 @@ class Block:
     `records`: What compiled code opens; replaced as a whole when an array changes its size.
     `first`: Buffer at the first solution of the block's equations without limits; None before it.
     `whole`: Positions of its rows and variables while every device is in service.
+    `resting`: Positions of states that are at rest.
     `address`: Where compiled code opens it; changes with `records`.
     """
 
@@ -268,6 +269,7 @@ class Block:
     rows: tuple[str, ...]
     records: BlockArrays
     first: Reals | None = None
+    resting: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
     whole: tuple[NDArray[Any], NDArray[Any]] = field(init=False, repr=False)
     address: int = field(init=False)
     _row: NDArray[np.int64] = field(init=False, repr=False)
@@ -348,14 +350,21 @@ class Block:
         new.records.newton.counts[:] = self.records.newton.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
         self._keep(new.records)
+        if len(self.resting):
+            self.rest(system, self.resting)
 
-    def turn(self, angles: NDArray[np.intp], rate: float) -> None:
-        """Let the states at some positions in w, angles, turn by `rate` in rad/s less than they do."""
-        scalars, records = self.records.newton.scalars, self.records
-        if len(records.matrix.angles) != len(angles):
-            rows = _index(np.flatnonzero(np.isin(self.kernels.row_indices[: self.kernels.states], angles)))
-            self._keep(records._replace(matrix=records.matrix._replace(angles=rows)))
+    def turn(self, turned: Turned, rate: float) -> None:
+        """Let what turns be seen from a frame that turns by `rate` in rad/s."""
+        scalars, matrix = self.records.newton.scalars, self.records.matrix
+        if not len(matrix.angles):
+            matrix = matrix._replace(angles=within(self.kernels, turned.angles))
+            self._keep(self.records._replace(matrix=matrix))
         scalars[TURNING], scalars[VALID] = rate, 0.0
+
+    def rest(self, system: System, resting: NDArray[np.intp]) -> None:
+        """Let the states at some positions in w be at rest."""
+        self.resting, records = resting, self.records
+        self._keep(records._replace(matrix=at_rest(system, self.kernels, records.matrix, resting)))
 
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
@@ -471,7 +480,7 @@ def _matrix(kernels: Kernels, layout: Layout, w: Reals) -> Matrix:
         F=np.zeros(kernels.rows + 1),
         state_slots=layout.state_slots,
         diagonal=layout.diagonal,
-        angles=_index([]),
+        **NOTHING_TURNS,
     )
 
 

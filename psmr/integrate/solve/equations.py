@@ -13,10 +13,12 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import residual
+from psmr.integrate.solve.lu import solve as solve_factors
 from psmr.integrate.solve.records import (
     BOUNDED,
     LOWER_AT,
     LOWER_SLOT,
+    QUICK,
     RESIDUALS,
     STATE,
     TURNING,
@@ -25,12 +27,16 @@ from psmr.integrate.solve.records import (
     VALID,
     follows,
     limits_of,
+    lu_of,
     matrix_of,
     newton_state_of,
     ramps_of,
     reals,
     work_of,
 )
+
+LONG = 1e6
+"""Coefficient in s of the rate of a state at rest in each stage: it is at rest to a millionth."""
 
 
 @lean
@@ -69,10 +75,37 @@ def evaluate(block, w):  # type: ignore[no-untyped-def]
         follow_ramps(block, w)
         residual(matrix.table, w, matrix.F)
         if state.scalars[TURNING] != 0.0:
+            states = work_of(block).known.size
             for i in matrix.angles:
-                matrix.F[i] -= state.scalars[TURNING]
+                if i < states:
+                    matrix.F[i] -= state.scalars[TURNING]
+        for i in matrix.resting:
+            matrix.F[i] *= state.scalars[QUICK]
         state.counts[RESIDUALS] += 1
         state.scalars[VALID] = 1.0
+
+
+@lean
+def take_out_turn(block):  # type: ignore[no-untyped-def]
+    """Take out of an update by what all angles turn, and return that in rad; the defect is lost.
+
+    Where angles are at rest their common one is free: that of the first one stays, and the frame turns as
+    fast as that needs. An update less s q, with q what the same matrix makes of a defect 1 of all angles,
+    solves the same equations in a frame that turns faster by s / LONG.
+    """
+    matrix, work = matrix_of(block), work_of(block)
+    defect, update, turn, states = work.defect, work.update, matrix.turn, work.known.size
+    for i in range(defect.size):
+        defect[i] = 0.0
+    for i in matrix.angles:
+        if i < states:
+            defect[i] = 1.0
+    solve_factors(lu_of(block), defect, turn)
+    first = matrix.angles[0]
+    s = update[first] / turn[first]
+    for i in range(update.size):
+        update[i] -= s * turn[i]
+    return s
 
 
 @lean
@@ -99,6 +132,8 @@ def hold_defect(block, w, a):  # type: ignore[no-untyped-def]
         i = limits.bounded[b]
         x = w[variables[i]]
         wanted = known[i] + a * F[i]
+        if matrix.own.size > 0 and matrix.own[i] > 0.0:  # what a lag of it would go to
+            wanted = x + matrix.own[i] * F[i] / newton_state_of(block).scalars[QUICK]
         limits.held[b] = 0
         if wanted > limits.upper[i]:
             limits.held[b] = 1
@@ -182,6 +217,8 @@ def project(block, w, rate):  # type: ignore[no-untyped-def]
         i = moving[k, STATE]
         if moving[k, UPPER_AT if F[i] > 0.0 else LOWER_AT] >= 0:
             rate[variables[i]] = F[i]
+    for i in matrix.resting:
+        rate[variables[i]] = 0.0
 
 
 @lean

@@ -29,7 +29,14 @@ from psmr.dae.compile.decorators import lean, unit
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.compile.notice import announced
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.equations import evaluate, hold_defect, hold_matrix, put_onto_limits
+from psmr.integrate.solve.equations import (
+    LONG,
+    evaluate,
+    hold_defect,
+    hold_matrix,
+    put_onto_limits,
+    take_out_turn,
+)
 from psmr.integrate.solve.lu import (
     BORDER,
     READY,
@@ -50,10 +57,12 @@ from psmr.integrate.solve.records import (
     ITERATIONS,
     NETWORK_SCALE,
     PARTIAL,
+    QUICK,
     REFRESHES,
     REPIVOTS,
     SCALE,
     SOLVES,
+    TURNING,
     UNSEEN,
     VALID,
     WORST,
@@ -120,6 +129,8 @@ def factorise_at(block, w, a, what):  # type: ignore[no-untyped-def]
             lu.mark[k] = 0
     else:
         jacobian(matrix.table, matrix.constant, w, J)
+        for slot in matrix.resting_slots:
+            J[slot] *= state.scalars[QUICK]
         for slot in matrix.state_slots:
             J[slot] *= -a
         for slot in matrix.diagonal:
@@ -160,6 +171,8 @@ def add_update(block, w):  # type: ignore[no-untyped-def]
     update, largest = work.update, 0
     solve_factors(lu_of(block), work.defect, update)
     state.counts[SOLVES] += 1
+    if matrix_of(block).turn.size > 0:
+        state.scalars[TURNING] -= take_out_turn(block) / LONG
     for i in range(update.size):
         at = position(places, i)
         value = w[at] - update[i]
@@ -340,19 +353,24 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
     guess, places = work_of(block).guess, positions_of(block)
     for i in range(guess.size):
         guess[i] = w[position(places, i)]
-    status = NOT_CONVERGED
+    status, turning = NOT_CONVERGED, state.scalars[TURNING]
+    if matrix_of(block).resting.size > 0 and state.scalars[QUICK] != LONG / a:
+        state.scalars[QUICK], state.scalars[VALID] = LONG / a, 0.0
     if effort != DAMPED:
         status = newton(block, w, a, policy, tolerance)
         if effort != PLAIN and policy != HONEST and status not in (DONE, NO_ROOM):
             _restore(block, w)
+            state.scalars[TURNING] = turning
             state.counts[HONEST_SOLVES] += 1
             status = newton(block, w, a, numba.int64(HONEST), tolerance)
     if effort != PLAIN and status not in (DONE, NO_ROOM):
         if effort != DAMPED:
             _restore(block, w)
+            state.scalars[TURNING] = turning
         status = damped_newton(block, w, a, tolerance)
     if status not in (DONE, NO_ROOM):
         find_worst(block, w)
+        state.scalars[TURNING], state.scalars[VALID] = turning, 0.0
         state.scalars[SCALE] = state.scalars[NETWORK_SCALE] = np.nan
     return status
 

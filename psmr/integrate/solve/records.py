@@ -119,8 +119,9 @@ HOMOTOPY = 4  # part of the residual `shift` that is taken off the equations: co
 FALL = 5  # part of the residual that the update of a kept matrix left when one was last looked at
 UNSEEN = 6  # so many solves need no such look
 NETWORK_SCALE = 7  # h * gamma when all of the matrix was last factorised; NaN when nothing of that holds
-TURNING = 8  # rate in rad/s of the frame: see `psmr.integrate.control.turning`
-SCALARS = 9
+TURNING = 8  # rate in rad/s of the frame: see `psmr.integrate.solve.turning`
+QUICK = 9  # by how much states at rest are quicker than they are, so that a stage has them at rest
+SCALARS = 10
 
 # Places in `NewtonState.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
@@ -140,7 +141,10 @@ class Matrix(NamedTuple):
     `constant`, `J`, `F`: Constant Jacobian entries, Jacobian (then Newton matrix), raw residual; one entry
       longer than needed.
     `state_slots`, `diagonal`: Places in J of all entries in state rows, and of their diagonal.
-    `angles`: Rows of the states that turn with the frame.
+    `angles`: Variables that turn with the frame, states first, counted within the block.
+    `resting`, `resting_slots`: Rows of the states that are at rest, and the places of their entries in J.
+    `own`: Time constant in s of each state that is at rest, 0 of others; empty where none is.
+    `turn`: Room for an update, where states at rest leave the angle of all open; otherwise empty.
     """
 
     table: np.ndarray
@@ -151,6 +155,10 @@ class Matrix(NamedTuple):
     state_slots: np.ndarray
     diagonal: np.ndarray
     angles: np.ndarray
+    resting: np.ndarray
+    resting_slots: np.ndarray
+    own: np.ndarray
+    turn: np.ndarray
 
 
 class BlockPositions(NamedTuple):
@@ -257,7 +265,7 @@ class BlockArrays(NamedTuple):
 def initial_newton_state() -> NewtonState:
     """Return the state of a new block: no matrix, an unknown rate."""
     scalars = np.zeros(SCALARS)
-    scalars[SCALE], scalars[CONTRACTION], scalars[NETWORK_SCALE] = np.nan, 1.0, np.nan
+    scalars[SCALE], scalars[CONTRACTION], scalars[NETWORK_SCALE], scalars[QUICK] = np.nan, 1.0, np.nan, 1.0
     return NewtonState(scalars, np.zeros(COUNTS, np.int64))
 
 
@@ -265,7 +273,7 @@ def initial_newton_state() -> NewtonState:
 # one after the other, then the address of the solver and `BlockPositions.first`. Each function opens what it
 # needs.
 _VIEWS = {
-    Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 3),
+    Matrix: (View(types.int64, 8), PLACES, *(REALS,) * 3, *(PLACES,) * 5, *(REALS,) * 2),
     Limits: (*(REALS,) * 2, PLACES, View(types.int64, 6), *(PLACES,) * 3, REALS, *(INTEGERS,) * 2),
     Ramps: (PLACES, View(types.float64, 5), *(INTEGERS,) * 2, REALS, INTEGERS),
     Work: (REALS,) * 7,

@@ -111,6 +111,7 @@ HOMES = {
     "smes": "psmr.papers.shi_rojas.smes.Smes",
     "arc-length": "psmr.papers.kuznetsov_krasnikov.arc_length.ArcLength",
     "adaptive": "psmr.papers.kuznetsov_krasnikov.arc_length.Adaptive",
+    "quasi-steady": "psmr.integrate.schemes.quasi_steady.QuasiSteadyState",
     "sampled": "psmr.integrate.schemes.sampled.SampledMultirate",
     "variable": "psmr.integrate.schemes.variable_step.VariableStep",
     "slow-manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold.SlowManifold",

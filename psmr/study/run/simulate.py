@@ -289,9 +289,9 @@ def simulate(
     system
         The DAE, at its equilibrium.
     scheme
-        `VariableStep`, `SampledMultirate`, `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or
-        `Adaptive`; where left out `VariableStep` with its usual tolerance, and where something samples
-        `SampledMultirate`.
+        `VariableStep`, `QuasiSteadyState`, `SampledMultirate`, `SingleRate`, `Multirate`, `Smes`,
+        `SlowManifold`, `ArcLength` or `Adaptive`; where left out `VariableStep` with its usual tolerance,
+        and where something samples `SampledMultirate`.
     t_end
         Length of the run in s; it must be given.
     events

@@ -5,6 +5,7 @@ import pytest
 
 import psmr
 from tests.internals import Action, turned
+from tests.programs.acting.instants import STEP, compared
 from tests.systems import tapping
 
 
@@ -78,3 +79,10 @@ def test_angles_that_run_on_do_not_shorten_steps(system):
     assert quiet.max() > 10.0  # a radian and more in one step
     t, delta = run.t[-2:], run["G39.delta"].iloc[-2:]
     assert float(np.diff(delta)[0] / np.diff(t)[0]) == pytest.approx(turns, rel=1e-6)
+
+
+def test_a_random_list_acts_at_the_instants_of_steps_of_a_millisecond():
+    """One of the lists of `tests.programs.acting.instants`: taps, banks, limiters, generation control."""
+    number, (apart, label) = compared(5)
+    assert number > 5
+    assert apart < STEP, label

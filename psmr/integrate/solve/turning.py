@@ -9,20 +9,29 @@ moves no point of a run by more than Newton leaves.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
+from psmr.dae.compile.kernels import Kernels
 from psmr.dae.declare.component import local_variables
 from psmr.dae.system.kept import kept
 from psmr.dae.system.system import System
+from psmr.integrate.solve.records import Matrix
 
 Places = NDArray[np.intp]
 
 INVARIANT = 1e-9
 """Part of the largest residual to which equations in a turned frame are the same."""
+
+
+# What a block's matrix has of a frame where none turns and nothing rests.
+NOTHING_TURNS = dict.fromkeys(("angles", "resting", "resting_slots"), np.zeros(0, np.uint32)) | dict.fromkeys(
+    ("own", "turn"), np.zeros(0)
+)
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,12 @@ class Turned:
     real: Places
     imaginary: Places
 
-    def without(self, places: Places) -> Turned:
-        """Return what turns where the variables at some positions stand still."""
+    def without(self, system: System, out: Collection[str]) -> Turned:
+        """Return what turns where the variables of devices in `out` stand still."""
+        gone = [
+            group.index[k] for group in system.groups for k, name in enumerate(group.names) if name in out
+        ]
+        places = np.concatenate([np.zeros(0, np.uint32), *gone])
         angles, stay = ~np.isin(self.angles, places), ~np.isin(self.real, places)
         states = int(angles[: self.states].sum())
         return Turned(self.angles[angles], states, self.real[stay], self.imaginary[stay])
@@ -99,6 +112,47 @@ def _turned(system: System) -> Turned | None:
     return found if np.abs(off).max() <= INVARIANT * scale else None
 
 
+def in_frame(A: Reals, angles: Places) -> Reals:
+    """Return the matrix of states some of which are angles, as the first of these sees them.
+
+    Its own row and column are left out: where all turn nothing changes.
+    """
+    if not len(angles):
+        return A
+    first = angles[0]
+    A = A.copy()
+    A[angles] -= A[first]
+    return np.delete(np.delete(A, first, axis=0), first, axis=1)
+
+
+def within(kernels: Kernels, positions: Places) -> NDArray[np.uint32]:
+    """Return the variables at positions in w that a block has, counted within it."""
+    place = {int(at): k for k, at in enumerate(kernels.variables)}
+    return np.array([place[int(at)] for at in positions if int(at) in place], np.uint32)
+
+
+def at_rest(system: System, kernels: Kernels, matrix: Matrix, resting: Places) -> Matrix:
+    """Return a block's matrix with some states, by their positions in w, at rest in the frame that turns."""
+    rows, found = within(kernels, resting), turned(system)
+    slots = np.flatnonzero(np.isin(kernels.indices, rows)).astype(np.uint32)
+    own = np.zeros(kernels.states)
+    own[rows] = _own_times(system)[kernels.variables[rows]]
+    matrix = matrix._replace(resting=rows, resting_slots=slots, own=own)
+    if found is None:
+        return matrix
+    return matrix._replace(angles=within(kernels, found.angles), turn=np.zeros(kernels.rows))
+
+
+def _own_times(system: System) -> Reals:
+    """Return the (n,) time constants in s of the states, 1 of those whose rates do not read them."""
+    return kept(system, "own times", (), lambda: _times(system), 1)
+
+
+def _times(system: System) -> Reals:
+    rates = np.abs(system.linearise().fx.diagonal())
+    return np.asarray(1.0 / np.where(rates > INVARIANT, rates, 1.0))
+
+
 # Angle in rad by which all may run on in a step before the frame turns at another rate, and the time in s
 # after which that is looked at.
 SEEN, LOOK = 0.02, 10.0
@@ -118,9 +172,9 @@ class Frame:
         """Return the angles in rad at times in s."""
         return np.asarray(self._angle + self.rate * (np.asarray(t) - self._at))
 
-    def begin(self, t: float) -> None:
-        """Let the frame be the network's, and stand still, from t in s on."""
-        self.rate, self._at, self._angle = 0.0, t, 0.0
+    def begin(self, t: float, angle: float = 0.0) -> None:
+        """Let the frame stand still from t in s on, at first as that of the network."""
+        self.rate, self._at, self._angle = 0.0, t, angle
 
     def hurry(self, t: float, change: float) -> None:
         """Let it turn at another rate from t in s on."""
