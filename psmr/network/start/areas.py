@@ -209,45 +209,30 @@ def with_gains(
     Raises CaseError for a unit that starts outside its limits, and for a reference that does not move its
     power.
     """
-    of_plant = {
-        plant.name: device
-        for plant in plants
-        for device in plant.devices
-        if placement(device.component).role == Participation.role
-    }
-    if not of_plant:
-        return list(plants)
-    places = {device.name: device.place for row in case.generators for device in row.devices}
-    more = [
-        replace(plant, current=plant.current + STEP / np.conj(plant.voltage))
-        for plant in plants
-        if plant.name in of_plant
-    ]
-    moved = solve_plants(more)
+    parts = (row for plant in case.generators for row in plant.devices if row.role == Participation.role)
+    rows = {row.name: row for row in parts}
+    own = [(k, d) for k, plant in enumerate(plants) for d in plant.devices if d.name in rows]
     found = list(plants)
-    for k, plant in enumerate(plants):
-        if plant.name not in of_plant:
-            continue
-        device = of_plant[plant.name]
-        p, power = device.parameters, (plant.voltage * np.conj(plant.current)).real * case.base_mva
-        low, high = (p.get(name, default) for name, default in _limits(device.component))
+    more = [replace(p, current=p.current + STEP / np.conj(p.voltage)) for p in (found[k] for k, _ in own)]
+    moved = solve_plants(more)
+    for k, device in own:
+        plant, row = found[k], rows[device.name]
+        power = (plant.voltage * np.conj(plant.current)).real * case.base_mva
+        low, high = row.values["p_min"], row.values["p_max"]
         if not low <= power <= high:
             raise CaseError(
-                f"{places[device.name]}: p_min = {low:g}, p_max = {high:g}: {plant.name} starts at"
-                f" {power:.6g} MW, outside these limits; widen them, or change its dispatch"
+                f"{row.place}: p_min = {low:g}, p_max = {high:g}: {plant.name} starts at {power:.6g} MW,"
+                " outside these limits; widen them, or change its dispatch"
             )
         name = f"{device.name}.set_point"
         gain = (moved[name] - start[name]) / STEP
         if abs(gain) < LEAST_GAIN:
             raise CaseError(
-                f"{places[device.name]}: the reference {device.component.algebraic[0]} of {plant.name} does"
-                " not move its power (an isochronous governor keeps its speed by it); give it a droop,"
-                " or take the participation out"
+                f"{row.place}: the reference {device.component.algebraic[0]} of {plant.name} does not move"
+                " its power (an isochronous governor keeps its speed by it); give it a droop, or take the"
+                " participation out"
             )
-        changed = replace(device, parameters={**p, "gain": gain})
-        found[k] = replace(plant, devices=tuple(changed if one is device else one for one in plant.devices))
+        changed = replace(device, parameters={**device.parameters, "gain": gain})
+        devices = tuple(changed if one is device else one for one in plant.devices)
+        found[k] = replace(plant, devices=devices)
     return found
-
-
-def _limits(component: type[Component]) -> list[tuple[str, float]]:
-    return [("p_min", component.p_min.default), ("p_max", component.p_max.default)]  # type: ignore[attr-defined]
