@@ -341,7 +341,8 @@ class ControlledSteps(_ProgramSteps):
         if self._turn_along(w, SEEN):
             self._forget_points()
             self.stepper.forget(self.stepper.autonomous)
-        piece, status = self._advance(max(1, min(most, int(LOOK / self.control.steps[NEXT]))), w)
+        step = self.control.steps[NEXT]  # 0 where the next one is to be found at a corner
+        piece, status = self._advance(max(1, min(most, int(LOOK / step))) if step > 0 else most, w)
         turned.turn(w, frame.angle(w[-1]))
         turned.turn(piece.rows, frame.angle(piece.t))
         return piece, status
