@@ -186,6 +186,9 @@ class DirectCurrent:
             row.require(angle >= least - HOLDS, "angle_deg", right)
             start |= {"beta": end, "x": end, "gamma": angle}
         orders = self._orders(row, angle - defaults.get("gamma_min", 0.0) <= HOLDS, defaults)
+        if sign < 0:
+            of_voltage = defaults["k_v"] * (v - orders["v_ord"]) / defaults["v_n"]
+            start["e"] = max(of_voltage, defaults["gamma_min"] - angle)
         component = component_of(row.device)
         if line is None:
             start |= orders

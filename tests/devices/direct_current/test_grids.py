@@ -134,7 +134,7 @@ def three_terminals(**changes):
         ],
     }
     for name, change in changes.items():
-        tables[name] = change(tables[name])
+        tables[name] = change(tables[name]) if callable(change) else change
     return psmr.make_case("three terminals", base_mva=100.0, frequency_hz=50.0, **tables)
 
 
@@ -219,6 +219,41 @@ def test_a_line_commutated_rectifier_feeds_a_grid():
     )
     assert run["dc01.i"].min() >= -1e-12
     assert run["lcc.i"].iloc[-1] == pytest.approx(run["lcc.i"].iloc[0], abs=1e-3)
+
+
+def test_three_line_commutated_terminals():
+    """A rectifier, an inverter that holds the voltage, one that holds its current: each failure recovers."""
+
+    def converter(k, kind, angle, **held):
+        own = {"bridges": 2, "x_ohm": 12.0, "angle_deg": angle, "i_rated_ka": 1.5, "device": {"type": kind}}
+        return {"name": f"lcc{k}", "bus": k, "dc_bus": f"d{k}"} | own | held
+
+    ends = [("d1", "m"), ("m", "d2"), ("m", "d3")]
+    system = build(
+        three_terminals(
+            shunts=[{"bus": k, "b_mvar": 200.0} for k in (1, 2, 3)],
+            dc_buses=lambda _: [
+                *({"name": f"d{k}", "base_kv": 400.0} for k in (1, 2, 3)),
+                {"name": "m", "base_kv": 400.0, "c_uf": 20.0},
+            ],
+            dc_lines=lambda _: [
+                {"name": i + j, "from": i, "to": j, "r_ohm": 4.0, "l_mh": 500.0} for i, j in ends
+            ],
+            dc_converters=lambda _: [
+                converter(1, "Rectifier", 15.0, i_ka=1.5),
+                converter(2, "Inverter", 18.0, v_kv=400.0),
+                converter(3, "Inverter", 25.0, i_ka=-0.6),
+            ],
+        )
+    )
+    assert max(abs(system.f(system.x0, system.y0)).max(), abs(system.g(system.x0, system.y0)).max()) < 1e-10
+    for bus in (2, 3):
+        fault = Fault(bus=bus, start=0.1, clear=0.2, x=0.05)
+        run = simulate(system, VariableStep(tolerance=1e-6), t_end=2.0, events=[fault])
+        acts = [(act.device, act.kind) for change in run.changes for act in change.acts]
+        assert acts == [(f"lcc{bus}", "commutation"), (f"lcc{bus}", "recovery")]
+        for k in (1, 2, 3):
+            assert run[f"lcc{k}.i"].iloc[-1] == pytest.approx(run[f"lcc{k}.i"].iloc[0], abs=1e-6)
 
 
 def changed(k, device=None, **row):
