@@ -45,7 +45,7 @@ def test_run_as_json_with_other_outputs(study, capsys, tmp_path):
     assert record["certificate"]["mode"] == pytest.approx([-0.19561, 8.37292], abs=1e-4)
     assert record["stats"]["counters"]["macro_steps"] == 10
     assert record["events"] == [{"t": 0.1, "label": "50 % of the load at bus5 trips"}]
-    assert sorted(p.name for p in (tmp_path / "here").iterdir()) == ["report.html", "run.csv", "run.svg"]
+    assert sorted(p.name for p in (tmp_path / "here").glob("[!.]*")) == ["report.html", "run.csv", "run.svg"]
     assert not (tmp_path / "out").exists()
 
 
@@ -55,7 +55,7 @@ def test_run_without_an_output_table_leaves_a_report_under_the_name_of_the_study
     code, _, err = call(capsys, "run", study)
     assert (code, err) == (0, "")
     place = tmp_path / "results" / "study"
-    assert sorted(p.name for p in place.iterdir()) == ["report.html", "run.csv"]
+    assert sorted(p.name for p in place.glob("[!.]*")) == ["report.html", "run.csv"]
     assert "How to reproduce" in (place / "report.html").read_text()
     code, _, _ = call(capsys, "run", study, "--no-report", "--signals", "G*.p", "-o", tmp_path / "power")
     assert list(pd.read_csv(tmp_path / "power" / "run.csv").columns) == ["t", "G1.p", "G2.p", "G3.p"]

@@ -134,7 +134,8 @@ def tidy(commands: Commands, tally: Tally) -> None:
     child = commands.start(out)
     said = child.communicate(timeout=PATIENCE)[1]
     names = sorted(file.name for file in out.iterdir())
-    good = child.returncode == 0 and not commands.unsound(out) and not any(n.startswith(".") for n in names)
+    unfinished = [name for name in names if name.startswith(".") and name != ".study"]
+    good = child.returncode == 0 and not commands.unsound(out) and not unfinished
     tally.add("the run after", "run" if good else "lost", f"{names} {said}")
 
 
