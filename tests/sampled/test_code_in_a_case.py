@@ -202,6 +202,32 @@ def test_case_is_written_and_read_again(case_with, tmp_path):
     assert psmr.read_case(tmp_path / "again.toml", allow_code=True) == case
 
 
+GOVERNOR = """
+[[generator.code]]
+name = "GOV"
+library = "LIBRARY"
+parameters = { k = 1.0 }
+outputs = { v_f = "t_m pu" }
+[generator.code.inputs]
+v_ref = "p_ref pu"
+v_s = 0
+v_c = "omega pu"
+v_t = "v pu"
+i_f = 0
+blocked = 0
+trim = [0, 0, 0]
+"""
+
+
+def test_a_plant_has_several_controllers(case_with, tmp_path):
+    case = case_with(code=CODE.replace("[generator.code]", "[[generator.code]]") + GOVERNOR)
+    psmr.write_case(case, tmp_path / "again.toml")
+    assert psmr.read_case(tmp_path / "again.toml", allow_code=True) == case
+    run = psmr.simulate(psmr.build(case), fixed(), 0.5, [FAULT], certify=False)
+    assert np.ptp(run["CODE1.v_f"]) > 0.5
+    assert 0.0 < np.ptp(run["GOV.t_m"]) < 0.1
+
+
 def test_file_beside_the_case_is_the_same_from_every_folder(built, tmp_path, monkeypatch):
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     for folder, choice in ((home, ()), (elsewhere, ("REFUSES=3",))):

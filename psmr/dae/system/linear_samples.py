@@ -46,8 +46,8 @@ def samples_at(system: System, w: Reals, factor: float = 1.0) -> LinearSamples:
     if lines:
         return replace(found, broken=f"{first_few(lines, 3)}: between samples what they write is on lines")
     if not _same(system, w, found, ODD * min((sampler.period for sampler in samplers), default=1.0)):
-        own = first_few([name for group in groups for name in group.names], 3)
-        return replace(found, broken=f"{own}: what they read or write turns with the time, as phases do")
+        words = first_few([name for group in groups for name in group.names], 3)
+        return replace(found, broken=f"{words}: what they read or write turns with the time, as phases do")
     return found
 
 

@@ -344,11 +344,9 @@ def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dic
         _device(document, table, role, ROLES[role], row.pop(role), device_name(row["name"], role))
         for role in [key for key in row if key in ROLES]
     ]
-    given = row.pop(CODE, [])
-    for k, one in enumerate(given if isinstance(given, list) else [given]):
-        place = (*table, CODE, k) if isinstance(given, list) else (*table, CODE)
-        if not isinstance(one, dict):
-            document.fail(f"{CODE} = {shown(one)}: must be a table [generator.{CODE}]", table, CODE)
+    given = row.pop(CODE, ())
+    for k, one in enumerate([given] if isinstance(given, dict) else given):
+        place = (*table, CODE) if isinstance(given, dict) else (*table, CODE, k)
         name = device_name(row["name"], CODE) + (f"-{k + 1}" if k else "")
         devices.append(read_code(document, place, one, name))
     return row | {"devices": tuple(devices)}

@@ -282,6 +282,8 @@ def _fits(value: Any, kind: Any, among: Collection[str], finite: bool) -> bool:
         return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
     if kind == list[int]:
         return isinstance(value, list) and bool(value) and all(_fits(part, int, (), finite) for part in value)
+    if kind is list:
+        return isinstance(value, list) and bool(value) and all(isinstance(part, dict) for part in value)
     if kind is str and among:
         return isinstance(value, str) and value in among
     if kind is Path:
