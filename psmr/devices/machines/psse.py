@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,10 +32,10 @@ Saturation = Callable[[Any, Any, Any], Any]
 class SubtransientMachine(Component):
     """Parameters and wiring of a machine with subtransient windings."""
 
-    algebraic = ("i_d", "i_q", "i_f")
+    algebraic: ClassVar[tuple[str, ...]] = ("i_d", "i_q", "i_f")
     inputs = ("v_re", "v_im", "v_f", "t_m")
     outputs = ("i_re", "i_im")
-    together = (("i_d", "i_q"),)
+    together: ClassVar[tuple[tuple[str, ...], ...]] = (("i_d", "i_q"),)
     units = {"delta": "rad"}
 
     s_n = S_N
