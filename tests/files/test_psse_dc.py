@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr import build, read_case, write_case
+from psmr import Fault, VariableStep, build, read_case, simulate, write_case
 from psmr.errors import CaseError, PsmrWarning
 from tests.files.raw import raw_text
 from tests.internals import power_flow
@@ -237,6 +237,11 @@ def test_the_record_of_a_source_line_makes_it_a_device(read, tmp_path, ohms):
     assert max(abs(system.f(system.x0, system.y0)).max(), abs(system.g(system.x0, system.y0)).max()) < 1e-10
     write_case(case, tmp_path / "again.toml")
     assert read_case(tmp_path / "again.toml") == case
+    # A bolted fault at the end that holds the DC voltage neither drains nor overfills the capacitors.
+    run = simulate(system, VariableStep(1e-5), 1.0, [Fault(bus=3, start=0.1, clear=0.2)])
+    volts = run[f"{case.dc_buses[0].name}.v"]
+    assert 0.4 < volts.min() < volts.max() < 1.6
+    assert volts.iloc[-1] == pytest.approx(volts.iloc[0], abs=1e-3)
 
 
 def test_voltage_source(read):

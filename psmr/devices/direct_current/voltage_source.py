@@ -5,10 +5,13 @@
     v_d i + loss_a + loss_b |i| = |v| i_p,        i_p = p_ac / |v|, i_q = q_ord / |v| within their limits
 
 p_ac is what flows into the DC grid, q what it gives to the AC bus. With k_dc = k_idc = 0 it holds its power,
-with k_dc alone its power droops with the DC voltage, with k_idc it holds the DC voltage. With ac = 1 it holds
-the AC voltage, with 0 the reactive power ac_ref. The current is at most i_max, active current first with
-priority 1, reactive first with 0, up to 99.5 % of it; the reactive current at most what the voltage v_cmax of
-the bridge drives through the reactor x_r. Its own current control is faster than all that and has no states.
+with k_dc alone its power droops with the DC voltage, with k_idc it holds the DC voltage. With ac = 1 it
+holds the AC voltage, with 0 the reactive power ac_ref. The current is at most i_max, active current first
+with priority 1, reactive first with 0, up to 99.5 % of it; the reactive current at most what the voltage
+v_cmax of the bridge drives through the reactor x_r. What it takes from a DC grid fades where the DC voltage
+is low, what it gives where that is high, from v_dlow and v_dhigh of v_dref on: a grid whose voltage nothing
+holds any more, in a fault at the AC side of the converter that does, is not drained or filled. Its own
+current control is faster than all that and has no states.
 
 Sources: Siemens PTI, PSS/E Model Library, VSCDCT, for the control of the AC voltage and its limits (on the
 rating of the converter there, of the system here); T. M. Haileselassie and K. Uhlen, Impact of DC line
@@ -35,6 +38,8 @@ from psmr.devices.direct_current.line_commutated import injection, magnitude
 
 _LEAST = 0.05
 """AC voltage in pu below which a power is no longer followed."""
+_FADES = 0.3
+"""DC voltage, of the one ordered, within which a power fades."""
 FIRST = 0.995
 """Part of the limit that the current with priority may take: a tenth is left to the other one."""
 
@@ -46,7 +51,10 @@ def _wanted(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
     reactive = p.ac * held + (1 - p.ac) * v.ac_ref
     u = m.max(ac, _LEAST)
     highest = m.where(m.le(p.x_r, 0), 1e6, (p.v_cmax - ac) / (p.x_r + m.where(m.le(p.x_r, 0), 1, 0)))
-    return ac, v.p_ac / u, m.min(reactive / u, highest)
+    relative = v.v_d / v.v_dref
+    out = m.clip(1 + (relative - p.v_dlow) / _FADES, 0, 1)
+    into = m.clip(1 + (p.v_dhigh - relative) / _FADES, 0, 1)
+    return ac, m.where(m.ge(v.p_ac, 0), into, out) * v.p_ac / u, m.min(reactive / u, highest)
 
 
 def _rest(m: Any, p: Any, used: Any) -> Any:
@@ -81,6 +89,12 @@ class VoltageSource(Component):
     q_max = Parameter("pu", "largest reactive power of the AC voltage's regulator", default=1e6)
     i_max = Parameter("pu", "largest AC current", positive)
     priority = Parameter("1", "1 for active current first, 0 for reactive", flag, default=1.0)
+    v_dlow = Parameter(
+        "1", "DC voltage, of the ordered one, below which it takes less from the grid", positive, 0.8
+    )
+    v_dhigh = Parameter(
+        "1", "DC voltage, of the ordered one, above which it gives less", positive, default=1.2
+    )
     x_r = Parameter(
         "pu", "reactance of the AC reactor, 0 for no limit of the bridge's voltage", nonnegative, 0.0
     )

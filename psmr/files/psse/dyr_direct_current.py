@@ -183,7 +183,7 @@ class DirectCurrentRecords:
             if own["ACVCLIM"]:
                 low, high = -own["ACVCLIM"] * part, own["ACVCLIM"] * part
             values = {
-                "t_p": own["TPO"],
+                "t_p": 0.0 if holds else own["TPO"],
                 "ac": float(end.line.one_of("MODE", (1, 2), 1) == 1),
                 "k_ac": own["KP"] * part,
                 "k_iac": part / own["TAC"] if own["TAC"] > 0 else 0.0,

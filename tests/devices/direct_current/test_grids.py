@@ -14,7 +14,7 @@ _SOURCE = {"i_max": 1.2, "k_dc": 10.0, "k_idc": 40.0, "ac": 1.0, "k_ac": 2.0, "q
 PARAMETERS = {VoltageSource: _SOURCE | {"x_r": 0.2, "loss_a": 0.01, "loss_b": 0.02}}
 ZERO = {VoltageSource: ("t_p", "t_m", "k_idc")}
 # Voltages of the points are above the floor below which there is none.
-UNREACHED = {VoltageSource: {6: "second"}}
+UNREACHED = {VoltageSource: {8: "second"}}
 VARIANTS = {VoltageSource: ({"priority": 0.0}, {"ac": 0.0, "x_r": 0.0})}
 
 
