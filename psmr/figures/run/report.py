@@ -280,8 +280,8 @@ def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list
         found.append(picture(panel_drawing(run, panel, named), f"{kind} of {_several(panel)} over time"))
     if angles is not None:
         found.append(picture(angles, "Rotor angles against the centre of inertia over time"))
-    for drawing, words in moves_drawings(run):
-        found.append(picture(drawing, words))
+    asked = any(name.endswith(".position") for panel in chosen for name in panel)
+    found += [picture(drawing, words) for drawing, words in (() if asked else moves_drawings(run))]
     return found[: len(chosen)], found[len(chosen) :]
 
 

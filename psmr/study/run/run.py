@@ -123,8 +123,9 @@ class Run(RunData):
     def nose(self) -> float | None:
         """When in s the run passed the largest power that its loads could have; None where it did not.
 
-        From there on tap changers lower the voltage that they are to raise. Computed when it is first asked
-        for, of a run in which taps moved; see `psmr.study.record.long_term`.
+        There the long-term equilibrium is singular: dQg/dq, of all generators by a load, changes its sign
+        through infinity, and from there on tap changers lower the voltage that they are to raise. Computed
+        when it is first asked for, of a run in which taps moved; see `psmr.study.record.long_term`.
         """
         return nose(self)
 
