@@ -145,7 +145,7 @@ MEMORY = 256.0
 @explains_keywords(InputError)
 @dataclass(frozen=True)
 class Record:
-    """What a run keeps of its points.
+    r"""What a run keeps of its points.
 
     Outcome, monitors and work are those of every accepted step, whatever is kept.
 
@@ -156,6 +156,11 @@ class Record:
         variable.
     every
         Of the accepted steps between two events every how many-th is kept, beside the first and the last.
+    within
+        Of the accepted steps those are kept that lines between them need to be within this of all others,
+        relative to max(1, \|value\|): a step that is nearly on the line of its neighbours is left out. It
+        counts of every state and algebraic variable, as the first angle sees them, or of the signals that
+        are chosen. None: all; not with `every`.
     memory
         Memory in MiB for what is kept. What is more goes to a temporary file (in the folder ``TMPDIR``), from
         which the run reads it, and which disappears with it.
@@ -183,6 +188,9 @@ class Record:
         MEMORY
     )
     files: tuple[str | os.PathLike[str], ...] = ()
+    within: Annotated[
+        float | None, "keep only steps that are further than this from lines between those kept", "E"
+    ] = None
 
     def __post_init__(self) -> None:
         for name, single in (("signals", str), ("files", str | os.PathLike)):
@@ -196,6 +204,11 @@ class Record:
             object.__setattr__(self, "signals", chosen)
         if isinstance(self.every, bool) or not isinstance(self.every, int) or self.every < 1:
             raise InputError(f"every = {self.every!r}: must be a whole number >= 1 (of steps)")
+        within = self.within
+        if within is not None and not (isinstance(within, int | float) and 0 < within < 1):
+            raise InputError(f"within = {within!r}: must be a number above 0 and below 1; 1e-4 is usual")
+        if within is not None and self.every > 1:
+            raise InputError(f"every = {self.every}: not with within = {within:g}, which thins by error")
         memory = self.memory
         if isinstance(memory, bool) or not isinstance(memory, int | float) or not 0 <= memory < math.inf:
             raise InputError(f"memory = {memory!r}: must be a finite number >= 0 in MiB")

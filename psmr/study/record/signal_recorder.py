@@ -11,6 +11,7 @@ from psmr.base.arrays import Reals
 from psmr.dae.system.system import System
 from psmr.integrate.run.recorder import GrowingTable
 from psmr.integrate.schemes.scheme import Scheme, leaves_newton_tolerance
+from psmr.integrate.solve.turning import turned
 from psmr.integrate.timeline.span import SampledRows, Span, with_shared_ends
 from psmr.network.dynamic.switching import unequal_phases
 from psmr.network.signals.signals import Signals, SignalValues, Unwrap
@@ -21,6 +22,7 @@ from psmr.study.record.dense_output import AlgebraicPoints, warn_of
 from psmr.study.record.modes_over_period import AROUND
 from psmr.study.record.record import Record, ReducedRecord
 from psmr.study.record.reintegrate import Samples
+from psmr.study.record.thinning import Corners
 
 Writer = Callable[[Reals, Reals], None]
 """Takes (K,) times and (K, j) values of the signals of a file."""
@@ -71,6 +73,8 @@ class SignalRecorder:
         self._every = scheme.error_control is not None and any(name not in states for name in place)
         self._solves = self._every or (leaves_newton_tolerance(scheme) and self._values.solved)
         self._left: list[float] = []
+        self._corners = None if record.within is None else Corners(record.within)
+        self._turned = turned(system)
         self._spans: list[Span] = []
         self._periods: list[list[tuple[Reals, Reals]]] = []
         self._hertz = nominal_frequency(system) if system.n <= DENSE else None
@@ -89,6 +93,8 @@ class SignalRecorder:
         self._values.begin(span)
         self._algebraic = AlgebraicPoints(self.system, span, self._left)
         self._count = 0
+        if self._corners is not None:
+            self._corners.begin()
 
     def stops_before(self, span: Span) -> bool:
         """See `Follower`."""
@@ -108,6 +114,9 @@ class SignalRecorder:
         if self._unequal:
             self._keep_periods(t, points)
         angles = self._unwrap(self._values.angles(t, points[:, :n], points[:, n:]))
+        if self._corners is not None:
+            self._keep_corners(self._corners, t, points, angles)
+            return
         kept = (self._count + np.arange(len(t))) % self.record.every == 0
         self._count += len(t)
         self._pending = None
@@ -117,6 +126,29 @@ class SignalRecorder:
         self._keep(t[kept], points[kept], angles[kept])
         if not kept[-1]:
             self._pending = t[-1:].copy(), points[-1:].copy(), angles[-1:]
+
+    def _keep_corners(self, corners: Corners, t: Reals, points: Reals, angles: Reals) -> None:
+        """Keep the points that lines need; the last one is pending until what follows is known."""
+        if self._pending is not None:
+            before = self._pending
+            t, points, angles = (
+                np.concatenate(pair) for pair in zip(before, (t, points, angles), strict=True)
+            )
+        kept = corners.needed(t, self._shown(t, points, angles))
+        self._keep(t[kept], points[kept], angles[kept])
+        self._pending = None if kept[-1] else (t[-1:].copy(), points[-1:].copy(), angles[-1:])
+
+    def _shown(self, t: Reals, points: Reals, angles: Reals) -> Reals:
+        """Return what is near lines: the signals chosen, or all variables as the first angle sees them."""
+        n = self.system.n
+        if self.record.signals is not None:
+            values = self._values.at(t, points[:, :n], points[:, n:], points[:, n:], angles=angles)
+            return self._expansion.combined(values)[:, self._own]
+        if self._turned is None:
+            return points
+        points = points.copy()
+        self._turned.turn(points, -points[:, self._turned.angles[0]])
+        return points
 
     def _keep_periods(self, t: Reals, points: Reals) -> None:
         """Keep the points of the last periods of a stretch, whole."""
