@@ -120,20 +120,23 @@ def test_loads_that_come_back_start_at_the_power_flow_and_go_there_and_back(plai
 
 def test_blocks_follow_the_time_that_the_area_takes(plain):
     """Each block when the area below the threshold is c, of the mean drop in size, 14 % in all."""
-    values = {"v_th": 1.03, "c": 0.02, "t_min": 0.2, "t_max": 9.0, "gain": 1.0, "block_min": 0.01}
+    values = {"v_th": 0.985, "c": 0.02, "t_min": 0.2, "t_max": 9.0, "gain": 1.0, "block_min": 0.01}
     values |= {"block_max": 0.05, "part": 0.14}
     row = RelayRow("uv", 5, "load5", DeviceRow("uv", "relay", "InverseTimeShedding", values))
+    trip = psmr.LineTrip("5-7", 0.5)
     run = psmr.simulate(
-        psmr.build(replace(plain, relays=(row,))), psmr.VariableStep(1e-6), 6.0, certify=False
+        psmr.build(replace(plain, relays=(row,))), psmr.VariableStep(1e-6), 2.0, [trip], certify=False
     )
     acts = [(c.t, a.value) for c in run.changes for a in c.acts if a.kind == "shedding"]
-    assert len(acts) >= 4
-    drop = np.maximum(1.03 - run["uv.v"].to_numpy(), 0.0)
-    since, total = 0.0, 0.0
+    assert len(acts) == 3
+    drop = np.maximum(0.985 - run["uv.v"].to_numpy(), 0.0)
+    since, total = 0.5, 0.0
     for t, shed in acts:
         k = (run.t >= since) & (run.t <= t)
         area = np.trapezoid(drop[k], run.t[k])
-        assert area == pytest.approx(0.02, rel=1e-4)
-        assert shed - total == pytest.approx(min(max(area / (t - since), 0.01), 0.05, 0.14 - total), rel=1e-4)
+        # The area is full, or was when the shortest time had passed; a block follows its condition (2e-5 s).
+        full = area == pytest.approx(0.02, rel=1e-3)
+        assert full or (area > 0.02 and t - since == pytest.approx(0.2, abs=5e-5))
+        assert shed - total == pytest.approx(min(max(area / (t - since), 0.01), 0.05, 0.14 - total), rel=1e-3)
         since, total = t, shed
     assert total == pytest.approx(0.14, abs=1e-9)
