@@ -1,8 +1,7 @@
 """A run in a file, whole: points, system, scheme, events, certificates, as JSON and arrays.
 
 Every value is encoded by its kind, an object by its class and its fields. Reading makes objects of psmr's
-classes and fills their fields: it calls no function and imports no module that a file names, but for those
-that the reader trusts.
+classes and fills their fields: it calls no function, and imports trusted modules alone.
 """
 
 from __future__ import annotations
