@@ -2,9 +2,10 @@
 
 Read from the acts of its changes (`psmr.dae.declare.component.Act`), never from their words.
 
-**Voltage collapse**: a bus was below `Criteria.v_low` for `Criteria.v_low_time` without a break, and after
-that synchronism was lost, the equations had no solution any more, a monitor of the voltage ended the run, or
-the voltage was still falling when the run ended. Which of these, and when, is the collapse.
+**Voltage collapse**: a bus was below `Criteria.v_low` for `Criteria.v_low_time` without a break, and before
+it came back synchronism was lost, the equations had no solution any more, a monitor of the voltage ended the
+run, or the voltage was still falling when the run ended. Which of these, and when, is the collapse.
+Synchronism that another disturbance takes away later is none.
 """
 
 from __future__ import annotations
@@ -178,10 +179,9 @@ def collapse_of(
     """
     if stopped is not None and stopped.monitor == "voltage collapse":
         return Collapse(stopped.t, stopped.what.partition(" ")[0], stopped.t, STOPPED)
-    low = voltages.exceeded(0)
     if lost is not None:
-        before = [(t, bus) for t, bus in low if t < lost]
-        return Collapse(lost, before[0][1], before[0][0], LOST) if before else None
+        low = voltages.low_at(lost)
+        return Collapse(lost, low[0][1], low[0][0], LOST) if low else None
     still = voltages.still_low(falling=not failed)
     if not still:
         return None

@@ -38,6 +38,9 @@ SINCE, LONGEST, BEGAN, EXCEEDED = range(4)
 # Rounding of times in s, far below any step.
 ROUNDING = 1e-9
 
+# How many spells of low voltage that were too long and are over are remembered, the last ones.
+REMEMBERED = 1000
+
 # Change of a voltage in pu below which it stands, over so many halves of the duration of the first band.
 STANDS, WINDOW = 1e-3, 20
 
@@ -88,6 +91,8 @@ class Voltages:
         self._durations = np.array([band.duration for band in bands])
         self._spells = np.zeros((len(self.bands), 4, count))
         self._spells[:, EXCEEDED] = np.inf
+        self._over = np.zeros((REMEMBERED, 3))  # place, and when they began and ended, around and around
+        self._overs = np.zeros(1, np.int64)
         self._last = np.full(count, np.nan)  # voltage of the point before, NaN where it did not count
         self._at = np.zeros(1)
         self._first: float | None = None
@@ -109,7 +114,7 @@ class Voltages:
             self._began_inside = (v[0] >= self._ends[0]) & (v[0] <= self._ends[1])
         low, high = follow_spells(  # in one order of the numbers, so that it is compiled once
             np.ascontiguousarray(t), np.ascontiguousarray(v), self._counted, self._limits, self._above,
-            self._durations, self._at, self._last, self._spells,
+            self._durations, self._at, self._last, self._spells, self._over, self._overs,
         )  # fmt: skip
         if low[0] >= 0 and (self.lowest is None or v[low] < self.lowest.value):
             self.lowest = self._extreme(t, v, low)
@@ -148,6 +153,20 @@ class Voltages:
         """Return since when in s it lasted too long, and at which buses, in order of time."""
         when = self._spells[band, EXCEEDED]
         return sorted((float(when[k]), self._places[k]) for k in np.flatnonzero(np.isfinite(when)))
+
+    def low_at(self, t: float) -> list[tuple[float, str]]:
+        """Return since when in s buses are beyond the first band for too long at `t`, in order of time.
+
+        Also those that came back less than the band's duration before: where synchronism is lost voltages
+        swing.
+        """
+        duration = self._durations[0]
+        spells = [(int(place), since, end) for place, since, end in self._over[: self._overs[0]]]
+        spells += [
+            (k, self._spells[0, SINCE, k], np.inf) for k in np.flatnonzero(self._last < self._limits[0])
+        ]
+        began = [(since + duration, k) for k, since, end in spells if since + duration < t <= end + duration]
+        return sorted((float(when), self._places[k]) for when, k in began)
 
     def still_low(self, falling: bool) -> list[tuple[float, str]]:
         """Return since when in s buses are beyond the first band for too long at the last point, in order.
@@ -220,11 +239,12 @@ def _others(count: int) -> str:
 
 
 @lean
-def follow_spells(t, v, counted, limits, above, durations, at, last, spells):  # type: ignore[no-untyped-def]
+def follow_spells(t, v, counted, limits, above, durations, at, last, spells, over, overs):  # type: ignore[no-untyped-def]
     """Follow how long each voltage is beyond each limit, through (K,) times and (K, places) voltages.
 
-    `at` is the time of the point before and `last` the voltages there, NaN where they did not count. Returns
-    row and column of the lowest voltage that counts and of the highest one, -1 where none does.
+    `at` is the time of the point before and `last` the voltages there, NaN where they did not count. Rows of
+    `over`, of which `overs` counts all, are spells beyond the first limit that were too long and are over.
+    Returns row and column of the lowest voltage that counts and of the highest one, -1 where none does.
     """
     low, high, lowest, highest = (-1, -1), (-1, -1), np.inf, -np.inf
     floor, ceiling = -np.inf, np.inf  # between them a voltage is beyond no limit
@@ -259,6 +279,10 @@ def follow_spells(t, v, counted, limits, above, durations, at, last, spells):  #
                     spells[b, LONGEST, c], spells[b, BEGAN, c] = until - since, since
                 if until - since >= durations[b] - ROUNDING:
                     spells[b, EXCEEDED, c] = min(spells[b, EXCEEDED, c], since + durations[b])
+                    if b == 0 and not _beyond(now, limits[b], above[b]):
+                        row = over[overs[0] % over.shape[0]]
+                        row[0], row[1], row[2] = c, since, until
+                        overs[0] += 1
         at[0] = t[k]
     return low, high
 

@@ -148,3 +148,12 @@ def test_a_time_is_reached_to_rounding(system, short, is_found):
     t = np.array([0.0, 0.4, 0.4, 0.7 - short, 0.7 - short, 1.0])
     low = over_time(system, [1.0, 1.0, 0.7, 0.7, 1.0, 1.0], t, psmr.Criteria(v_low_time=0.3))
     assert bool(found(low, "low voltage")) == is_found
+
+
+@pytest.mark.parametrize("at_once", [1000, 1])
+def test_buses_that_are_low_at_a_time_are_those_that_did_not_come_back(system, at_once):
+    """Low from 0.5 to 2.5 s and from 5.5 s on, where 1 s is allowed, which a voltage may also be back for."""
+    seen = over_time(system, [1.0, 0.6, 0.6, 1.0, 1.0, 1.0, 0.6, 0.6, 0.6], at_once=at_once).voltages
+    at = [(1.4, []), (1.6, [1.5]), (3.4, [1.5]), (3.6, []), (6.4, []), (6.6, [6.5]), (9.0, [6.5])]
+    for t, since in at:
+        assert seen.low_at(t) == [(pytest.approx(when), "bus5") for when in since]

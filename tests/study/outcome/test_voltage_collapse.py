@@ -113,3 +113,14 @@ def test_the_headline_names_the_machines_that_were_limited_before():
     words = controls.headline("Lost synchronism: g6.")
     said = "Voltage collapsed at t = 170 s, after g12 and g14 reached their excitation limits."
     assert words == f"{said} Lost synchronism: g6."
+
+
+def test_synchronism_lost_after_the_voltage_came_back_is_no_collapse():
+    """Low for 4 s by a load that goes away again; a fault near G2 that stays for too long, 50 s later."""
+    system = psmr.build(psmr.case("wscc9"))
+    away = psmr.LoadRamp(5, 7.0, 8.0, 1 / 3.2)
+    events = [psmr.LoadRamp(5, 2.0, 3.0, 3.2), away, psmr.Fault(7, 60.0, 60.6)]
+    run = psmr.simulate(system, psmr.VariableStep(1e-4), 62.0, events, certify=False)
+    assert any(finding.what == "low voltage" for finding in run.outcome.findings)
+    assert run.outcome.lost is not None
+    assert run.outcome.collapse is None
