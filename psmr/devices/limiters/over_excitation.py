@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Action, NumericMath, Parameter, negative, nonnegative, positive, whole
+from psmr.dae.declare.component import NumericMath, Parameter, negative, nonnegative, positive, whole
 from psmr.devices.blocks import through_points
 from psmr.devices.exciters.exciter import flag_of, switched, until
 from psmr.devices.limiters.limiter import (
@@ -20,6 +20,7 @@ from psmr.devices.limiters.limiter import (
     power,
     reactive,
 )
+from psmr.devices.limiters.timed_reference import TimedReference, activity, counting, regulated
 
 ANSI = 33.75
 """Overload (i^2 - 1) t in s that a field winding bears by ANSI C50.13: 2.09 for 10 s, 1.13 for 120 s."""
@@ -371,7 +372,7 @@ class OEL5C(OverExcitationLimiter):
         )
 
 
-class OEL2C(OverExcitationLimiter):
+class OEL2C(OverExcitationLimiter, TimedReference):
     """Over-excitation limiter with selectable pick-up and limiting characteristics, IEEE type OEL2C.
 
     The count `timer` moves by fixed_rd above itf_pu and by fixed_ru below, by the inverse time besides;
@@ -390,22 +391,16 @@ class OEL2C(OverExcitationLimiter):
         "-ifd_rated",
     )
     memory = ("resting", "above", "rising", "falling")
-    units = {"timer": "s"}
+    end = "t_fcl"
     actions = (
-        *switched("above", lambda m, v, p: v.i - p.itf_pu),
-        *switched("rising", lambda m, v, p: p.t_fcl * (1 - p.k_zru) - v.timer),
+        *counting("t_fcl"),
         *switched("falling", lambda m, v, p: v.timer - p.t_fcl + NEAR),
-        *switched(
+        *activity(
             "resting",
+            "t_en",
             lambda m, v, p: m.min(v.i_ref - p.i_inst + NEAR, v.i_ref - p.k_act * v.i - p.ith_off),
+            lambda m, v, p: p.k_act * v.i - v.i_ref,
             lambda m, v, p: v.timer - p.t_fcl + NEAR,
-            delay=lambda p: p.t_off,
-        ),
-        Action(
-            "",
-            lambda m, v, p: m.min(p.k_act * v.i - v.i_ref, p.resting - 0.5),
-            lambda p: p.t_en,
-            lambda v, p: {"resting": 0.0},
         ),
     )
 
@@ -417,74 +412,23 @@ class OEL2C(OverExcitationLimiter):
     v_oel_max3, v_oel_min3 = limits_of("the PID")
     v_oel_max2, v_oel_min2 = limits_of("the first lead-lag")
     v_oel_max1, v_oel_min1 = limits_of("the signal")
-    i_reset = Parameter("pu", "addition to the reference where it is not active")
     t_en = Parameter("s", "time above the reference after which it is active, 0 for always", nonnegative)
-    t_off = Parameter("s", "time below i_inst after which it is not", nonnegative)
-    ith_off = Parameter("pu", "by how much below", nonnegative)
     k_scale = Parameter("1", "scale of what it reads", positive, 1.0)
     t_r = Parameter("s", "time constant of the measurement", nonnegative)
     k_act = Parameter("1", "scale of the actual value", positive, 1.0)
-    itf_pu = Parameter("pu", "reference of the inverse time", positive)
-    i_inst = Parameter("pu", "instantaneous limit", positive)
-    i_lim = Parameter("pu", "thermal limit", positive)
-    t_a = Parameter("s", "time constant of the reference", nonnegative)
-    c_1 = Parameter("1", "exponent of the rate of the reference", nonnegative)
-    k_1 = Parameter("pu/s", "gain of the rate of the reference")
-    c_2 = Parameter("1", "exponent of the inverse time", nonnegative)
-    k_2 = Parameter("1", "gain of the inverse time")
-    v_inv_max, v_inv_min = limits_of("the inverse time")
-    fixed_ru = Parameter("1", "rate of the count up to itf_pu")
-    fixed_rd = Parameter("1", "rate of the count above itf_pu")
     t_fcl = Parameter("s", "count at which the reference goes down", positive)
-    t_max = Parameter("s", "upper limit of the count")
-    t_min = Parameter("s", "lower limit of the count")
-    k_fb = Parameter("1/s", "feedback of the count", nonnegative)
-    k_rd = Parameter("pu/s", "rate of the reference downwards")
-    k_ru = Parameter("pu/s", "rate of the reference upwards")
-    k_zru = Parameter("1", "part of t_fcl that has to be left for the reference to rise", nonnegative)
     resting = flag_of("it is not active", 1.0)
-    above = flag_of("the current is above itf_pu")
-    rising = flag_of("the reference rises", 1.0)
-    falling = flag_of("the reference falls")
-
-    @staticmethod
-    def objection(p: Mapping[str, float]) -> str | None:
-        """Object to a count that does not reach its end."""
-        if p["t_max"] < p["t_fcl"]:
-            return f"t_max = {p['t_max']:g}: must be at least t_fcl = {p['t_fcl']:g}, or it never acts"
-        return None
 
     @staticmethod
     def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
         """Return the reference of the inverse time, unscaled."""
         return rest_limit(p, p["itf_pu"] / p["k_scale"])
 
-    @staticmethod
-    def time_left(v: Any, p: Any) -> Any:
-        """Return the time until the count is at its end."""
-        inverse = p.k_2 * (np.maximum(v.i / p.itf_pu, NEAR) ** p.c_2 - 1)
-        fixed = p.fixed_ru + p.above * (p.fixed_rd - p.fixed_ru)
-        return until(v.timer, p.t_fcl, fixed + np.clip(inverse, p.v_inv_min, p.v_inv_max) - p.k_fb * v.timer)
-
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
-        """Connect measurement, count, reference, PID and lead-lags."""
+        """Connect measurement, count, reference and regulator."""
         i = b.lag("i", p.k_scale * measured(b, v, p), "t_r")
-        inverse = p.k_2 * (power(b, i / p.itf_pu, p.c_2) - 1)
-        inverse = b.named(
-            "w", b.clip(inverse, p.v_inv_min, p.v_inv_max), "k_2 ((i/itf_pu)^c_2 - 1) in its limits"
-        )
-        rate = p.fixed_ru + p.above * (p.fixed_rd - p.fixed_ru) + inverse - p.k_fb * v.timer
-        words = "fixed_rd where i > itf_pu, else fixed_ru, + w - k_fb timer"
-        b.timer("timer", rate, ("t_min", "t_max"), words)
-        own = p.k_1 * (power(b, i / p.itf_pu, p.c_1) - 1)
-        ramps = (b.where(b.ge(p.sw_1, 2), own, rate) for rate in (p.k_ru, p.k_rd))
-        up, down = ramps
-        words = "k_ru or k_rd with sw_1 = 1, k_1 ((i/itf_pu)^c_1 - 1) with 2"
-        i_ref = b.timer("i_ref", p.rising * up + p.falling * down, ("i_lim", "i_inst"), words, rests=1)
+        i_ref = cls.reference(b, v, p, i, b.ge(p.sw_1, 2))
         reset = p.resting * b.where(b.le(p.t_en, 0), 0, p.i_reset)
         error = b.named("e", b.lag("i_a", i_ref, "t_a") + reset - p.k_act * i)
-        limits = ("v_oel_min3", "v_oel_max3")
-        regulated = b.pid(("x_i", "x_d"), error, ("k_p", "k_i", "k_d"), "t_d", limits, rests=1)
-        led = b.lead_lag("x_2", regulated, "t_c2", "t_b2", ("v_oel_min2", "v_oel_max2"))
-        b.output("v_oel", b.lead_lag("x_1", led, "t_c1", "t_b1", ("v_oel_min1", "v_oel_max1")))
+        regulated(b, "v_oel", error, "oel", "", rests=1)

@@ -1,5 +1,6 @@
 """Limiters at exciters, in a plant at a stiff network: where they bring it, and what is refused."""
 
+import numpy as np
 import pytest
 
 import psmr
@@ -69,6 +70,19 @@ UEL2 = {
     **{"k_ul": 0.0, "v_ui_max": 0.5, "v_ui_min": 0.0, "t_u1": 0.0, "t_u2": 0.0, "t_u3": 0.0, "t_u4": 0.0},
     **{"v_ul_max": 0.5, "v_ul_min": 0.0, "p_1": 0.0, "q_1": -0.3, "p_2": 1.0, "q_2": -0.1},
 }
+SCL2C = {
+    **{"type": "SCL2C", "i_reset": 100.0, "t_en_oel": 0.01, "t_en_uel": 0.0, "t_off": 5.0, "ith_off": 0.05},
+    **{"t_it": 0.01, "itf_pu": 1.0, "i_inst": 5.0, "i_inst_uel": 1.0, "i_lim": 1.0, "t_a": 0.04, "c_1": 0.0},
+    **{"k_1": 0.0, "c_2": 2.0, "k_2": 2.0, "v_inv_max": 100.0, "v_inv_min": 0.0, "fixed_ru": -0.001},
+    **{"fixed_rd": 0.0, "t_scl": 1.0, "t_max": 1.0, "t_min": 0.0, "k_fb": 0.0, "k_rd": -1000.0},
+    **{"k_ru": 1000.0, "k_zru": 0.99, "t_vt": 0.01, "v_t_min": 0.9, "v_t_reset": 0.8, "i_q_min_oel": 0.02},
+    "i_q_max_uel": -0.02,
+}
+for _side, _low, _high in (("oel", -0.1, 0.0), ("uel", 0.0, 0.1)):
+    SCL2C |= {f"{name}_{_side}": 0.1 for name in ("t_c1", "t_b1", "t_c2", "t_b2", "t_d")}
+    SCL2C |= {f"k_p_{_side}": 0.3, f"k_i_{_side}": 1.0, f"k_d_{_side}": 0.0}
+    SCL2C |= {f"t_ip_{_side}": 0.01, f"t_iq_{_side}": 0.01}
+    SCL2C |= {f"v_{_side}_{end}{k}": x for end, x in (("min", _low), ("max", _high)) for k in (1, 2, 3)}
 OEL, UEL = "over_excitation_limiter", "under_excitation_limiter"
 
 
@@ -118,6 +132,24 @@ def test_under_excitation_is_brought_to_the_polygon(tmp_path):
     p, q = (float(run[f"G1.{kind}"].iloc[-1]) / 350 for kind in "pq")
     v = float(run["bus1.v"].iloc[-1])
     assert q == pytest.approx((-0.3 + 0.2 * p) * v**2, abs=1e-5)
+
+
+def test_stator_current_is_brought_to_its_limit_from_both_sides(tmp_path):
+    """With the data of Dynawo's library for the error, but for the limit, k_2, and the gains where Q < 0."""
+    own = SCL2C | {"k_p_uel": 0.0, "k_i_uel": 0.05}
+    system = psmr.build(plant(tmp_path, {"k_a": 50.0, "t_b": 1.0}, stator_current_limiter=own))
+    for reference in (0.06, -0.09):
+        run, changes = moved(system, reference, 25.0)
+        assert [label for _, label in changes] == ["stator current of G1 limited"]
+        assert run["G1.q"].iloc[-1] * reference > 0
+        current = np.hypot(run["G1.i_d"], run["G1.i_q"])
+        # The integral where Q < 0 has a time constant of 4.5 s here.
+        assert current.iloc[-1] == pytest.approx(1.0, abs=1e-5 if reference > 0 else 5e-4)
+        if reference > 0:  # The excess of i^2 - 1 lasts until it is 0.5 s: a count of 1 by k_2 = 2.
+            until = np.array([t for t in run.t if t < run["SCL1.timer"].ge(1).idxmax()])
+            excess = np.interp(until, run.t, np.maximum(current**2 - 1, 0))
+            assert np.trapezoid(excess, until) == pytest.approx(0.5, abs=0.01)
+            assert current.max() > 1.04
 
 
 def test_a_limit_below_the_operating_point_is_said_with_the_current_there(tmp_path):

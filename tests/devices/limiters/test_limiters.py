@@ -89,7 +89,19 @@ PARAMETERS = {
         **{"v_scl_min": -0.5, "inverse": 1.0},
     },
 }
+for side in ("oel", "uel"):
+    tails = {f"{name}_{side}": value for name, value in PID.items() if not name.startswith("v_")}
+    tails |= {f"v_{side}_{end}{k}": x for end, x in (("max", 0.6), ("min", -0.5)) for k in (1, 2, 3)}
+    tails |= {f"t_iq_{side}": 0.05, f"t_ip_{side}": 0.04, f"k_ip_{side}": 0.9, f"t_en_{side}": 0.2}
+    PARAMETERS.setdefault(models.SCL2C, {}).update(tails)
+TIMED = {name: value for name, value in OEL2C.items() if name not in PID and name not in ("t_r", "t_fcl")}
+del TIMED["v_oel_min1"], TIMED["t_en"]
+PARAMETERS[models.SCL2C] |= TIMED | {
+    **{"t_it": 0.03, "i_inst_uel": 0.9, "t_scl": 0.9, "t_vt": 0.02, "v_t_min": 0.4, "v_t_reset": 0.3},
+    **{"i_q_min_oel": 0.02, "i_q_max_uel": -0.02, "k_p_ref": 0.5},
+}
 VARIANTS = {
+    models.SCL2C: [{"sw_1": 1.0, "t_en_oel": 0.0, "t_en_uel": 0.0}],
     models.MAXEX2: [{"ic": 0.0}],
     models.OEL2C: [{"input": 1.0, "sw_1": 2.0}, {"t_en": 0.0}],
     models.UEL2: [{"q_quad": 1.0, "k_1": 0.0, "k_2": 1.0}],
@@ -97,6 +109,7 @@ VARIANTS = {
     models.SCL1C: [{"sw_1": 1.0, "sw_2": 0.0}],
 }
 ZERO = {models.OEL2C: ("t_r", "t_a", "t_b1", "t_c1", "k_i"), models.UEL1: ("t_u2", "t_u1", "k_ui")}
+ZERO[models.SCL2C] = ("t_it", "t_a", "t_b1_oel", "t_c1_oel", "k_i_uel", "t_iq_uel")
 
 
 class Ramp(Component):
@@ -252,6 +265,73 @@ def stator_of(kind, parameters, voltage, current):
     read |= {"v_m": abs(v)} if "v_m" in limiter.component.algebraic else {}
     system = assemble([limiter], {f"L.{k}": float(x) for k, x in read.items()})
     return with_algebraic_resolved(system), abs(v), voltage * np.conj(current)
+
+
+def scl2c_on_ramps(parameters, t_end, **ramps):
+    """Run of an SCL2C without lags, proportional alone, whose inputs are constant or ramp (start, slope)."""
+    none = {name: 0.0 for name in PARAMETERS[models.SCL2C] if name.startswith(("t_", "k_i_", "k_d"))}
+    none |= {f"v_{side}_{end}{k}": x for side in ("oel", "uel") for end, x in WIDE.items() for k in (1, 2, 3)}
+    p = PARAMETERS[models.SCL2C] | none | {"k_ip_oel": 1.0, "k_ip_uel": 1.0, "k_fb": 0.0, "i_reset": 5.0}
+    p |= {"itf_pu": 1.1, "t_scl": 1.0, "t_max": 1.0, "k_2": 1.0, "v_inv_min": 0.0, "v_inv_max": 9.0}
+    p |= {"fixed_rd": 0.0, "fixed_ru": -0.001, "i_lim": 1.0, "k_rd": -0.1, "t_en_oel": 0.2, "t_en_uel": 0.2}
+    p |= {"t_off": 5.0, "t_min": 0.0} | parameters
+    limiter = Device("L", models.SCL2C, p, {name: f"{name}.i_f" for name in ramps})
+    sources = [
+        Device(name, Ramp, {"start": start, "slope": slope, "fall": 0.0, "t_top": 1e3})
+        for name, (start, slope) in ramps.items()
+    ]
+    # Where v is along q, i_d is the reactive current and i_q the active one.
+    read = {"v_re": 1.0, "v_im": 0.0, "delta": 0.0, "i_q": 0.6, "i_ref": p["i_inst"], "v_m": 1.0}
+    q = ramps["i_d"][0]
+    read |= {"i_p_oel": 0.6, "i_p_uel": 0.6, "i_q_oel": q, "i_q_uel": q, "i": np.hypot(0.6, q), "i_a": 1.0}
+    rest = {f"L.{name}": x for name, x in read.items() if name not in ramps}
+    rest |= {f"{name}.i_f": x for name, (x, _) in ramps.items()}
+    system = assemble([limiter, *sources], rest)
+    return simulate(with_algebraic_resolved(system), VariableStep(tolerance=1e-7), t_end)
+
+
+WIDE = {"max": 9.0, "min": -9.0}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scl2c_counts_and_limits_on_both_sides(sign):
+    run = scl2c_on_ramps(
+        {"i_inst": 3.0, "i_inst_uel": 1.4, "v_t_min": 0.0, "v_t_reset": 0.0},
+        60.0,
+        i_d=(sign * 0.5, sign * 0.02),
+    )
+    first = (np.sqrt(1.1**2 - 0.36) - 0.5) / 0.02
+
+    def count(t):
+        q = np.array([0.5 + 0.02 * first, 0.5 + 0.02 * t])
+        of = (0.36 * q + q**3 / 3) / 1.1**2 - q
+        return (of[1] - of[0]) / 0.02 - 1
+
+    out = brentq(count, first, 60.0)
+    before = run.t[(run.t > first + 0.5) & (run.t < out)]
+    assert at(run, "L.timer", before) == pytest.approx([1 + count(t) for t in before], abs=1e-6)
+    signal, other = ("L.v_scl_oel", "L.v_scl_uel")[::sign]
+
+    def expected(t, reference, reset=0.0):  # what the active current leaves of the reference, by k_p_ref
+        left = np.sqrt(reference**2 - (0.5 * 0.6) ** 2)
+        left = left if sign > 0 else min(left, 1.4)
+        return sign * 0.3 * (left + reset - np.hypot(0.6, 0.5 + 0.02 * t))
+
+    assert at(run, signal, out - 1.0) == pytest.approx(expected(out - 1.0, 3.0, 5.0), abs=1e-6)
+    assert at(run, signal, out + 5.0) == pytest.approx(expected(out + 5.0, 2.5), abs=1e-3)
+    assert at(run, signal, 60.0) == pytest.approx(expected(60.0, 1.0), abs=1e-6)
+    # The other side is kept from acting by the sign of the reactive current.
+    assert at(run, other, 60.0) == pytest.approx(sign * -0.3 * (0.02 + 1.7), abs=1e-6)
+
+
+def test_scl2c_lets_go_where_the_voltage_is_low():
+    low = {"i_inst": 0.7, "i_lim": 0.5, "v_t_min": 0.9, "v_t_reset": 0.6, "k_p_ref": 0.0, "itf_pu": 2.0}
+    run = scl2c_on_ramps(low, 12.0, i_d=(0.5, 0.0), v_re=(1.3, -0.1))
+    over = 0.7 - np.hypot(0.6, 0.5)
+    assert at(run, "L.v_scl_oel", 0.1) == pytest.approx(0.3 * (over + 5.0), abs=1e-6)
+    assert at(run, "L.v_scl_oel", 1.0) == pytest.approx(0.3 * over, abs=1e-6)
+    assert at(run, "L.v_scl_oel", 7.0 - 1e-6) == pytest.approx(0.3 * (0.9 - 0.6), abs=1e-6)
+    assert at(run, "L.v_scl_oel", 8.0) == pytest.approx(0.3 * (over + 5.0), abs=1e-6)
 
 
 def test_uel1_is_a_circle_and_uel2_a_polygon():
