@@ -263,9 +263,11 @@ class ControlledSteps(_ProgramSteps):
 
     def note(self, w: Reals | None) -> None:
         """See `Engine`: where later points do not count, with the step that led to the first of them."""
-        if w is None or self.marches:
+        planned = self.control.steps[NEXT] > 0.0  # not ahead of the first step
+        if w is None or self.marches or not planned:
             self._goes_on = False
-        if w is None or self.marches or self._goes_on:
+            return
+        if self._goes_on:
             return
         times, _ = self._last
         k = int(np.searchsorted(times, w[-1], side="right"))
