@@ -151,6 +151,13 @@ def test_a_record_of_a_line_that_is_not_there_is_left_out(read):
     assert not case.dc_converters
 
 
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_a_line_with_two_records_is_refused(read):
+    record, first = f"'LINE 1' 'CDC4T' {CDC4T}\n", "'LINE 1',1,5.0,30.0,25.0,0,0.0,0.1,R"
+    with pytest.raises(CaseError, match=r"case\.dyr:4: CDC4T: LINE_1 has a record already; keep one"):
+        read(f"{DYR}{record}{record}", two_terminal_dc=f"{first}\n{ENDS}")
+
+
 def test_a_line_without_current_stays_held(read):
     with pytest.warns(PsmrWarning, match="CDC4T: LINE_1 carries no current at the start, and is held"):
         case = read(

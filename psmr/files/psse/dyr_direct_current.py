@@ -81,6 +81,8 @@ class DirectCurrentRecords:
     def _line(self, record: DyrRecord) -> tuple[str, Sequence[PsseRecord]] | None:
         """Return the line of a record; None, with a warning, where the RAW file has none in service."""
         name = name_part(record.words[0][1])
+        if {f"dc-{name}", f"vsc-{name}"} & self.rows.keys():
+            raise CaseError(f"{record.where}: {record.model}: {name} has a record already; keep one")
         if name in self.lines:
             return name, self.lines[name]
         what = f"there is no DC line {name!r} in service in the RAW file{nearest(name, self.lines)}"
