@@ -226,6 +226,26 @@ VSC = "'V 1',1,2.0\n2,2,1,-20.0,1.01,10.0,0.1,5.0\n3,1,2,50.0,0.9,10.0,0.1,5.0"
 VSCDCT = f"{2 * '0.02 0 2.0 0.05 0.02 1.2 0.0 1.2 0.1 20 -20 0 0 '} 0.05 0.05 /"
 
 
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_a_source_that_holds_its_voltage_without_an_integral(read):
+    """Its error gives the reactive power: q = KP (v_ref - v). With neither gain nothing holds the voltage."""
+    vsc = VSC.replace("10.0,0.1,5.0", "10.0,0.1,5.0,50.0")
+    record = VSCDCT.split()
+    record[3] = "0"
+    case = read(f"{DYR}'V 1' 'VSCDCT' {' '.join(record)}\n", vsc_dc=vsc)
+    system = build(case)
+    row = case.dc_converters[0]
+    k_ac, error = float(record[2]) * 50 / 100, system.w0[system.index(f"{row.name}.ac_ref")]
+    error -= system.w0[system.index(f"{row.name}.v_m")]
+    assert k_ac * error == pytest.approx(-next(x for x in case.loads if x.name == row.name).q_mvar / 100)
+    record[2] = "0"
+    with pytest.raises(CaseError, match=r"k_ac = k_iac = 0: nothing holds the AC voltage"):
+        build(read(f"{DYR}'V 1' 'VSCDCT' {' '.join(record)}\n", vsc_dc=vsc))
+    record[3] = "-1"
+    with pytest.raises(CaseError, match=r"TAC1 = '-1': must be >= 0 s, 0 for no integral"):
+        read(f"{DYR}'V 1' 'VSCDCT' {' '.join(record)}\n", vsc_dc=vsc)
+
+
 @pytest.mark.parametrize("ohms", [2.0, 0.0])
 def test_the_record_of_a_source_line_makes_it_a_device(read, tmp_path, ohms):
     """It starts at rest with what the line carries, and its AC powers are DC power and losses."""

@@ -180,6 +180,7 @@ class DirectCurrentRecords:
         converters: list[DcConverterRow] = []
         for k, (end, mva) in enumerate(zip(ends, ratings, strict=True), 1):
             own = {key: record.real(f"{key}{k}") for key in PER_CONVERTER}
+            record.require(own["TAC"] >= 0, f"TAC{k}", "must be >= 0 s, 0 for no integral")
             part, holds = mva / self.base, end.line.whole("TYPE") == 1
             low, high = (record.real(f"{key}{k}") / self.base for key in ("QMIN", "QMAX"))
             if own["ACVCLIM"]:

@@ -257,6 +257,20 @@ class DirectCurrent:
             raise CaseError(
                 f"{control.place}: c0 = {p.c0:g}: the line carries {i * amperes:.6g} A at the start; lower c0"
             )
+        u, w = (abs(self.voltage[self._load(row).bus]) for row in self._ends(line))
+        at_rectifier, at_inverter = f"{u:.4g} pu at its rectifier", f"{w:.4g} pu at its inverter"
+        for name, value, start, act in (
+            ("vblock", u, at_rectifier, "block"),
+            ("vbypas", v_i * p.v_base, f"{v_i * p.v_base:.6g} kV at its inverter", "bypass it"),
+            ("vdeblk", u, at_rectifier, "block"),
+            ("vinblk", w, at_inverter, "block"),
+            ("vdebyp", w, at_inverter, "bypass it"),
+        ):
+            if getattr(p, name, 0.0) > value:
+                raise CaseError(
+                    f"{control.place}: {name} = {getattr(p, name):g}: the line starts with {start}, and would"
+                    f" {act} at once; lower {name}"
+                )
 
     def _source(self, row: DcConverterRow) -> tuple[Device, dict[str, float]]:
         """Return a voltage-source converter, its power and reactive power those of its load."""
@@ -288,6 +302,13 @@ class DirectCurrent:
             )
         start = {"p_ac": p, "v_m": ac, "x_q": q * own["ac"], "i": i, "i_p": p / ac, "i_q": q / ac, "p_ref": p}
         start |= {"v_dref": v_d, "ac_ref": ac + own["droop"] * q if own["ac"] else q}
+        if own["ac"] and not own["k_iac"]:  # without an integral the error of the voltage gives all of q
+            if not own["k_ac"]:
+                raise CaseError(
+                    f"{row.device.place}: k_ac = k_iac = 0: nothing holds the AC voltage; give it an integral"
+                    " gain k_iac (1/TAC of VSCDCT), or let it hold its reactive power (ac = 0)"
+                )
+            start |= {"x_q": 0.0, "ac_ref": start["ac_ref"] + q / own["k_ac"]}
         return Device(row.name, component_of(row.device), values, self._terminals(row, {})), start
 
 

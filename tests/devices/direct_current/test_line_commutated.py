@@ -228,6 +228,16 @@ def test_a_step_of_the_order_is_that_of_ida(cigre):
             "control.*c3 = 1900: the VDCOL allows 1920 A at the 490 kV .* raise c3",
         ),
         (
+            "vblock = 0.3\nvunbl = 0.7",
+            "vblock = 1.1\nvunbl = 1.2",
+            r"control.*vblock = 1.1: the line starts with 1.016 pu at its rectifier, .* lower vblock",
+        ),
+        (
+            "vbypas = 100.0",
+            "vbypas = 495.0",
+            "control.*vbypas = 495: the line starts with 490 kV at its inverter, and would bypass it at once",
+        ),
+        (
             'dc_bus = "dc-i"',
             'dc_bus = "dc-m"',
             "inverter.*: dc_bus = 'dc-m': must be a DC bus without capacitance, behind a line",
