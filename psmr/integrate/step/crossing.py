@@ -32,14 +32,16 @@ from psmr.integrate.step.sampling import ANSWERED, NOT_DUE, READ, UNREAD, keep_w
 def cross(interpreter, k, w):  # type: ignore[no-untyped-def]
     """Take the samples that are due at the time in w, and let held inputs jump as they do at instant k.
 
-    What is due reads first, unless it was taken where the step began, as near to it as that. Returns (status,
-    effect): whether rates or algebraic equations read what is new.
+    What is due reads first, unless it was taken at the last point that was looked at, as near to it as that:
+    where the step began, on a grid at the instant before. Returns (status, effect): whether rates or
+    algebraic equations read what is new.
     """
     jumps, sampling, status, effect = interpreter.jumps, interpreter.sampling, DONE, NOT_DUE
     if sampling.clocks.shape[0] > 0:
         t, begun = w.size - 1, interpreter.points[AT_START, w.size - 1]
         if k != NO_JUMP:
             w[t] = jumps.t[k]
+            begun = jumps.since[k] if jumps.since.size > 0 else begun
         if next_sample(sampling, begun) <= w[t] + sampling.near:
             status, effect = sample(sampling, w)
     if k != NO_JUMP and status == DONE:

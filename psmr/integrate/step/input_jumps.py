@@ -27,6 +27,8 @@ class InputJumps(NamedTuple):
     """What the loop needs of held inputs that jump.
 
     `t`, `first`: (J,) instants in s, and (J + 1,) first entry of each.
+    `since`: (J,) time in s up to which samples were taken before each instant of a grid; empty of steps that
+      are chosen, each of whose ends is looked at.
     `at`, `value`: Entries: position in w of the held input, and its value from there on.
     `ends`: Instant at each stop of steps that are chosen, or at the end of each step of a grid; `NO_JUMP`.
     `within`, `points`: Instant at each point within the steps of a grid, and the first point of each step;
@@ -37,6 +39,7 @@ class InputJumps(NamedTuple):
     """
 
     t: np.ndarray
+    since: np.ndarray
     first: np.ndarray
     at: np.ndarray
     value: np.ndarray
@@ -53,6 +56,7 @@ def no_jumps() -> InputJumps:
     """Return what stands in a span in which no input jumps."""
     none = np.zeros(0, np.int64)
     return InputJumps(
+        np.zeros(0),
         np.zeros(0),
         np.zeros(1, np.int64),
         np.zeros(0, np.uint32),
@@ -77,6 +81,7 @@ def write_inputs(jumps, k, w):  # type: ignore[no-untyped-def]
 class JumpTable:
     """The instants of a span at which held inputs jump, on a grid of steps those of samples among them.
 
+    `begin`: Where the span, or the march of it, begins, in s.
     `t`: (J,) instants in s, ascending.
     `first`, `at`, `value`: See `InputJumps`.
     `algebraic`: The block of all algebraic equations; None where none reads an input that jumps.
@@ -85,6 +90,7 @@ class JumpTable:
     `resolve`: Solves the point in w behind a jump that Newton alone does not get through.
     """
 
+    begin: float
     t: Reals
     first: NDArray[np.int64]
     at: NDArray[np.uint32]
@@ -126,7 +132,7 @@ class JumpTable:
             instants = np.union1d(jumps, samples[samples - before > near])
             first = first[np.searchsorted(jumps, instants, side="left")]
             first = np.append(first, own.size)
-        return cls(instants, first, places, value[own], algebraic, answered, fast, resolve)
+        return cls(begin, instants, first, places, value[own], algebraic, answered, fast, resolve)
 
     @property
     def jumping(self) -> NDArray[np.bool_]:
@@ -151,6 +157,7 @@ class JumpTable:
         none = np.zeros(0, np.int64)
         return InputJumps(
             self.t,
+            np.zeros(0) if points is None else np.append(self.begin, self.t[:-1])[: self.t.size],
             self.first,
             self.at,
             self.value,

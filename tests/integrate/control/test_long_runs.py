@@ -81,6 +81,7 @@ def test_angles_that_run_on_do_not_shorten_steps(system):
     assert float(np.diff(delta)[0] / np.diff(t)[0]) == pytest.approx(turns, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_random_list_acts_at_the_instants_of_steps_of_a_millisecond():
     """One of the lists of `tests.programs.acting.instants`: taps, banks, limiters, generation control."""
     number, (apart, label) = compared(5)

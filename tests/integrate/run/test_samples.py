@@ -79,6 +79,15 @@ def test_two_rates_take_the_samples_of_one_rate_at_the_fast_step(ratio):
     np.testing.assert_array_equal(inner.x[-1], run.x[-1])
 
 
+@pytest.mark.parametrize("early", [1e-9, 1e-7, 0.9e-6, 1.1e-6])
+@pytest.mark.parametrize("scheme", [SingleRate("TM", 1e-3), VariableStep(1e-6)])
+def test_a_step_that_is_far_shorter_than_the_period_ends_in_its_sample(scheme, early):
+    """Behind the event whole steps lead to just before the sample at 0.8 s; a sample at 2 s is none."""
+    event = psmr.ParameterStep("P", "a", 2.0, 0.75 - early)
+    run = simulate(clocks((0.2, 0.0)), scheme, 2.0, event)
+    assert run["K0.count"].iloc[-1] == 10
+
+
 def test_deadbeat_arrives_with_the_first_sample():
     devices = [Device("C", Deadbeat, {}, {"x": "P.x"}), Device("P", Plant, {}, {"u": "C.u"})]
     system = assemble(devices, {"P.x": 0.0, "C.u": 0.0})
