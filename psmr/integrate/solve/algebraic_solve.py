@@ -256,10 +256,17 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
             f"Newton stopped at {name} (update {block.records.newton.scalars[WORST]:.3g}), where neither "
             "damped nor full steps make it better, and no continuation leads on"
         )
+    found, remedy = "the equations have no solution near the last values", ""
+    if block.resting.size:
+        found = "the states at rest have no equilibrium near the last values"
+        remedy = (
+            "follow what they do with psmr.VariableStep; leave out a fault that is cleared within a second, "
+            "and keep what it trips; or "
+        )
     return SimulationError(
-        f"{what} (t = {before[-1]:.6g} s): the equations have no solution near the last values: {reason}; "
+        f"{what} (t = {before[-1]:.6g} s): {found}: {reason}; "
         f"residual at first {worst_residual(block, before)}, in the end {worst_residual(block, after)}; "
-        "look for loads that the remaining network cannot supply, or an island without a source"
+        f"{remedy}look for loads that the remaining network cannot supply, or an island without a source"
     )
 
 

@@ -22,7 +22,17 @@ from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import MONITORS
 from psmr.study.events import When
-from psmr.study.file.recipe import HOMES, SPLIT, Recipe, Split, fields_of, own_schemes, scheme_fields
+from psmr.study.file.recipe import (
+    HOMES,
+    SPLIT,
+    Recipe,
+    Split,
+    fields_of,
+    needs_split,
+    own_schemes,
+    scheme_class,
+    scheme_fields,
+)
 from psmr.study.file.study import (
     EVENTS,
     FORMAT,
@@ -189,7 +199,7 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
         split = None
         if spec.keys() >= SPLIT.keys():
             found = {key: values.pop(key) for key in SPLIT if key in values}
-            split = Split(**found) if found or kind != "sampled" else None
+            split = Split(**found) if found or needs_split(own.get(kind) or scheme_class(kind)) else None
         recipe = Recipe(values, split, kind, own.get(kind), usual)
         recipe.check()
     except SchemeError as error:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -131,6 +131,11 @@ def fields_of(made: type[Scheme]) -> Spec:
     """Return the fields of a study file's table for a scheme, with those of the split where it needs one."""
     split = SPLIT if "split" in {field.name for field in fields(made)} else {}  # type: ignore[arg-type]
     return {**split, **specification(*made.makers(), without=("linear", "split"))}
+
+
+def needs_split(made: type[Scheme]) -> bool:
+    """Return whether a scheme that takes a partition finds none by itself."""
+    return any(field.name == "split" and field.default is MISSING for field in fields(made))  # type: ignore[arg-type]
 
 
 @functools.cache
