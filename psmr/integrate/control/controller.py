@@ -335,11 +335,13 @@ def control_failure(control: Control, block: Block, status: int, end: float, w: 
     h = float(control.steps[TRIED])
     accepted, rejected = (int(control.counts[place]) for place in (ACCEPTED, REJECTED))
     name = block.columns[int(block.records.newton.counts[LARGEST_AT])]
+    stops = int(control.counts[AT_STOPS])
     where = f"t = {w[-1]:.9g} s of {end:g} s after {accepted} steps ({rejected} rejected)"
     sentence = Status(status).sentence
     if status == SPENT:
+        aside = f", {stops} that ended at samples or other stops aside" if stops else ""
         return SimulationError(
-            f"{where}: {sentence} It has most_steps = {control.most}; the error of {name} keeps "
+            f"{where}: {sentence} It has most_steps = {control.most}{aside}; the error of {name} keeps "
             f"the step at {h:.3g} s. Remedy: raise most_steps or loosen the tolerance"
         )
     found = impasse(block, w)

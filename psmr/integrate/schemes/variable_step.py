@@ -86,7 +86,7 @@ class VariableStep(Scheme):
         Longest step in s; None for no limit but the next event.
     most_steps
         Steps after which a run that has not reached its end fails; those that end at a
-        sample are not counted.
+        sample or another stop are not counted.
 
     Raises
     ------

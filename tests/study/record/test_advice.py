@@ -29,6 +29,7 @@ KINDS = {
     "ArcLength": "arc-length",
     "Adaptive": "adaptive",
     "SampledMultirate": "sampled",
+    "QuasiSteadyState": "quasi-steady",
 }
 PARTS = (0.999, 0.9, 0.5, 0.3, 0.04, 1e-3, 1e-6, 1e-12, 1e-40, 1e-320)
 
@@ -58,6 +59,7 @@ def schemes(split):
         yield from (psmr.VariableStep(t, method, h_max=0.5) for t in (0.99, 1e-2, 1.3e-4, 1e-4, 3e-8))
     yield psmr.VariableStep(psmr.VariableStep(1e-6).least_tolerance)
     yield from (psmr.SampledMultirate(t) for t in (1e-2, 1.3e-4, 3e-8))
+    yield from (psmr.QuasiSteadyState(tolerance=t) for t in (1e-2, 1.3e-4, 3e-8))
     for base in ("FEM", "RK2", "RK4"):
         yield from (psmr.Smes(0.02, 0.02 / k, 3, base) for k in (14, 20, 100))
     yield from (psmr.SlowManifold(split, h, jacobian="kept") for h in steps)
