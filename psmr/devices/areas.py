@@ -56,6 +56,49 @@ class TieLine(Component):
         return (), (), (p.direction * (v.v_re * v.m_re + v.v_im * v.m_im),)
 
 
+class CommutatedTie(Component):
+    """The power of a line-commutated converter of a DC tie, added to an area's interchange.
+
+    ::
+
+        interchange += direction p_ac
+
+    p_ac is what the converter takes from its AC bus; direction is 1 for the area that it is in, and -1 for
+    the area at the other end where both go by one meter. Source: NERC, Balancing and Frequency Control
+    (2021).
+    """
+
+    inputs = ("p_ac",)
+    outputs = ("interchange",)
+    direction = TieLine.direction
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return what it adds to the interchange."""
+        return (), (), (p.direction * v.p_ac,)
+
+
+class SourceTie(Component):
+    """The power of a voltage-source converter of a DC tie, added to an area's interchange.
+
+    ::
+
+        interchange += direction |v| i_p
+
+    i_p is the active current that it takes from its AC bus, within its limit; direction as of
+    `CommutatedTie`. Source: NERC, Balancing and Frequency Control (2021).
+    """
+
+    inputs = ("v_re", "v_im", "i_p")
+    outputs = ("interchange",)
+    direction = TieLine.direction
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return what it adds to the interchange."""
+        return (), (), (p.direction * m.sqrt(v.v_re * v.v_re + v.v_im * v.v_im) * v.i_p,)
+
+
 class GenerationControl(Component):
     """Automatic generation control of an area: PI on its filtered area control error, every few seconds.
 
@@ -101,7 +144,7 @@ class GenerationControl(Component):
     bus = Parameter(
         "number", "bus where the frequency is measured, 0: that of the largest part", whole(0, 999_999), 0.0
     )
-    t_f = Parameter("s", "time constant of the measured frequency", positive, 0.2)
+    t_f = Parameter("s", "time constant of the frequency, measured up to 1/(2 t_f) off f_n", positive, 0.05)
     own_meters = Parameter("1", "1 for ties metered at the area's own ends, 0 at their from buses", flag, 0.0)
 
     @staticmethod

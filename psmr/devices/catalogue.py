@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
-from psmr.devices.areas import TieLine
+from psmr.devices.areas import CommutatedTie, SourceTie, TieLine
 from psmr.devices.direct_current.grid import DcBus, DcLine, DcNode
 from psmr.devices.dynamic_network.branch import (
     DynamicCapacitor,
@@ -197,6 +197,8 @@ NETWORK: tuple[type[Component], ...] = (
     MonitoredRatioTransformer,
     Shunt,
     TieLine,
+    CommutatedTie,
+    SourceTie,
     *LOADS,
     DcBus,
     DcNode,

@@ -229,6 +229,8 @@ AREAS = {
         **{"n_1": 2.0, "b_1": 20.0},
     },
     models.TieLine: {"direction": -1.0},
+    models.CommutatedTie: {"direction": -1.0},
+    models.SourceTie: {"direction": -1.0},
     models.GenerationControl: {"s_base": 100.0, "f_n": 60.0, "bias": 18.0, "k_i": 0.02},
     models.Participation: {
         **{"s_base": 100.0, "p_0": 0.3, "part": 0.6, "ramp": 60.0, "p_max": 80.0, "p_min": -20.0},

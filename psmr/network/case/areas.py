@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from psmr.base.errors import CaseError
-from psmr.network.case.tables import AreaRow, DeviceRow, GeneratorRow, Tables
+from psmr.network.case.direct_current import grids_of
+from psmr.network.case.tables import AreaRow, DcConverterRow, DeviceRow, GeneratorRow, Tables
 
 ROUNDING = 1e-6
 """How far the sum of parts may be from 1: they are written in decimals."""
@@ -30,6 +31,33 @@ def ties_of(case: Tables, row: AreaRow) -> Iterator[Tie]:
             yield Tie(branch.name, "i", 1.0)
         elif ends and not begins:
             yield Tie(branch.name, "j", 1.0) if own else Tie(branch.name, "i", -1.0)
+
+
+class DcTie(NamedTuple):
+    """A converter of a DC grid that leads to other areas, its AC bus, and 1 where its power is export."""
+
+    converter: DcConverterRow
+    bus: int
+    direction: float
+
+
+def dc_ties_of(case: Tables, row: AreaRow) -> Iterator[DcTie]:
+    """Yield the converters by which a controlled area's exchange over DC grids is metered.
+
+    With common meters the converter that holds the voltage of its grid has none: what it takes is what the
+    others do not, so that losses of the grid are in its area, and interchanges add up to zero.
+    """
+    within = {bus.number for bus in case.buses if bus.area == row.number}
+    own = row.area_control is not None and row.area_control.values.get("own_meters") == 1
+    at = {load.name: load.bus for load in case.loads}
+    for grid in grids_of(case.dc_buses, case.dc_lines):
+        inside = [(one, at[one.name]) for one in case.dc_converters if one.dc_bus in grid and one.name in at]
+        if not {True, False} <= {bus in within for _, bus in inside}:
+            continue
+        holds = not own and any(one.v_kv is not None and bus in within for one, bus in inside)
+        for one, bus in inside:
+            if (bus in within) != holds:
+                yield DcTie(one, bus, -1.0 if holds else 1.0)
 
 
 def area_of(case: Tables, generator: GeneratorRow) -> int:
@@ -96,9 +124,9 @@ def _check_ties(case: Tables, row: AreaRow) -> None:
                 " give it the number of one"
             )
     others = {bus.area for bus in case.buses} - {row.number}
-    if others and not list(ties_of(case, row)):
+    if others and not [*ties_of(case, row), *dc_ties_of(case, row)]:
         raise CaseError(
-            f"{row.place}: number = {row.number}: no branch leads from a bus of area {row.number} to another"
-            f" area ({', '.join(map(str, sorted(others)[:5]))}): it has no interchange to control; correct"
-            " the area of its buses, or take its control out"
+            f"{row.place}: number = {row.number}: no branch and no DC grid leads from a bus of area"
+            f" {row.number} to another area ({', '.join(map(str, sorted(others)[:5]))}): it has no"
+            " interchange to control; correct the area of its buses, or take its control out"
         )

@@ -188,7 +188,7 @@ def solved_grids(
     named += [(row, key, getattr(row, key)) for row in lines for key in ("from_bus", "to_bus")]
     for row, key, name in named:
         row.require(name in place, key, f"must be the name of a DC bus{nearest(name, place)}")
-    grids = _grids([row.name for row in buses], lines)
+    grids = grids_of(buses, lines)
     for grid in grids:
         own = [row for row in converters if row.dc_bus in grid]
         inside = [row for row in buses if row.name in grid]
@@ -227,9 +227,9 @@ def solved_grids(
     )
 
 
-def _grids(buses: Sequence[str], lines: Sequence[DcLineRow]) -> list[frozenset[str]]:
+def grids_of(rows: Sequence[DcBusRow], lines: Sequence[DcLineRow]) -> list[frozenset[str]]:
     """Return the names of the buses of each grid."""
-    parts = [frozenset({bus}) for bus in buses]
+    parts = [frozenset({row.name}) for row in rows]
     for line in lines:
         ends = {line.from_bus, line.to_bus}
         joined = frozenset().union(*(part for part in parts if part & ends))

@@ -10,11 +10,11 @@ import numpy as np
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, own_variables
 from psmr.dae.declare.device import Device
-from psmr.devices.areas import Participation, TieLine, moving
+from psmr.devices.areas import CommutatedTie, Participation, SourceTie, TieLine, moving
 from psmr.devices.catalogue import SOURCES
 from psmr.devices.placement import placement
 from psmr.devices.secondary_voltage import OF_CONVERTER, OF_MACHINE, following
-from psmr.network.case.areas import PARTS, area_of, taking_part, ties_of
+from psmr.network.case.areas import PARTS, area_of, dc_ties_of, taking_part, ties_of
 from psmr.network.case.case import Case
 from psmr.network.case.rows import branch_component, component_of, device_parameters, two_ports
 from psmr.network.case.tables import AreaRow, DeviceRow, GeneratorRow
@@ -115,6 +115,16 @@ def area_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             wires |= {f"m_{part}": f"{tie.branch}.m_{part}_{tie.end}" for part in ("re", "im")}
             wires["interchange"] = f"{control.name}.interchange"
             yield Device(f"{control.name}-{tie.branch}", TieLine, {"direction": tie.direction}, wires)
+        for link in dc_ties_of(case, row):
+            name, bus = link.converter.name, case.bus(link.bus).name
+            if link.converter.commutated:
+                kind: type[Component] = CommutatedTie
+                wires = {"p_ac": f"{name}.p_ac"}
+            else:
+                kind, wires = SourceTie, {part: f"{bus}.{part}" for part in ("v_re", "v_im")}
+                wires["i_p"] = f"{name}.i_p"
+            wires["interchange"] = f"{control.name}.interchange"
+            yield Device(f"{control.name}-{name}", kind, {"direction": link.direction}, wires)
 
 
 def _voltage_controls(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -198,7 +208,8 @@ def interchange(case: Case, flow: PowerFlow, row: AreaRow) -> float:
         into = two_ports(branch_component(branch), [branch])[0] @ v
         end = int(tie.end == "j")
         total += tie.direction * float((v[end] * np.conj(into[end])).real)
-    return total
+    drawn = {load.name: load.p_mw / case.base_mva for load in case.loads}
+    return total + sum(link.direction * drawn[link.converter.name] for link in dc_ties_of(case, row))
 
 
 def with_gains(

@@ -162,9 +162,8 @@ class Voltages:
         """
         duration = self._durations[0]
         spells = [(int(place), since, end) for place, since, end in self._over[: self._overs[0]]]
-        spells += [
-            (k, self._spells[0, SINCE, k], np.inf) for k in np.flatnonzero(self._last < self._limits[0])
-        ]
+        still = np.flatnonzero(self._last < self._limits[0]).tolist()
+        spells += [(place, self._spells[0, SINCE, place], np.inf) for place in still]
         began = [(since + duration, k) for k, since, end in spells if since + duration < t <= end + duration]
         return sorted((float(when), self._places[k]) for when, k in began)
 

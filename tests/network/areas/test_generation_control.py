@@ -115,6 +115,52 @@ def test_the_level_finds_what_units_can_give():
         assert v.given == pytest.approx(np.clip(wanted, least.sum(), most.sum()), abs=1e-12)
 
 
+SOURCE = {"type": "VoltageSource", "i_max": 2.0, "k_dc": 10.0}
+COMMUTATED = {"i_rated_ka": 1.0, "bridges": 2, "x_ohm": 5.0, "angle_deg": 18.0}
+LINKS = {
+    "sources": (
+        {"i_rated_ka": 1.0, "p_mw": 100.0, "device": SOURCE},
+        {"i_rated_ka": 1.0, "v_kv": 200.0, "device": SOURCE | {"k_idc": 100.0}},
+    ),
+    "commutated": (
+        COMMUTATED | {"i_ka": 0.5, "device": {"type": "Rectifier"}},
+        COMMUTATED | {"v_kv": 200.0, "device": {"type": "Inverter"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0])
+@pytest.mark.parametrize("kind", LINKS)
+def test_what_flows_over_dc_is_interchange_too(kind, own):
+    """AC and DC at each point of a load step; with one meter a tie interchanges add up to zero."""
+
+    def change(tables):
+        for bus in tables["buses"]:
+            bus["base_kv"] = 230.0
+        capacity = {"c_uf": 100.0} if kind == "sources" else {}
+        tables["dc_buses"] = [{"name": name, "base_kv": 200.0} | capacity for name in ("d1", "d2")]
+        tables["dc_lines"] = [{"name": "link", "from": "d1", "to": "d2", "r_ohm": 4.0, "l_mh": 200.0}]
+        ends = (("c1", 3, "d1"), ("c2", 13, "d2"))
+        tables["dc_converters"] = [
+            {"name": name, "bus": bus, "dc_bus": dc} | row
+            for (name, bus, dc), row in zip(ends, LINKS[kind], strict=True)
+        ]
+
+    system = psmr.build(two_areas(change, T=4.0, T_0=4.0, own_meters=own))
+    run = psmr.simulate(system, psmr.VariableStep(1e-5), 12.0, [LOAD_STEP], certify=False)
+    # Bus 101 between the areas is in area 1.
+    ac = {end: sum(run[f"line13-101{k}.p_{end}"] for k in ("", "-2")) for end in ("from", "to")}
+    export = (
+        (ac["to"] - run["c1.p"], ac["from"] - run["c2.p"])
+        if own
+        else (-ac["from"] - run["c1.p"], ac["from"] + run["c1.p"])
+    )
+    for k in (1, 2):
+        assert np.abs(run[f"AGC{k}.interchange"] - export[k - 1] / 100).max() < 1e-9
+        assert np.ptp(export[k - 1]) > 1.0
+    assert (np.abs(export[0] + export[1]).max() < 1e-6) == (not own)
+
+
 def _without_parts(tables):
     for plant in tables["generators"][2:]:
         del plant["participation"]
@@ -157,7 +203,7 @@ def _isochronous(tables):
         (_without_parts, "no unit in area 2 takes part; give one of its generators"),
         (_with_less, "0.7 of G1, 0.25 of G2, must add up to 1, not 0.95"),
         (_with_a_bus_outside, r"\(bus10\): area = 0: .* every bus must be in an area"),
-        (_without_ties, "number = 1: no branch leads from a bus of area 1 to another area"),
+        (_without_ties, "number = 1: no branch and no DC grid leads from a bus of area 1 to another area"),
         (
             _with_another_schedule,
             "schedule_mw = 450: the interchange of the power flow is 38[0-9.]+ MW, off by",
