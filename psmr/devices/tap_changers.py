@@ -129,6 +129,12 @@ def _free(m: Any, p: Any) -> Any:
     return 0.5 - p.blocked - p.held - p.idle - m.abs(p.moving)
 
 
+def _room(m: Any, p: Any, sign: Any) -> Any:
+    """Return a number above zero where a position is left that raises (1) or lowers (-1) what is measured."""
+    new = p.at + sign * p.direction
+    return m.min(new - 0.5, p.positions + 0.5 - new)
+
+
 def _counts(kind: type[SteppedControl], m: Any, v: Any, p: Any) -> Any:
     """Return how far the clock goes in a second: up below the band, down above it, back within."""
     error = kind.error(v, p)
@@ -137,7 +143,7 @@ def _counts(kind: type[SteppedControl], m: Any, v: Any, p: Any) -> Any:
     sign = m.where(m.ge(error, 0), 1.0, -1.0)
     rate = sign * m.where(m.ge(p.last * sign, 0.5), later / p.t_next, share / p.t_first)
     back = (p.began - v.clock) / m.where(m.le(p.t_reset, 0), p.t_first, p.t_reset)
-    outside = m.where(m.ge(_free(m, p), 0), rate, 0.0)
+    outside = m.where(m.ge(m.min(_free(m, p), _room(m, p, sign)), 0), rate, 0.0)
     return m.where(m.ge(m.abs(error), p.half_band), outside, back)
 
 
@@ -154,10 +160,9 @@ def _command(kind: type[SteppedControl], clocked: bool, sign: float, mechanical:
     """Return the action of a timer that has run out: the move, or the command to the mechanism."""
 
     def condition(m: Any, v: Any, p: Any) -> Any:
-        error, new = sign * kind.error(v, p), p.at + sign * p.direction
+        error = sign * kind.error(v, p)
         due = sign * (v.clock - p.began) - 1 if clocked else error - p.half_band
-        room = m.min(new - 0.5, p.positions + 0.5 - new)
-        return m.min(m.min(due, _free(m, p)), m.min(room, error))
+        return m.min(m.min(due, _free(m, p)), m.min(_room(m, p, sign), error))
 
     def effect(v: Any, p: Any) -> dict[str, Any]:
         new = {"moving": sign} if mechanical else _moved(kind, sign, v, p)
@@ -184,9 +189,11 @@ def _actions(kind: type[SteppedControl], clocked: bool) -> tuple[Action, ...]:
     """Return the actions of a kind of control, with constant delays or counted by its clock."""
 
     def returns(m: Any, v: Any, p: Any) -> Any:
-        counted = m.abs(v.clock - p.began) * (p.t_reset <= 0) - STARTED if clocked else -1.0
-        inside = p.half_band - m.abs(kind.error(v, p))
-        return m.min(m.min(inside, 0.5 - m.abs(p.moving)), m.max(m.abs(p.last) - 0.5, counted))
+        gone = v.clock - p.began if clocked else p.last
+        counted = m.abs(gone) * (p.t_reset <= 0) - STARTED if clocked else -1.0
+        side = m.where(m.ge(m.abs(p.last), 0.5), p.last, m.where(m.ge(gone, 0), 1.0, -1.0))
+        left = p.half_band - side * kind.error(v, p)
+        return m.min(m.min(left, 0.5 - m.abs(p.moving)), m.max(m.abs(p.last) - 0.5, counted))
 
     def above(v: Any, p: Any) -> Any:
         return (v.b_re**2 + v.b_im**2) ** 0.5 - p.v_block

@@ -315,3 +315,47 @@ def test_a_start_outside_the_band_starts_the_timer(tmp_path, circuit, inverse):
     run = psmr.simulate(psmr.build(settings), psmr.VariableStep(1e-6), 60.0, certify=False)
     error = 1.03 - voltage(2, 1.0, *circuit)
     assert moves(run)[0] == pytest.approx((30.0 * (0.01 / error if inverse else 1.0), 16.0), abs=1e-5)
+
+
+def set_values(*given):
+    """Return steps of the set value: (value, instant) each."""
+    return [psmr.ParameterStep("LTC1", "v_set", value, t) for value, t in given]
+
+
+def test_what_leaves_the_band_at_the_other_side_begins_anew(tmp_path, circuit):
+    """Across the band in a jump, 4 s into an inverse delay or after a move: first delays from there on."""
+    above = voltage(1, 1.0, *circuit) - 0.9
+    run = run_of(tmp_path, [TRIP, *set_values((0.9, 5.0))], inverse=1)
+    assert moves(run)[0] == pytest.approx((5.0 + 30.0 * 0.01 / above, 18.0), abs=1e-5)
+    run = run_of(tmp_path, [TRIP, *set_values((0.9, 35.0), (1.0, 36.0))])
+    assert moves(run)[:2] == [(31.0, 16.0), (66.0, 15.0)]
+
+
+def test_at_the_end_of_its_range_it_does_not_count(tmp_path):
+    """200 s below its band at position 1, and then above it: 30 s later the first move."""
+    run = run_of(tmp_path, [TRIP, *set_values((0.9, 200.0))], 240.0, tap_min=1.0, positions=17, t_reset=8.0)
+    assert moves(run)[0] == pytest.approx((230.0, 2.0), abs=1e-5)
+
+
+def test_its_clock_stands_still_in_a_dead_part(tmp_path, circuit):
+    """T1 out from 5 to 40 s: what it had counted by then it has again."""
+    delay = 30.0 * 0.01 / (1.0 - voltage(1, 1.0, *circuit))
+    run = run_of(tmp_path, [TRIP, psmr.LineTrip("T1", start=5.0, reclose=40.0)], inverse=1)
+    assert moves(run)[0] == pytest.approx((1.0 + delay + 35.0, 16.0), abs=1e-5)
+
+
+def test_a_start_below_the_voltage_that_blocks(tmp_path):
+    run = run_of(tmp_path, v_block=1.2, inverse=1)
+    assert [(c.t, act.kind) for c in run.changes for act in c.acts] == [(0.0, "block")]
+
+
+def test_what_an_event_gives_it_during_the_run_it_has(tmp_path):
+    """At 10 s a mechanism of 2 s (the delay begins anew), a voltage that blocks, other further delays."""
+
+    def run(name, value, *events, **given):
+        return run_of(tmp_path, [TRIP, psmr.ParameterStep("LTC1", name, value, 10.0), *events], **given)
+
+    assert moves(run("t_mechanical", 2.0))[:2] == [(42.0, 16.0), (54.0, 15.0)]
+    assert not moves(run("v_block", 1.1))
+    back = set_values((0.95, 42.0), (1.0, 43.0))
+    assert moves(run("t_next", 20.0, *back, t_next=30.0))[:2] == [(31.0, 16.0), (73.0, 15.0)]

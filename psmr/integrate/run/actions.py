@@ -247,14 +247,16 @@ class Actions:
         self.system, self.lost_with, self.respond = system, lost_with, respond
         self.acted: list[Change] = []
         self.span: Span
-        self.devices = [
-            timers
+        self._declared = [
+            ActionTimers(system, place, action)
             for place, group in enumerate(system.groups)
             for action in group.compiled.component.actions
-            if (timers := ActionTimers(system, place, action)).used(system.parameters).any()
         ]
+        self._seen: Sequence[Reals] = ()
+        self.devices: list[ActionTimers] = []
         self.events = [EventTimer(event) for event in events]
-        self.watched: list[Timers] = [*self.devices, *self.events]
+        self.watched: list[Timers] = []
+        self._watch(system.parameters)
         self.ahead, self.found = list(ahead), found
         self.t = 0.0
         self.tail: Reals = np.empty(0)
@@ -280,6 +282,7 @@ class Actions:
     def begin(self, span: Span, w: Reals) -> None:
         """Take note of the point w, at which a span begins: conditions change at once."""
         self.span, self.t, self.tail = span, span.t, w[self.system.n + self.system.m :].copy()
+        self._watch(span.parameters)
         self._without(span.out)
         for timers in self.watched:
             timers.begin(span, w[None, :])
@@ -287,10 +290,23 @@ class Actions:
     def at_once(self, span: Span, w: Reals) -> bool:
         """Return whether anything acts at the instant of a span by the point w to which it has led."""
         self.span = span
+        self._watch(span.parameters)
         self._without(span.out)
         for timers in self.watched:
             timers.begin(span, w[None, :], self.small)
         return self.due <= span.t + self.small
+
+    def _watch(self, parameters: Sequence[Reals]) -> None:
+        """Watch the actions that some device has by now: what a change sets may give it a further one."""
+        seen = self._seen or [None] * len(parameters)
+        self.devices = [
+            timers
+            for timers in self._declared
+            if timers in self.devices
+            or (parameters[timers.place] is not seen[timers.place] and timers.used(parameters).any())
+        ]
+        self.watched = [*self.devices, *self.events]
+        self._seen = tuple(parameters)
 
     def dependent(self, span: Span) -> Values:
         """Return the parameters that follow from the others of a span, where they do not yet."""
@@ -401,7 +417,7 @@ class Actions:
 
     def _without(self, out: frozenset[str]) -> None:
         """Take note of the devices out of service: they do not act, nor does what acts on them."""
-        for timers in self.devices if out != self.out else ():
+        for timers in self._declared if out != self.out else ():
             timers.out = np.isin(timers.names, list(out)) | np.isin(timers.acts_on, list(out))
             timers.due[timers.out] = np.inf
         self.out = out

@@ -272,8 +272,8 @@ class DeadParts:
     def put(self, w: Reals, before: OutOfService, now: OutOfService) -> Collection[str]:
         """See `Service`: a dead bus has no voltage; one that returns begins with that of its neighbour.
 
-        What measures, or draws by a filtered voltage or frequency, returns at rest; reactors with dynamics
-        of their own return without current.
+        What measures, or draws by a filtered voltage or frequency, returns at rest; what counts (`timers`)
+        has none and goes on from where it stood; reactors with dynamics of their own return without current.
         """
         for bus in now.dead - before.dead:
             for place in self._places(bus):
@@ -295,7 +295,7 @@ class DeadParts:
         storing = {d.name for d in self.system.devices if "storage" in d.parameters}
         for name in (now.out - before.out) & storing:
             w[self._states(name)] = 0.0
-        return before.out - now.out - before.dead - storing
+        return before.out - now.out - before.dead - storing - _counting(self.system)
 
     def _idle(self, parameters: Sequence[Reals]) -> frozenset[str]:
         """Return what carries the current of a fault while there is none."""
@@ -358,6 +358,11 @@ def _devices_at(system: System) -> tuple[dict[str, set[str]], dict[str, set[str]
             if (bus := target.rpartition(".")[0]) in lost:
                 (lost if is_motor(device) else others)[bus].add(device.name)
     return lost, others
+
+
+@cached_by_devices
+def _counting(system: System) -> frozenset[str]:
+    return frozenset(device.name for device in system.devices if placement(device.component).timers)
 
 
 @cached_by_devices
