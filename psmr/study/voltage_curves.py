@@ -283,7 +283,7 @@ def _dispatch(
         if generators is not None and not (math.isfinite(share) and share >= 0):
             raise InputError(f"pv_curve: generators: {name} = {share!r}: must be a part of the growth, >= 0")
         given[case.places[known[name].bus]] += share * grows
-    return given, f", supplied by {first_few([*words, f'the rest by {slacks}'], 5)}"
+    return given, f", supplied by {first_few([*words, f'the rest by {slacks}'] if words else [slacks], 5)}"
 
 
 def _simulated(

@@ -70,6 +70,16 @@ def test_the_nose_of_nine_buses_is_the_published_one():
     assert not curve.by_limit
 
 
+def test_the_headline_says_who_supplies_the_growth():
+    """All, some, or the slacks alone."""
+    for generators, words in (
+        (None, "supplied by all generators as they do now, the rest by G1; at the nose"),
+        ({"G3": 0.5}, "supplied by G3 50 %, the rest by G1; at the nose"),
+        ({}, "supplied by G1; at the nose"),
+    ):
+        assert words in psmr.pv_curve(nine_buses(), generators=generators, reactive_limits=False).headline
+
+
 def test_the_nose_with_a_limited_generator_is_the_published_one():
     """MATPOWER, t_cpf.m, with limits of reactive power: 0.795809.
 
