@@ -103,3 +103,18 @@ def test_what_cannot_move_stands_still(tmp_path):
     assert changer(case) is None
     with pytest.raises(CaseError, match=r"tap_changers = \(30.0,\): must be two times > 0 in s"):
         read(tmp_path, TAP, tap_changers=(30.0,))
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_range_without_positions_has_the_default_number(tmp_path, count):
+    """NTP = 0 or 1, as exports have it: two positions, silently, would be steps of a tenth."""
+    with pytest.warns(PsmrWarning, match=f"NTP = {count}: a range has two positions or more; .* taken, 33"):
+        case = read(tmp_path, TAP.replace(",17,", f",{count},"), tap_changers=(30.0, 5.0))
+    assert changer(case).parameters["positions"] == 33
+
+
+def test_what_regulates_otherwise_is_said(tmp_path):
+    """COD = 4, a DC line; 5, an asymmetric phase shift."""
+    words = "0 tap changers .*; 1 more regulate what is not read and stand still: transformer2-3"
+    with pytest.warns(PsmrWarning, match=words):
+        read(tmp_path, TAP.replace(",1,-3,", ",4,0,"), tap_changers=(30.0, 5.0))

@@ -46,6 +46,7 @@ from psmr.network.case.tables import (
     ShuntRow,
     TransformerRow,
 )
+from psmr.network.case.tap_changers import POSITIONS
 
 RATIOS = (0.0, 3.0)
 """Range of T, both ends left out, of a table by ratio."""
@@ -285,6 +286,10 @@ class Transformers:
             )
             self._warn(line, f"{words} [{bottom:g}, {top:g}] regulates nothing; the tap is held")
             return None
+        if (positions := line.whole("NTP", POSITIONS)) < 2:
+            words = "a range has two positions or more; PSS/E's default is taken"
+            self._warn(line, f"NTP = {positions}: {words}, {POSITIONS}")
+            positions = POSITIONS
         return {
             "controls": what,
             "control_bus": bus if what == VOLTAGE else 0,
@@ -292,7 +297,7 @@ class Transformers:
             "control_high": top,
             "tap_min": low * unit,
             "tap_max": high * unit,
-            "positions": max(line.whole("NTP", 33), 2),
+            "positions": positions,
             "r_c": line.real("CR", 0.0) if what == VOLTAGE else 0.0,
             "x_c": line.real("CX", 0.0) if what == VOLTAGE else 0.0,
         }

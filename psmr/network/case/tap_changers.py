@@ -20,6 +20,9 @@ TablesOf = TypeVar("TablesOf", bound=Tables)
 POSITIONS = 33
 """Positions of a control that names none, as PSS/E's NTP."""
 
+SHOWN = 5
+"""Most names in a message."""
+
 APART = 1e-9
 """Distance in pu below which two bands touch."""
 
@@ -161,9 +164,12 @@ def with_tap_changers(case: TablesOf, delays: Sequence[float]) -> TablesOf:
             rows[tap.row.name] = replace(tap.row, tap_changer=None)
             found.remove(tap.row.name)
     first, further = delays
+    others = [row.name for row in case.transformers if row.regulating and not row.controls]
+    still = f"; {len(others)} more regulate what is not read and stand still: {', '.join(others[:SHOWN])}"
     warn(
         f"{case.source or case.name}: {len(found)} tap changers and phase shifters move in a run, after"
         f" {first:g} s and then each {further:g} s; the file has none (typical: 15 to 60 s, 5 to 15 s)"
+        f"{still if others else ''}"
     )
     return replace(case, transformers=tuple(rows.values()))
 
