@@ -258,10 +258,12 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
         )
     found, remedy = "the equations have no solution near the last values", ""
     if block.resting.size:
-        found = "the states at rest have no equilibrium near the last values"
+        found = (
+            "the states at rest have no equilibrium near the last values (a voltage collapse looks like this)"
+        )
         remedy = (
-            "follow what they do with psmr.VariableStep; leave out a fault that is cleared within a second, "
-            "and keep what it trips; or "
+            "go on from there with psmr.VariableStep, which follows what they do; leave out a fault that is "
+            "cleared within a second, and keep what it trips; or "
         )
     return SimulationError(
         f"{what} (t = {before[-1]:.6g} s): {found}: {reason}; "

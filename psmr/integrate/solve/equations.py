@@ -132,7 +132,7 @@ def hold_defect(block, w, a):  # type: ignore[no-untyped-def]
         i = limits.bounded[b]
         x = w[variables[i]]
         wanted = known[i] + a * F[i]
-        if matrix.own.size > 0 and matrix.own[i] > 0.0:  # what a lag of it would go to
+        if matrix.own.size > 0 and matrix.own[i] > 0.0:  # where its rate leads it
             wanted = x + matrix.own[i] * F[i] / newton_state_of(block).scalars[QUICK]
         limits.held[b] = 0
         if wanted > limits.upper[i]:

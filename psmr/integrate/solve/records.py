@@ -143,7 +143,8 @@ class Matrix(NamedTuple):
     `state_slots`, `diagonal`: Places in J of all entries in state rows, and of their diagonal.
     `angles`: Variables that turn with the frame, states first, counted within the block.
     `resting`, `resting_slots`: Rows of the states that are at rest, and the places of their entries in J.
-    `own`: Time constant in s of each state that is at rest, 0 of others; empty where none is.
+    `own`: Time in s over which the rate of a state at rest leads it past a limit, 0 of others; empty where
+      none is.
     `turn`: Room for an update, where states at rest leave the angle of all open; otherwise empty.
     """
 

@@ -143,14 +143,19 @@ def at_rest(system: System, kernels: Kernels, matrix: Matrix, resting: Places) -
     return matrix._replace(angles=within(kernels, found.angles), turn=np.zeros(kernels.rows))
 
 
+# Part of its time constant over which a rate has to lead a state at rest past a limit that holds it: with the
+# whole one Newton sends what has a high gain around it from limit to limit.
+LED = 0.05
+
+
 def _own_times(system: System) -> Reals:
-    """Return the (n,) time constants in s of the states, 1 of those whose rates do not read them."""
+    """Return parts `LED` of the (n,) time constants in s of states, of 1 s where rates do not read them."""
     return kept(system, "own times", (), lambda: _times(system), 1)
 
 
 def _times(system: System) -> Reals:
     rates = np.abs(system.linearise().fx.diagonal())
-    return np.asarray(1.0 / np.where(rates > INVARIANT, rates, 1.0))
+    return np.asarray(LED / np.where(rates > INVARIANT, rates, 1.0))
 
 
 # Angle in rad by which all may run on in a step before the frame turns at another rate, and the time in s

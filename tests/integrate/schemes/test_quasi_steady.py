@@ -110,3 +110,30 @@ def test_taps_move_as_in_a_run_with_swings():
     assert quasi["bus104.v"].iloc[-1] == pytest.approx(full["bus104.v"].iloc[-1], abs=1e-5)
     assert quasi["G39.omega"].iloc[-1] == pytest.approx(full["G39.omega"].iloc[-1], abs=1e-6)
     assert 4 * len(quasi.t) < len(full.t)
+
+
+@pytest.mark.slow
+def test_machines_are_limited_as_in_a_run_with_swings():
+    """The Nordic system, point A: to the end of the equilibrium, where the full model loses synchronism.
+
+    A limiter of field current takes over with a gain of 35 at once around a field voltage at rest.
+    """
+    system = psmr.build(psmr.case("nordic"))
+    trip = [psmr.LineTrip("4032-4044", 1.1)]
+    end = [psmr.AngleSpread(180.0)]
+    with pytest.raises(SimulationError, match="a voltage collapse looks like this") as raised:
+        psmr.simulate(system, psmr.QuasiSteadyState(), 200.0, trip, certify=False, partial=True)
+    quasi = raised.value.partial
+    full = psmr.simulate(system, psmr.VariableStep(1e-4), 200.0, trip, monitors=end, certify=False)
+    ours, theirs = (
+        {
+            act.device: change.t
+            for change in run.changes
+            for act in change.acts
+            if act.kind == "limiter" and act.value == 1.0
+        }
+        for run in (quasi, full)
+    )
+    assert ours == pytest.approx(theirs, abs=4.0)
+    assert len(ours) == 7
+    assert quasi.t[-1] == pytest.approx(full.t[-1], abs=5.0)
