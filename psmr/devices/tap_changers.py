@@ -264,6 +264,13 @@ class TapChanger(SteppedControl):
     x_c = Parameter("pu on system base", "reactance of the line drop compensation", default=0.0)
 
     @classmethod
+    def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
+        """Object to a band that every voltage is in too, as one in percent is."""
+        if p["half_band"] >= p["v_set"]:
+            return f"half_band = {p['half_band']:g}: must be below v_set = {p['v_set']:g} pu"
+        return super().conflict(p)
+
+    @classmethod
     def shape(cls, *choice: int) -> Mapping[str, Any]:
         """Return what the clock adds, and the current that a compensation reads."""
         return {**super().shape(*choice), **({"inputs": SteppedControl.inputs} if choice[-1] else {})}

@@ -222,6 +222,7 @@ def test_the_impedance_follows_the_position(tmp_path):
         ),
         ({"positions": 1}, "positions = 1.*must be a whole number from 2"),
         ({"t_next": 0.0}, "t_next = 0: must be > 0"),
+        ({"half_band": 1.0}, "half_band = 1: must be below v_set = 1 pu"),
         ({"tap_min": 1.2, "tap_max": 1.1}, "tap_min = 1.2: must be below tap_max = 1.1"),
         ({"bus": 7}, "bus = 7: there is no bus with this number"),
     ],

@@ -18,12 +18,16 @@ from psmr.network.case.tables import ShuntRow
 from psmr.network.powerflow.adjustment import BLIND, effects
 from psmr.network.powerflow.powerflow import PowerFlow
 
+ROUNDING = 1e-3
+"""Mvar by which a susceptance may be off its steps unsaid."""
+
 
 def switching_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     """Yield what switches shunts, wired to what it reads; blocked beside a shunt that is out of service.
 
-    Warns (PsmrWarning) of a band that is narrower than what a step changes, and of a shunt that does not act
-    on the voltage. Raises CaseError where there is no static var system that a bank stands beside.
+    Warns (PsmrWarning) of a start beyond the steps, of a band that is narrower than what a step changes, and
+    of a shunt that does not act on the voltage. Raises CaseError where there is no static var system that a
+    bank stands beside.
     """
     before: dict[str, str] = {}
     by_voltage: list[tuple[ShuntRow, DeviceRow]] = []
@@ -31,6 +35,12 @@ def switching_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         if (switching := row.switching) is None:
             continue
         at, low, high = position_of(SimpleNamespace(**switching.values), row.b_mvar)
+        ends = shunt_positions(steps_of(SimpleNamespace(**switching.values)))[[0, -1]]
+        if not ends[0] - ROUNDING <= row.b_mvar <= ends[1] + ROUNDING:
+            warn(
+                f"{switching.place}: b_mvar = {row.b_mvar:g} is beyond its steps, {ends[0]:g} to {ends[1]:g}"
+                " Mvar: it stays until the first step, which leads to the position beside the last one"
+            )
         values = device_parameters(switching, case, 1.0) | {"at": at, "lowest": low, "highest": high}
         if "system_bus" in switching.values:
             system, given, values["base"] = _static_var_system(case, row, switching)

@@ -72,6 +72,11 @@ def test_a_band_narrower_than_a_step_is_said():
         psmr.build(bank(v_low=0.99, v_high=1.01))
 
 
+def test_a_start_beyond_the_steps_is_said():
+    with pytest.warns(PsmrWarning, match="b_mvar = 20 is beyond its steps, -6 to 14 Mvar: it stays until"):
+        psmr.build(bank(b=20.0))
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [
