@@ -298,7 +298,7 @@ class Actions:
 
     def _watch(self, parameters: Sequence[Reals]) -> None:
         """Watch the actions that some device has by now: what a change sets may give it a further one."""
-        seen = self._seen or [None] * len(parameters)
+        seen: Sequence[Reals | None] = self._seen or [None] * len(parameters)
         self.devices = [
             timers
             for timers in self._declared
