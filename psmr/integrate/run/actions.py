@@ -28,17 +28,20 @@ from psmr.integrate.timeline.span import Change, Span
 
 Bools = NDArray[np.bool_]
 
-PAST, LATEST = 1e-3, 1e-4
+PAST, LATEST = 1e-3, 5e-6
 """By which part of a step what acts at once comes after the zero of its condition, and most in s."""
 
 NEAR_ZERO = 1e-2
-"""Ratio of a condition's values around its zero at which the line through them is near enough."""
+"""Ratio of the times to the points around a zero at which lines between them are near enough."""
 
 CLOSE = 2e-3
 """Time in s to which a zero in a long step is located, as that ratio does in one of 0.2 s."""
 
 AT_ZERO = 1e-5
 """The same for what acts at the zero itself."""
+
+PIECES, ROUNDS = 8, 3
+"""Into how many pieces the way between two points is cut to find a change, and how often."""
 
 
 class _Named:
@@ -115,30 +118,26 @@ class Timers:
         for device in map(int, changed[delay[changed] <= longest]):
             self.turn(device, bool(holds[device]), span.t, float(delay[device]))
 
-    def cross(
-        self, last: Reals, value: Reals, between: tuple[float, float], span: Span, small: float
-    ) -> float:
+    def cross(self, last: Reals, value: Reals, rows: Reals, span: Span, small: float) -> float:
         """Turn the timers whose conditions change between two points of a span, with their (D,) values there.
 
-        `between` has their times in s; those closer than `small` are one. Returns where a condition is to be
-        looked at before its timer can be turned, in s; inf for nowhere.
+        `rows` are the points, (2, n + m + k + 1), with their times in s; those closer than `small` are one.
+        Returns where a condition is to be looked at before its timer can be turned, in s; inf for nowhere.
         """
-        holds, (before, now), sought = value > 0, between, np.inf
+        holds, (before, now), sought = value > 0, rows[:, -1].tolist(), np.inf
         for device in map(int, np.flatnonzero(holds != self.running)):
             if now < self.since[device]:
                 # The run has gone back from where it begins to hold, and takes other steps to there.
                 continue
-            rise = value[device] - last[device]
-            part = -last[device] / rise if rise else 1.0
-            t = before + (now - before) * min(max(part, 0.0), 1.0)
+            part = self._zero(device, (last[device], value[device]), rows, span)
+            t = before + (now - before) * part
             # A timer that ran out before its condition ended acts.
             if last[device] > 0 and self.due[device] <= t + small:
                 continue
-            sizes = sorted((abs(last[device]), abs(value[device])))
             # A sample takes no time: nothing is sought between the point before and the one behind.
             near = AT_ZERO if self.at_zero else min(NEAR_ZERO, CLOSE / max(now - before, small))
-            far = sizes[0] > near * sizes[1] and small < min(t - before, now - t)
-            if holds[device] and far:
+            nearer = min(part, 1.0 - part)
+            if holds[device] and nearer > near * (1.0 - nearer) and small < nearer * (now - before):
                 sought = min(sought, t)
                 continue
             delay = float(self.delays(span)[device])
@@ -146,6 +145,24 @@ class Timers:
             late = min(PAST * (now - before), LATEST) if delay <= small and not self.at_zero else 0.0
             self.turn(device, bool(holds[device]), min(t + late, now), delay)
         return sought
+
+    def _zero(self, device: int, ends: tuple[float, float], rows: Reals, span: Span) -> float:
+        """Return the part of the way between two points at which a condition changes, by its values there.
+
+        Variables go along lines; the condition along them has kinks (`m.min`), and its first change counts.
+        """
+        low, high = 0.0, 1.0
+        for _ in range(ROUNDS):
+            parts = np.linspace(low, high, PIECES + 1)
+            found = self.condition(rows[0] + parts[:, None] * (rows[1] - rows[0]), span)[:, device]
+            changed = np.flatnonzero((found > 0) != self.running[device])
+            if not changed.size or changed[0] == 0:
+                break
+            k = int(changed[0])
+            (low, high), ends = parts[k - 1 : k + 1].tolist(), (found[k - 1], found[k])
+        rise = ends[1] - ends[0]
+        part = low + (high - low) * (-ends[0] / rise) if rise else high
+        return min(max(part, low), high)
 
 
 class ActionTimers(Timers):
@@ -261,6 +278,7 @@ class Actions:
         self.t = 0.0
         self.tail: Reals = np.empty(0)
         self.before: Reals = system.w0[None, :]
+        self.left = self.before
         self.small = 0.0
         self.delayed: Delayed | None = None
         self.sought = np.inf
@@ -282,6 +300,7 @@ class Actions:
     def begin(self, span: Span, w: Reals) -> None:
         """Take note of the point w, at which a span begins: conditions change at once."""
         self.span, self.t, self.tail = span, span.t, w[self.system.n + self.system.m :].copy()
+        self.left = w[None, :].copy()
         self._watch(span.parameters)
         self._without(span.out)
         for timers in self.watched:
@@ -330,10 +349,10 @@ class Actions:
                 self.delayed.fill(rows)
         values = [timers.condition(rows, self.span) for timers in self.watched]
         for k in self._of_interest(t, values):
-            before = self.t if k == 0 else float(t[k - 1])
+            ends = np.vstack([self.left, rows[:1]]) if k == 0 else rows[k - 1 : k + 1]
             for timers, value in zip(self.watched, values, strict=True):
                 last = timers.last if k == 0 else value[k - 1]
-                sought = timers.cross(last, value[k], (before, float(t[k])), self.span, self.small)
+                sought = timers.cross(last, value[k], ends, self.span, self.small)
                 self.sought = min(self.sought, sought)
             if self.due < t[k] - self.small:
                 self._keep(values, rows, k - 1)
@@ -346,6 +365,7 @@ class Actions:
         if k < 0:
             return
         self.t, self.before = float(rows[k, -1]), rows[k : k + 1].copy()
+        self.left = self.before
         for timers, value in zip(self.watched, values, strict=True):
             timers.last = value[k]
 
