@@ -11,6 +11,9 @@ from psmr.devices.protection.relays import Relay
 MANY = 1000
 """Most blocks that a relay sheds."""
 
+SMALLEST = 1e-3
+"""Drop in pu above which an area is measured by the time that it takes."""
+
 
 def _since(v: Any, p: Any) -> tuple[Any, Any]:
     """Return time in s and area in pu s since the voltage fell below the threshold, or the last block."""
@@ -20,7 +23,9 @@ def _since(v: Any, p: Any) -> tuple[Any, Any]:
 def _due(m: Any, v: Any, p: Any) -> Any:
     """Return what is above zero where a block is due."""
     time, area = _since(v, p)
-    ripe = m.min(time - p.t_min, m.max(area - p.c, time - p.t_max))
+    # The area in s, as the times are: a zero is sought along the line through values on both of its sides.
+    rest = (area - p.c) / m.max(p.v_th - v.v, SMALLEST)
+    ripe = m.min(time - p.t_min, m.max(rest, time - p.t_max))
     left = m.min(p.part - p.done - 1e-9, p.blocks - p.count - 0.5)
     return m.min(m.min(p.below - 0.5, ripe), left)
 
@@ -73,6 +78,7 @@ class InverseTimeShedding(Relay):
             _due,
             effect=_sheds,
             protects=True,
+            at_zero=True,
             kind="shedding",
             words=lambda p, acts_on: f"{acts_on} shed, voltage below {p.v_th:g} pu",
         ),

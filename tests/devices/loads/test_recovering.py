@@ -140,3 +140,32 @@ def test_blocks_follow_the_time_that_the_area_takes(plain):
         assert shed - total == pytest.approx(min(max(area / (t - since), 0.01), 0.05, 0.14 - total), rel=1e-3)
         since, total = t, shed
     assert total == pytest.approx(0.14, abs=1e-9)
+
+
+def test_blocks_of_an_impedance_are_at_their_instants():
+    """The drop d below the threshold is constant from block to block: each c/d after the one before."""
+    values = {"v_th": 0.871, "c": 0.05, "t_min": 1.16, "t_max": 12.6, "gain": 1.5, "block_min": 0.02}
+    device = {"type": "InverseTimeShedding", **values, "block_max": 0.2, "part": 0.22}
+    line = {"from": 1, "to": 2, "x": 0.3}
+    machine = {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-7}
+    case = psmr.make_case(
+        "shedding", base_mva=100.0, frequency_hz=50.0,
+        buses=[{"number": 1}, {"number": 2}],
+        lines=[line, line | {"circuit": 2}],
+        loads=[{"bus": 2, "p_mw": 110.0, "q_mvar": 36.0, "model": "impedance", "name": "L"}],
+        relays=[{"name": "U", "acts_on": "L", "bus": 2, "device": device}],
+        generators=[{"name": "G1", "bus": 1, "control": "slack", "v": 1.0, "machine": machine}],
+    )  # fmt: skip
+    trip = psmr.LineTrip("line1-2-2", start=2.0)
+    run = psmr.simulate(psmr.build(case), psmr.VariableStep(1e-6), 20.0, [trip], certify=False)
+    y, t, shed, wanted = (1.1 - 0.36j) / run["bus2.v"].iloc[0] ** 2, 2.0, 0.0, []
+    while shed < 0.22:
+        drop = 0.871 - abs(1 / (1 + 0.3j * y * (1 - shed)))
+        t += max(1.16, 0.05 / drop)
+        if t > 20.0:
+            break
+        shed += min(max(1.5 * drop, 0.02), 0.22 - shed)
+        wanted.append((t, shed))
+    acts = [(c.t, a.value) for c in run.changes for a in c.acts if a.kind == "shedding"]
+    assert len(wanted) >= 3
+    np.testing.assert_allclose(acts, wanted, atol=1e-3)
