@@ -2,7 +2,8 @@
 
 psmr's trapezoidal rule at half a step has an error of a third of the difference to the whole step. IDA (BDF
 of variable order, relative tolerance 1e-10) is much more accurate. No limit is reached: what limits do has
-tests of its own (tests/devices/exciters/test_responses.py).
+tests of its own (tests/devices/exciters/test_responses.py), and so have limiters, which act by themselves
+(tests/devices/limiters), and what takes part in the control of an area (tests/network/areas).
 """
 
 import dataclasses
@@ -29,9 +30,15 @@ T_STEP = 1.0
 RELATIVE, ABSOLUTE = 1e-10, 1e-12
 # What IDA's tolerances leave in these runs.
 FLOOR = 1e-7
-# Of a bridge the controller's code has the set-points.
-CODE_DRIVES = {"AveragedBridge"}
-NAMES = [kind.__name__ for kinds in ROLES.values() for kind in kinds if kind.__name__ not in CODE_DRIVES]
+# Of a bridge the controller's code has the set-points; a clock of the other two runs in the dip, by actions.
+LEFT_OUT = {"AveragedBridge", "GENERIC", "GENERIC1"}
+BESIDE = ("limiter", "participation")
+NAMES = [
+    kind.__name__
+    for role, kinds in ROLES.items()
+    for kind in kinds
+    if kind.__name__ not in LEFT_OUT and not role.endswith(BESIDE)
+]
 
 
 def disturbances(system):
