@@ -38,4 +38,5 @@ for name in ("41-4041", "2-1042", "1-1041", "3-1043"):
     below.step(run.t, run[f"LTC-{name}.position"], where="post", label=name)
 below.set(xlabel="time [s]", ylabel="position of 33")
 below.legend()
-figure.savefig("voltage-collapse.png")
+
+plt.show()
