@@ -28,7 +28,7 @@ from psmr.integrate.timeline.span import Change, Span
 
 Bools = NDArray[np.bool_]
 
-PAST, LATEST = 1e-3, 5e-6
+PAST, LATEST = 1e-3, 8e-6
 """By which part of a step what acts at once comes after the zero of its condition, and most in s."""
 
 NEAR_ZERO = 1e-2
