@@ -123,7 +123,7 @@ def kill(commands: Commands, tally: Tally, seed: int, number: int) -> None:
         return
     trouble = commands.unsound(out) or commands.unsound_cache()
     if not trouble and number_of != signal.SIGKILL and child.returncode != -number_of:
-        left = set(out.glob(".*")) - before if out.exists() else set()
+        left = set(out.glob(".*")) - before - {out / ".study"} if out.exists() else set()
         trouble = f"{', '.join(file.name for file in left)} was left" if left else ""
     tally.add("kills", "lost" if trouble else "run", f"{words}: {trouble}")
 
