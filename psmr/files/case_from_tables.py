@@ -62,10 +62,11 @@ def make_case(
         What the case is called.
     base_mva, frequency_hz
         Base of the per-unit system and nominal frequency.
-    buses, lines, transformers, shunts, loads, generators, relays, areas, sequence,
-    dc_buses, dc_lines, dc_converters
+    buses, lines, transformers, shunts, loads, generators, relays, areas, sequence
         A dictionary for each row, with the fields that the table has in a case file; a plant has a dictionary
         for each device under its role.
+    dc_buses, dc_lines, dc_converters
+        The same of direct current.
     mechanical
         What drives GENROU, GENSAL, GENROE and GENSAE; as in a case file.
     modules
