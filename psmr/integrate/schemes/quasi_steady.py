@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -21,7 +20,7 @@ from psmr.integrate.schemes.choices import MOST_STEPS, check_fields
 from psmr.integrate.schemes.one_step import UniformStep
 from psmr.integrate.schemes.scheme import ErrorControl, Scheme, StepChoice, StepOperator
 from psmr.integrate.schemes.stability import with_algebraic
-from psmr.integrate.schemes.variable_step import VariableStep
+from psmr.integrate.schemes.variable_step import VariableStep, no_one_operator
 from psmr.integrate.solve.turning import in_frame, turned
 from psmr.integrate.step.program import Program
 from psmr.integrate.tableaux import ImplicitPair, Tableau
@@ -144,10 +143,7 @@ class QuasiSteadyState(Scheme):
     @property
     def operator(self) -> StepOperator:
         """See `Scheme`: there is none, but one for each step (`at_step`)."""
-        return StepOperator(self._no_operator, math.nan)
-
-    def _no_operator(self, linear: LinearDae) -> Reals:
-        raise SchemeError(f"{self}: chooses its own steps; scheme.at_step(h) has the operator of a step of h")
+        return no_one_operator(self)
 
     def __str__(self) -> str:
         rest = "" if self.split is None else f", {np.count_nonzero(self.split.fast_x)} states at rest"

@@ -214,13 +214,7 @@ class VariableStep(Scheme):
     @property
     def operator(self) -> StepOperator:
         """See `Scheme`: there is none, but one for each step (`at_step`)."""
-        return StepOperator(self._no_operator, math.nan)
-
-    def _no_operator(self, linear: LinearDae) -> NoReturn:
-        raise SchemeError(
-            f"{self}: a method that chooses its own steps has no one step operator; scheme.at_step(h) has "
-            "that of a step of h, and the certificate of a run those of the steps that it took"
-        )
+        return no_one_operator(self)
 
     def __str__(self) -> str:
         longest = "" if self.h_max is None else f", steps up to {self.h_max:g} s"
@@ -258,3 +252,15 @@ def _least_tolerance(name: str) -> float:
 def _program(name: str) -> Program:
     pair = PAIRS[name]
     return tableau_program(pair.tableau, keep_last=True, starts=pair.starts)
+
+
+def no_one_operator(scheme: Scheme) -> StepOperator:
+    """Return the operator of a scheme that chooses its steps, which objects where it is asked for."""
+
+    def object_to(linear: LinearDae) -> NoReturn:
+        raise SchemeError(
+            f"{scheme}: a method that chooses its own steps has no one step operator; scheme.at_step(h) has "
+            "that of a step of h, and the certificate of a run those of the steps that it took"
+        )
+
+    return StepOperator(object_to, math.nan)
