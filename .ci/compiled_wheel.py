@@ -1,4 +1,4 @@
-"""Put compiled code into a wheel of psmr: `python .ci/compiled_wheel.py dist/psmr-0.1.0-py3-none-any.whl`.
+"""Put compiled code into a wheel of psmr: `python .ci/compiled_wheel.py dist/psmr-1.0.0-py3-none-any.whl`.
 
 Lets `psmr warmup` of the wheel compile for every processor of this platform's kind
 (`psmr.dae.compile.shipped_code`), and writes beside it a wheel of this Python and platform that has the code

@@ -182,12 +182,24 @@ class PsmrWarning(UserWarning):
         return printable(super().__str__())
 
 
-def warn(words: str) -> None:
-    """Warn (PsmrWarning) of something, at the first line outside psmr that led there."""
+class PsmrDeprecationWarning(PsmrWarning, FutureWarning):
+    """Something works under a former name or in a former form, and will not in a later version."""
+
+
+def warn(words: str, kind: type[PsmrWarning] = PsmrWarning) -> None:
+    """Warn of something, at the first line outside psmr that led there."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "psmr":
         frame, level = frame.f_back, level + 1
-    warnings.warn(words, PsmrWarning, stacklevel=level + 1)
+    warnings.warn(words, kind, stacklevel=level + 1)
+
+
+def deprecated(what: str, remedy: str, until: str = "2.0") -> None:
+    """Warn (PsmrDeprecationWarning) of what works in every version before `until`, and say what to do now.
+
+    The one way in which psmr gives up a name, a field, an option or a form of a file: docs/stability.md.
+    """
+    warn(f"{what}: deprecated, psmr {until} will not take it; {remedy}", PsmrDeprecationWarning)
 
 
 CALLED: Mapping[str, str] = {

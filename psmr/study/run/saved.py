@@ -16,7 +16,6 @@ import math
 import os
 import re
 import sys
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +29,7 @@ import numpy as np
 from partitioning.partition import Partition
 from psmr.base.arguments import check_arguments, misfit
 from psmr.base.declared import ALLOW_CODE
-from psmr.base.errors import InputError, PsmrError, PsmrWarning, shown
+from psmr.base.errors import InputError, PsmrError, deprecated, shown, warn
 from psmr.base.files import RUNS, OutputTransaction, require_suffix, unreadable
 from psmr.base.modules import ALLOW, is_installed, load_modules, source_of
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
@@ -167,6 +166,7 @@ class Decoder:
     def __init__(self, array: Callable[[int], np.ndarray], modules: Iterable[str] = ()) -> None:
         self.array, self.modules = array, frozenset(modules)
         self._met: list[Any] = []
+        self.former = False
 
     def decode(self, encoded: Any) -> Any:
         """Return the value that was encoded.
@@ -223,6 +223,7 @@ class Decoder:
         if "made" in encoded:
             choices = tuple(map(self.decode, encoded["choices"]))
             maker = FORMER.get(encoded["made"], encoded["made"])
+            self.former |= maker != encoded["made"]
             return Origin(MAKERS[maker], self._component(encoded["of"]), choices)
         found = self._found(*encoded["class"])
         if not issubclass(found, Component):
@@ -234,10 +235,11 @@ class Decoder:
         if not dataclasses.is_dataclass(kind):
             raise Damaged(f"{kind.__name__} is no record")
         known = {item.name for item in dataclasses.fields(kind)}
-        own = f"{kind.__name__}."
+        own, written = f"{kind.__name__}.", fields.keys()
         fields = {FORMER.get(f"{own}{field}", field): part for field, part in fields.items()}
         # Behind the others, which are decoded in the order in which they were encoded.
         fields |= {name: LATER[own + name] for name in known - fields.keys() if own + name in LATER}
+        self.former |= fields.keys() != written
         if known != fields.keys():
             other = ", ".join(sorted(known ^ fields.keys()))
             raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")
@@ -388,7 +390,7 @@ def load_run(
     other = "" if writer == __version__ else f"psmr {writer} wrote it, this is {__version__}"
     try:
         with _readable(place) as file:
-            run = _decoded(file, modules)
+            run, former = _decoded(file, modules)
     except (Damaged, PsmrError, ImportError) as error:
         words = "is damaged" if isinstance(error, Damaged) else "cannot be opened"
         why = f"{error} ({other})" if other else str(error)
@@ -397,11 +399,9 @@ def load_run(
     if allow_code and run.system is not None:
         allow_codes(device.code for device in run.system.devices)
     if other:
-        warnings.warn(
-            f"{place}: {other}; its points are as they were, what follows from them as this psmr has it",
-            PsmrWarning,
-            stacklevel=2,
-        )
+        warn(f"{place}: {other}; its points are as they were, what follows from them as this psmr has it")
+    if former:
+        deprecated(f"{place}: fields as psmr had them before 1.0", "save the run again, run.save(path)")
     return run
 
 
@@ -423,11 +423,9 @@ def _import(place: Path, modules: tuple[str, ...], known: dict[str, Any]) -> Non
         homes = () if is_installed(name) else (_home(str(then.get("file", ""))),)
         load_modules((name,), (place.parent, Path(), *homes), str(place), allowed=True)
         if then and source_of(name).get("digest") != then.get("digest"):
-            warnings.warn(
+            warn(
                 f"{place}: {name} is not as it was when the run was saved; its points are as they were, what"
-                " is computed from them is as the module says now",
-                PsmrWarning,
-                stacklevel=3,
+                " is computed from them is as the module says now"
             )
 
 
@@ -453,8 +451,8 @@ def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
         ) from error
 
 
-def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
-    """Return the run in an open file."""
+def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> tuple[Run, bool]:
+    """Return the run in an open file, and whether it has what is otherwise since."""
 
     def array(k: Any) -> np.ndarray:
         if type(k) is not int:
@@ -464,13 +462,14 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
 
     content = json.loads(file.read(BODY))
     try:
-        run = Decoder(array, modules).decode(content)
+        decoder = Decoder(array, modules)
+        run = decoder.decode(content)
         _check(run)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         raise Damaged(f"{type(error).__name__} {error}") from error
-    return run
+    return run, decoder.former
 
 
 def _check(run: Any) -> None:

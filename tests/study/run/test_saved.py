@@ -14,7 +14,7 @@ import pytest
 
 import psmr
 from psmr import Component, Device, Parameter, assemble, cli, read_study
-from psmr.errors import InputError, PsmrWarning
+from psmr.errors import InputError, PsmrDeprecationWarning, PsmrWarning
 from tests.internals import run_study
 
 
@@ -158,7 +158,11 @@ def test_classes_that_have_moved_and_fields_of_another_name_are_read(fault_run, 
 
         return was(body)
 
-    again = psmr.load_run(altered(fault_run, tmp_path, body=earlier))
+    with pytest.warns(
+        PsmrDeprecationWarning, match=r"x\.psmr: fields as psmr .* 1\.0: deprecated, psmr 2\.0"
+    ) as told:
+        again = psmr.load_run(altered(fault_run, tmp_path, body=earlier))
+    assert told[0].filename == __file__
     assert again.timeline[0].first == 0
     assert str(again.outcome) == str(fault_run.outcome)
 
