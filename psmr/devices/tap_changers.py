@@ -11,6 +11,9 @@ at once, are counted by a state; a move takes place each time it has gone by one
     clock' = +-1 / T outside the band, below and above it, -(clock - began) / t_reset within
     T = t_first or t_next, where that is inverse times half_band / |set value - quantity|
 
+With `inverse` = 3 the clock goes by 1 / t, and a move takes place each time it has gone by half_band over the
+deviation of that instant.
+
 Source: Van Cutsem and Vournas, Voltage Stability of Electric Power Systems (1998), section 4.4: discrete
 model (4.29, 4.30), continuous model (4.34).
 """
@@ -70,13 +73,16 @@ class SteppedControl(Component):
     structural: ClassVar[tuple[str, ...]] = ("inverse",)
     switched: ClassVar[tuple[str | tuple[str, ...], ...]] = ("t_reset",)
     measured: ClassVar[str] = ""
+    compared: ClassVar[bool] = False
     moves: ClassVar[tuple[str, float]] = ("tap", 1.0)
     range: ClassVar[tuple[str, str]] = ("tap_min", "tap_max")
     memory: ClassVar[tuple[str, ...]] = ("at", "direction", "last", "moving", "held", "idle", "began")
 
     t_first = Parameter("s", "delay before the first move", nonnegative)
     t_next = Parameter("s", "delay before each further move", nonnegative)
-    inverse = Parameter("1", "delays that are inverse: 0 none, 1 the first, 2 all", whole(0, 2), 0.0)
+    inverse = Parameter(
+        "1", "inverse delays: 0 none, 1 the first, 2 all, 3 all as compared", whole(0, 3), 0.0
+    )
     t_reset = Parameter("s", "time constant of the timer's way back, 0: at once", nonnegative, 0.0)
     t_mechanical = Parameter("s", "time that the mechanism takes for a move", nonnegative, 0.0)
     positions = Parameter("1", "number of positions", whole(2, 9999))
@@ -105,7 +111,8 @@ class SteppedControl(Component):
         """Return the actions, and the clock where delays are counted by it."""
         clocked = any(choice[:2])
         counting = {"states": ("clock",), "timers": ("clock",)} if clocked else {}
-        return {"actions": _actions(cls, clocked), **counting}
+        compared = choice[0] == 3
+        return {"actions": _actions(cls, clocked, compared), "compared": compared, **counting}
 
     @classmethod
     def equations(cls, m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:  # type: ignore[override]
@@ -138,8 +145,10 @@ def _room(m: Any, p: Any, sign: Any) -> Any:
 def _counts(kind: type[SteppedControl], m: Any, v: Any, p: Any) -> Any:
     """Return how far the clock goes in a second: up below the band, down above it, back within."""
     error = kind.error(v, p)
-    share = m.where(m.ge(p.inverse, 0.5), m.max(m.abs(error) / p.half_band, 1.0), 1.0)
-    later = m.where(m.ge(p.inverse, 1.5), share, 1.0)
+    share = later = 1.0
+    if not kind.compared:
+        share = m.where(m.ge(p.inverse, 0.5), m.max(m.abs(error) / p.half_band, 1.0), 1.0)
+        later = m.where(m.ge(p.inverse, 1.5), share, 1.0)
     sign = m.where(m.ge(error, 0), 1.0, -1.0)
     rate = sign * m.where(m.ge(p.last * sign, 0.5), later / p.t_next, share / p.t_first)
     back = (p.began - v.clock) / m.where(m.le(p.t_reset, 0), p.t_first, p.t_reset)
@@ -156,12 +165,16 @@ def _moved(kind: type[SteppedControl], sign: float, v: Any, p: Any) -> dict[str,
     return {"at": new, "last": sign, "moving": 0.0, f"acts_on.{parameter}": place}
 
 
-def _command(kind: type[SteppedControl], clocked: bool, sign: float, mechanical: bool) -> Action:
+def _command(
+    kind: type[SteppedControl], clocked: bool, compared: bool, sign: float, mechanical: bool
+) -> Action:
     """Return the action of a timer that has run out: the move, or the command to the mechanism."""
 
     def condition(m: Any, v: Any, p: Any) -> Any:
         error = sign * kind.error(v, p)
         due = sign * (v.clock - p.began) - 1 if clocked else error - p.half_band
+        if compared:
+            due = sign * (v.clock - p.began) * error / p.half_band - 1
         return m.min(m.min(due, _free(m, p)), m.min(_room(m, p, sign), error))
 
     def effect(v: Any, p: Any) -> dict[str, Any]:
@@ -185,7 +198,7 @@ def _words(p: Any, acts_on: str, sign: float) -> str:
     return f"{acts_on} to position {p.at + sign * p.direction:g} of {p.positions:g}"
 
 
-def _actions(kind: type[SteppedControl], clocked: bool) -> tuple[Action, ...]:
+def _actions(kind: type[SteppedControl], clocked: bool, compared: bool) -> tuple[Action, ...]:
     """Return the actions of a kind of control, with constant delays or counted by its clock."""
 
     def returns(m: Any, v: Any, p: Any) -> Any:
@@ -199,7 +212,11 @@ def _actions(kind: type[SteppedControl], clocked: bool) -> tuple[Action, ...]:
         return (v.b_re**2 + v.b_im**2) ** 0.5 - p.v_block
 
     return (
-        *(_command(kind, clocked, sign, mechanical) for sign in (1.0, -1.0) for mechanical in (False, True)),
+        *(
+            _command(kind, clocked, compared, sign, mechanical)
+            for sign in (1.0, -1.0)
+            for mechanical in (False, True)
+        ),
         Action(
             "moves",
             lambda m, v, p: m.abs(p.moving) - 0.5,

@@ -144,17 +144,24 @@ def test_the_mechanism_takes_its_time_and_nothing_stops_it(tmp_path, circuit):
     np.testing.assert_allclose(moves(run)[:2], [(33.0, 16.0), (45.0, 15.0)], atol=1e-9)
 
 
-@pytest.mark.parametrize("inverse", [1, 2])
+@pytest.mark.parametrize("inverse", [1, 2, 3])
 def test_inverse_delays_are_those_of_the_errors(tmp_path, circuit, inverse):
     """T = t half_band / error: of a constant impedance each voltage is constant until the next move."""
     emf, load = circuit
     t, position, wanted = 1.0, 17, []
     while (v := voltage(1, 1 + 0.01 * (position - 17), emf, load)) < 0.99:
         share = 0.01 / (1.0 - v)
-        t += 30.0 * share if not wanted else 10.0 * (share if inverse == 2 else 1.0)
+        t += 30.0 * share if not wanted else 10.0 * (1.0 if inverse == 1 else share)
         position -= 1
         wanted.append((t, position))
     np.testing.assert_allclose(moves(run_of(tmp_path, inverse=inverse)), wanted, atol=1e-5)
+
+
+def test_a_compared_delay_is_that_of_the_error_at_its_end(tmp_path, circuit):
+    """The set value goes up at 2 s: what went by before counts as if it had been there from the trip on."""
+    error = 1.02 - voltage(1, 1.0, *circuit)
+    run = run_of(tmp_path, [TRIP, *set_values((1.02, 2.0))], inverse=3)
+    assert moves(run)[0] == pytest.approx((1.0 + 30.0 * 0.01 / error, 16.0), abs=1e-5)
 
 
 def test_a_timer_that_resets_slowly_keeps_what_it_has_counted(tmp_path):

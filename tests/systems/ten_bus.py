@@ -1,7 +1,8 @@
 """The ten-bus system of voltage collapse (Taylor; Kundur), with the data and controls of ObjectStab.
 
-Source: ObjectStab (Modelica, repository modelica-3rdparty/ObjectStab, Examples.BPA); times: M. Larsson,
-Coordinated Voltage Control in Electric Power Systems, thesis, Lund (2000), section 2.3, figure 2.7.
+Source: ObjectStab (Modelica, repository modelica-3rdparty/ObjectStab, Examples.BPA); curves: M. Larsson,
+Coordinated Voltage Control in Electric Power Systems, thesis, Lund (2000), section 2.3, figures 2.7, 2.9 and
+2.10, vector graphics in the same repository. Stabiliser and governor are left out.
 """
 
 from psmr import Component, Parameter
@@ -108,7 +109,7 @@ tap_max = {1 / 0.96 + 0.11}
 positions = 31
 t_first = 30.0
 t_next = 30.0
-inverse = 2
+inverse = 3
 """
     + "".join(
         f"\n[[shunt]]\nbus = {n}\nb_mvar = {q}\n"
