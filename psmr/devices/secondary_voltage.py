@@ -15,6 +15,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.dae.declare.derived import derived
+from psmr.dae.declare.samples import Samples
 from psmr.devices.areas import NO_LIMIT
 from psmr.devices.blocks import machine_frame
 from psmr.devices.machines.textbook import S_BASE, S_N
@@ -39,8 +40,8 @@ class SecondaryVoltageControl(Component):
     """
 
     role = "voltage_control"
-    states = ("integral",)
-    algebraic = ("v", "level")
+    states: ClassVar[tuple[str, ...]] = ("integral",)
+    algebraic: ClassVar[tuple[str, ...]] = ("v", "level")
     inputs = ("v_re", "v_im", "v_set")
     limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {"integral": ("least", "most")}
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im")}
@@ -58,6 +59,39 @@ class SecondaryVoltageControl(Component):
         error = v.v_set - v.v
         level = m.min(m.max(v.integral + p.k_p * error, p.least), p.most)
         return (p.k_i * error,), (m.sqrt(v.v_re**2 + v.v_im**2) - v.v, level - v.level), ()
+
+
+class SampledVoltageControl(SecondaryVoltageControl):
+    """A `SecondaryVoltageControl` that computes at samples, every T from T_0 on, and holds in between.
+
+    ::
+
+        integral += k_i T (v_set - |v|),   level = integral + k_p (v_set - |v|),   both in [least, most]
+
+    Sources: those of `SecondaryVoltageControl`, whose regulators in France go by 10 s.
+    """
+
+    states = ()
+    algebraic = ("v",)
+    limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {}
+    sampled_states = ("integral",)
+    sampled_outputs = ("level",)
+    samples = Samples(period="T", offset="T_0")
+
+    T = Parameter("s", "cycle", positive, 10.0)
+    T_0 = Parameter("s", "first cycle", nonnegative, 0.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residual of the voltage."""
+        return (), (m.sqrt(v.v_re**2 + v.v_im**2) - v.v,), ()
+
+    @staticmethod
+    def sample(m: Any, v: Any, p: Any) -> tuple[Terms, Terms]:
+        """Return the integral and the level."""
+        error = v.v_set - v.v
+        integral = m.min(m.max(v.integral + p.k_i * p.T * error, p.least), p.most)
+        return (integral,), (m.min(m.max(integral + p.k_p * error, p.least), p.most),)
 
 
 class ReactiveParticipation(Component):
@@ -98,10 +132,11 @@ class ReactiveParticipation(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivative of x, and the residual of the reference."""
-        return _follows(m, v, p, v.reference, _of_machine(m, v))
+        return _follows(m, v, p, v.reference, of_machine(m, v))
 
 
-def _of_machine(m: Any, v: Any) -> Any:
+def of_machine(m: Any, v: Any) -> Any:
+    """Return the reactive power of a machine, in pu of its rating."""
     v_d, v_q = machine_frame(m, v.v_re, v.v_im, v.delta)
     return v_q * v.i_d - v_d * v.i_q
 
@@ -122,7 +157,7 @@ def following(
     """Return the class of a participation that offers what a device reads, and reads the power of a unit."""
 
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        q = v.q_e if measured == OF_CONVERTER else _of_machine(m, v)
+        q = v.q_e if measured == OF_CONVERTER else of_machine(m, v)
         return _follows(m, v, p, getattr(v, reference), q)
 
     names = {"algebraic": (reference,), "inputs": (*measured, "level", "set_point")}

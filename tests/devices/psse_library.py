@@ -218,12 +218,23 @@ RELAYS = {
 }
 AREAS = {
     models.SecondaryVoltageControl: {"bus": 1.0, "k_p": 2.0, "k_i": 1.0, "least": -1.0, "most": 1.0},
+    models.SampledVoltageControl: {"bus": 1.0, "k_p": 2.0, "k_i": 1.0, "least": -1.0, "most": 1.0},
     models.ReactiveParticipation: {
         **{"s_n": 200.0, "s_base": 100.0, "q_0": 0.1, "part": 0.5, "q_max": 50.0, "q_min": -20.0},
     },
     models.SwitchedByStaticVar: {
         **{"s_base": 100.0, "system_bus": 1.0, "over_large": 20.0, "n_1": 1.0, "b_1": 20.0},
     },
+    models.ContinuousShunt: {
+        **{"s_base": 100.0, "v_low": 1.0, "v_high": 1.0, "t_low": 5.0, "t_high": 5.0, "n_1": 2.0},
+        **{"b_1": 20.0, "slope": 0.01},
+    },
+    models.SwitchedByReactivePower: {
+        **{"s_base": 100.0, "q_low": -50.0, "q_high": 50.0, "t_low": 5.0, "t_high": 5.0, "n_1": 2.0},
+        **{"b_1": 20.0, "plant_bus": 1.0},
+    },
+    models.ReactiveMeter: {"base": 200.0},
+    models.MachineMeter: {"s_n": 200.0},
     models.SwitchedShunt: {
         **{"s_base": 100.0, "v_low": 0.95, "v_high": 1.05, "t_low": 5.0, "t_high": 5.0},
         **{"n_1": 2.0, "b_1": 20.0},

@@ -10,11 +10,11 @@ from tests.systems.two_areas import LOAD_STEP, two_areas
 PILOT = 3
 
 
-def controlled(limits=None, area=None):
+def controlled(limits=None, area=None, **other):
     """Return the two areas with a control of bus 3 by G1 and G2, 3 to 1, in place of generation control."""
 
     def change(tables):
-        control = {"type": "SecondaryVoltageControl", "bus": PILOT, "k_i": 4.0, "k_p": 20.0}
+        control = {"type": "SecondaryVoltageControl", "bus": PILOT, "k_i": 4.0, "k_p": 20.0} | other
         tables["areas"] = [{"number": 1, "voltage_control": control}] if area is None else area
         for plant, part in zip(tables["generators"], (0.75, 0.25, 0.0, 0.0), strict=True):
             del plant["participation"]
@@ -42,6 +42,18 @@ def test_the_pilot_bus_is_held_by_the_parts_of_units():
         [75 * run["SVR1.level"].iloc[-1], 25 * run["SVR1.level"].iloc[-1]], rel=1e-4
     )
     assert risen[0] > 10.0
+
+
+@pytest.mark.slow
+def test_a_sampled_control_steps_at_its_cycles():
+    """Levels are sums of k_i T e plus k_p e, by the voltages just before each cycle."""
+    system = psmr.build(controlled(type="SampledVoltageControl", T=5.0, T_0=2.0, k_i=0.4, k_p=5.0))
+    run = psmr.simulate(system, psmr.VariableStep(1e-5), 600.0, [LOAD_STEP])
+    cycles = np.arange(2.0, 600.0, 5.0)
+    error = run["bus3.v"].iloc[0] - run.at(cycles, "bus3.v", side="before")["bus3.v"].to_numpy()
+    wanted = 0.4 * 5.0 * np.cumsum(error) + 5.0 * error
+    assert run.at(cycles, "SVR1.level")["SVR1.level"].to_numpy() == pytest.approx(wanted, abs=1e-6)
+    assert run["bus3.v"].iloc[-1] == pytest.approx(run["bus3.v"].iloc[0], abs=1e-6)
 
 
 def test_a_unit_at_its_limit_leaves_the_rest_to_the_other():
