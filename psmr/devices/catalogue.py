@@ -41,6 +41,7 @@ from psmr.devices.network import (
     Transformer,
 )
 from psmr.devices.placement import placement
+from psmr.devices.switched_shunts import MachineMeter, ReactiveMeter
 
 PACKAGE = "psmr.devices"
 
@@ -196,6 +197,8 @@ NETWORK: tuple[type[Component], ...] = (
     RatioTransformer,
     MonitoredRatioTransformer,
     Shunt,
+    MachineMeter,
+    ReactiveMeter,
     TieLine,
     CommutatedTie,
     SourceTie,

@@ -1,4 +1,4 @@
-"""Shunts that are switched in steps by a voltage, after delays.
+"""Shunts that are switched after delays: by a voltage, a reactive power, or beside a static var system.
 
 Steps are numbered: none is in at position 0, 1 is the first step of the first block of capacitors, 2 the
 next one, up to the last step of the last block; -1 is the first step of the first block of reactors.
@@ -18,11 +18,13 @@ from psmr.dae.declare.component import (
     Component,
     Parameter,
     Terms,
+    crossed,
     nonnegative,
     positive,
     whole,
 )
-from psmr.devices.machines.textbook import S_BASE
+from psmr.devices.machines.textbook import S_BASE, S_N
+from psmr.devices.secondary_voltage import OF_MACHINE, of_machine
 
 BLOCKS = 8
 """Most blocks of equal steps."""
@@ -68,7 +70,7 @@ def _blocks() -> dict[str, Parameter]:
     return found
 
 
-def _moved(sign: float, p: Any) -> dict[str, Any]:
+def _moved(sign: float, v: Any, p: Any) -> dict[str, Any]:
     """Return what a step by one position sets; `sign` is 1 where it raises the voltage."""
     at = float(p.at)
     # From between two positions to the next one.
@@ -77,6 +79,14 @@ def _moved(sign: float, p: Any) -> dict[str, Any]:
     rests = {"resting": 2.0 if p.resting == 1 else 1.0} if sign < 0 and at > 0 and p.t_discharge > 0 else {}
     b = float(shunt_positions(steps_of(p))[round(new - p.lowest)]) / p.s_base
     return {"at": new, "acts_on.b": b, "moving": 0.0, "count": p.count + 1.0, **rests}
+
+
+def _adjusted(sign: float, v: Any, p: Any) -> dict[str, Any]:
+    """Return what a move sets that takes the voltage to the edge of its band, as far as the range goes."""
+    edge = p.v_low if sign > 0 else p.v_high
+    new = float(p.at + sign * max(sign * (edge - float(np.ravel(v.v)[0])) / p.slope, 0.0))
+    new = min(max(new, float(p.lowest)), float(p.highest))
+    return {"at": new, "acts_on.b": new / p.s_base, "moving": 0.0, "count": p.count + 1.0}
 
 
 def _can(m: Any, sign: float, p: Any) -> Any:
@@ -89,13 +99,19 @@ def _can(m: Any, sign: float, p: Any) -> Any:
 
 def _words(sign: float | None) -> Any:
     def words(p: Any, acts_on: str) -> str:
-        new = _moved(p.moving if sign is None else sign, p)["at"]
+        new = _moved(p.moving if sign is None else sign, None, p)["at"]
         return f"{acts_on} to step {new:g} of {p.highest if new > 0 else p.lowest:g}"
 
     return words
 
 
-def _starts(sign: float, outside: Any, delay: str, breaker: str) -> tuple[Action, Action]:
+def _either_way(p: Any, acts_on: str) -> str:
+    return f"{acts_on} by its voltage"
+
+
+def _starts(
+    sign: float, outside: Any, delay: str, breaker: str, moved: Any = _moved
+) -> tuple[Action, Action]:
     """Return how a bank, or its breaker, begins a step when something has been outside for a delay."""
 
     def due(m: Any, v: Any, p: Any) -> Any:
@@ -109,25 +125,25 @@ def _starts(sign: float, outside: Any, delay: str, breaker: str) -> tuple[Action
             "switches",
             due,
             after,
-            lambda v, p: _moved(sign, p),
+            lambda v, p: moved(sign, v, p),
             lambda p: getattr(p, breaker) <= 0,
             again=True,
-            words=_words(sign),
+            words=_words(sign) if moved is _moved else _either_way,
             kind="shunt",
         ),
         Action("", due, after, lambda v, p: {"moving": sign}, lambda p: getattr(p, breaker) > 0),
     )
 
 
-def _ends(sign: float, breaker: str) -> Action:
+def _ends(sign: float, breaker: str, moved: Any = _moved) -> Action:
     """Return the step that the breaker has begun."""
     return Action(
         "switches",
         lambda m, v, p: sign * p.moving - 0.5,
         lambda p: getattr(p, breaker),
-        lambda v, p: _moved(sign, p),
+        lambda v, p: moved(sign, v, p),
         lambda p: getattr(p, breaker) > 0,
-        words=_words(sign),
+        words=_words(sign) if moved is _moved else _either_way,
         kind="shunt",
     )
 
@@ -162,11 +178,13 @@ class _Bank(Component):
     count = Parameter("1", "steps that it has taken", default=0.0)
     resting = Parameter("1", "whether a capacitor is still charged, 1 and 2 in turn", default=0.0)
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
+    band: ClassVar[Any] = ()
+
+    @classmethod
+    def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
         """Object to a band without width and to a bank without steps."""
-        if p.get("v_low", 0.0) >= p.get("v_high", 1.0):
-            return f"v_low = {p['v_low']:g}: must be below v_high = {p['v_high']:g}"
+        if cls.band and (wrong := crossed(p, cls.band)):
+            return wrong
         steps = [p[f"n_{k}"] * p[f"b_{k}"] for k in range(1, BLOCKS + 1)]
         return None if any(steps) else "n_1 b_1 = 0: there is no step; give a block its number and size"
 
@@ -189,6 +207,7 @@ class SwitchedShunt(_Bank):
     """
 
     role = "switching"
+    band: ClassVar[Any] = ("v_low", "v_high")
     algebraic = ("position", "v")
     inputs = ("v_re", "v_im")
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im")}
@@ -201,7 +220,7 @@ class SwitchedShunt(_Bank):
     s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)
     s_high = Parameter("s", "time of the breaker above v_high", nonnegative, 0.0)
 
-    actions = (
+    actions: ClassVar[tuple[Action, ...]] = (
         *_starts(1.0, lambda m, v, p: p.v_low - v.v, "t_low", "s_low"),
         *_starts(-1.0, lambda m, v, p: v.v - p.v_high, "t_high", "s_high"),
         *(_ends(1.0, "s_low"), _ends(-1.0, "s_high"), _discharged(1.0), _discharged(2.0)),
@@ -211,6 +230,123 @@ class SwitchedShunt(_Bank):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the residuals of the position and the voltage."""
         return (), (p.at - v.position, m.sqrt(v.v_re**2 + v.v_im**2) - v.v), ()
+
+
+INSIDE = 1e-4
+"""What a voltage may be outside the band of a shunt that goes continuously, in pu, as in the power flow."""
+
+
+class ContinuousShunt(SwitchedShunt):
+    """A shunt of any value between the sums of its blocks that keeps a voltage in a band, of no width too.
+
+    ::
+
+        |v| < v_low - 1e-4 for t_low   -> s_low later b goes up by (v_low - |v|)/slope
+        |v| > v_high + 1e-4 for t_high -> s_high later b goes down by (|v| - v_high)/slope
+
+    slope is what a Mvar changes of the voltage in the power flow; what a move leaves the next one takes,
+    after another delay. The position is b in Mvar at 1 pu. Source: PSS/E, Program Operation Manual, switched
+    shunt data, MODSW = 2.
+    """
+
+    band = ()
+    memory = (*SwitchedShunt.memory, "slope")
+    units = {"position": "Mvar"}
+
+    slope = Parameter("pu/Mvar", "change of the voltage by the susceptance", default=1.0)
+
+    actions = (
+        *_starts(1.0, lambda m, v, p: p.v_low - INSIDE - v.v, "t_low", "s_low", _adjusted),
+        *_starts(-1.0, lambda m, v, p: v.v - INSIDE - p.v_high, "t_high", "s_high", _adjusted),
+        *(_ends(1.0, "s_low", _adjusted), _ends(-1.0, "s_high", _adjusted)),
+    )
+
+    @classmethod
+    def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
+        """Object to a band whose ends are exchanged."""
+        if p["v_low"] > p["v_high"]:
+            return f"v_low = {p['v_low']:g}: must not be above v_high = {p['v_high']:g}"
+        if p["t_discharge"]:
+            return f"t_discharge = {p['t_discharge']:g}: must be left out: no capacitor is switched"
+        return super().conflict(p)
+
+
+class SwitchedByReactivePower(_Bank):
+    """A bank that keeps the reactive power of a plant, or the susceptance of another shunt, in a band.
+
+    ::
+
+        q > q_high for t_high -> s_high later one position more: a capacitor in or a reactor out
+        q < q_low for t_low   -> s_low later one position less
+
+    q is the reactive power of all units at plant_bus, or what a static var system or a `ContinuousShunt` at
+    shunt_bus gives at 1 pu. Each further step takes its delay anew. Source: PSS/E, Program Operation Manual,
+    switched shunt data, MODSW = 3 and 5.
+    """
+
+    role = "switching"
+    band = ("q_low", "q_high")
+    algebraic = ("position", "q")
+    units = {"position": "1", "q": "Mvar"}
+
+    plant_bus = Parameter("number", "bus of the plant, 0 for none", whole(0, 999_999), 0.0)
+    shunt_bus = Parameter("number", "bus of the other shunt, 0 for none", whole(0, 999_999), 0.0)
+    q_low = Parameter("Mvar", "reactive power below which a step takes capacitors out")
+    q_high = Parameter("Mvar", "reactive power above which a step puts capacitors in")
+    t_low = Parameter("s", "time below q_low before a step", nonnegative)
+    t_high = Parameter("s", "time above q_high before a step", nonnegative)
+    s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)
+    s_high = Parameter("s", "time of the breaker above q_high", nonnegative, 0.0)
+
+    actions = (
+        *_starts(1.0, lambda m, v, p: v.q - p.q_high, "t_high", "s_high"),
+        *_starts(-1.0, lambda m, v, p: p.q_low - v.q, "t_low", "s_low"),
+        *(_ends(1.0, "s_high"), _ends(-1.0, "s_low"), _discharged(1.0), _discharged(2.0)),
+    )
+
+    @classmethod
+    def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
+        """Object to a bank that keeps nothing, or two things."""
+        if (p["plant_bus"] > 0) == (p["shunt_bus"] > 0):
+            return "plant_bus, shunt_bus: one of them must be the number of a bus, and the other be left out"
+        return super().conflict(p)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the position and of the sum that meters add to."""
+        return (), (p.at - v.position, -v.q), ()
+
+
+class ReactiveMeter(Component):
+    """What a converter or another shunt gives, added to what a bank keeps: q += base given.
+
+    Source: PSS/E, Program Operation Manual, switched shunt data, MODSW = 3 and 5.
+    """
+
+    inputs = ("given",)
+    outputs = ("q",)
+    base = Parameter("MVA", "what it is per unit of", positive, 1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return what it adds."""
+        return (), (), (p.base * v.given,)
+
+
+class MachineMeter(Component):
+    """The reactive power of a machine, added to what a bank keeps: q += s_n (v_q i_d - v_d i_q).
+
+    Source: P. Kundur, Power System Stability and Control (1994), section 3.6.
+    """
+
+    inputs = OF_MACHINE
+    outputs = ("q",)
+    s_n = S_N
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return what it adds."""
+        return (), (), (p.s_n * of_machine(m, v),)
 
 
 NO_THRESHOLD = 1e6

@@ -42,7 +42,17 @@ from psmr.files.psse.transformer import Lines, Transformers, corrections
 from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
-from psmr.network.case.tables import POWER, TORQUE, AreaRow, BusRow, GeneratorRow, LoadRow, RelayRow, ShuntRow
+from psmr.network.case.tables import (
+    KEPT,
+    POWER,
+    TORQUE,
+    AreaRow,
+    BusRow,
+    GeneratorRow,
+    LoadRow,
+    RelayRow,
+    ShuntRow,
+)
 from psmr.network.powerflow.voltages import balances, held_as_solved
 
 Parts = tuple[float, float, float]
@@ -356,7 +366,7 @@ class _Tables:
         number, ident = record.whole("I"), name_part(record.text("ID", "1"))
         status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
         bus = bus_of(self._bus, record, status=status)
-        regulating = kind == "switched" and record.whole("MODSW", 1) > 0
+        regulating = kind == "switched" and self._moves(record)
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:
             name = f"{kind}{number}{suffix(ident)}"
@@ -367,19 +377,32 @@ class _Tables:
                 ShuntRow(number, g, b, status, name, regulating, where=record.where, **control)
             )
 
-    def _switching(self, record: PsseRecord) -> dict[str, Any]:
-        """Return how a switched shunt keeps a voltage (MODSW 1, 2) as fields of its row, if it does."""
+    @staticmethod
+    def _moves(record: PsseRecord) -> bool:
+        """Return whether a switched shunt keeps something; warn of one whose record does not say what."""
         mode, high, low = record.whole("MODSW", 1), record.real("VSWHI", 1.0), record.real("VSWLO", 1.0)
+        if mode > 6:
+            warn(f"{record.where}: MODSW = {mode}: must be 0 to 6; the shunt stays at BINIT")
+        elif mode > 0 and high < low:
+            order = f"VSWHI = {high:g} is below VSWLO = {low:g}"
+            warn(f"{record.where}: {order}: the shunt stays at BINIT; exchange them")
+        return 0 < mode <= 6 and high >= low
+
+    def _switching(self, record: PsseRecord) -> dict[str, Any]:
+        """Return what a switched shunt keeps by its MODSW as fields of its row, if it is there."""
+        mode, high, low = record.whole("MODSW", 1), record.real("VSWHI", 1.0), record.real("VSWLO", 1.0)
+        if mode in (4, 6):
+            return {"controls": KEPT[mode - 2]}
         bus = abs(record.whole("SWREM", 0)) or record.whole("I")
         there = self._bus.get(bus)
-        if mode not in (1, 2) or high < low or there is None or there.whole("IDE", 1) == 4:
+        if there is None or there.whole("IDE", 1) == 4:
             return {}
         steps: list[float] = []
         for k in range(1, 9):
             count, each = record.whole(f"N{k}", 0), record.real(f"B{k}", 0.0)
             if record.one_of(f"S{k}", (0, 1), 1) and count > 0 and each:
                 steps += [float(count), each]
-        control = {"control_bus": bus, "v_low": low, "v_high": high}
+        control = {"control_bus": bus, "v_low": low, "v_high": high, "controls": KEPT[max(mode - 2, 0)]}
         return control | {"steps": tuple(steps), "continuous": mode == 2}
 
     def _generator(self, record: PsseRecord) -> None:

@@ -22,7 +22,7 @@ from psmr.files.psse.dyr_loads import static_var_record
 from psmr.files.psse.record import sections
 from psmr.files.psse.write_dyr import branch_relay_records, dyr_text, load_records
 from psmr.network.case.case import Case
-from psmr.network.case.tables import TORQUE, BranchRow, GeneratorRow, LoadRow, Row, TransformerRow
+from psmr.network.case.tables import KEPT, TORQUE, BranchRow, GeneratorRow, LoadRow, Row, TransformerRow
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 
 VERSION = 33
@@ -163,7 +163,8 @@ class _Writer:
             self._expect(row, _named("switched", row.bus, "1"))
             if row.g_mw:
                 self.lost.append(f"{row.name}: g_mw = {row.g_mw:g}")
-            mode = (2 if row.continuous else 1) if row.regulating else 0
+            kept = KEPT.index(row.controls)
+            mode = row.regulating * (kept + 2 if kept or row.continuous else 1)
             blocks = (int(x) if k % 2 == 0 else x for k, x in enumerate(row.steps))
             fields = (row.bus, mode, 0, row.status, row.v_high, row.v_low, row.control_bus, 100.0, "")
             yield _record(*fields, row.b_mvar, *blocks)

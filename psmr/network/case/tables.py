@@ -35,6 +35,8 @@ STATOR = (FLUX, SPEED)
 VOLTAGE, REACTIVE_POWER, ACTIVE = "voltage", "reactive", "active"
 CONTROLLED = (VOLTAGE, REACTIVE_POWER, ACTIVE)
 """What a tap changer or phase shifter controls."""
+KEPT = (VOLTAGE, "plant", "converter", "shunt", "facts")
+"""What a switched shunt keeps: a voltage or a reactive power, in the order of PSS/E's MODSW."""
 
 AS_STORED, EQUAL, BY_RATING = "file", "equal", "rating"
 REACTIVE = (AS_STORED, EQUAL, BY_RATING)
@@ -169,7 +171,9 @@ class ShuntRow(Row):
     One that is `regulating` is switched in steps by a control of the power flow, which may move it
     (`psmr.read_case(adjust=...)`) to keep the voltage of `control_bus` between `v_low` and `v_high`: `steps`
     has the number of steps and the Mvar of each for every block; one that is `continuous` takes any value
-    between their sums. `switching` moves it during a run, by steps of its own.
+    between their sums. One that `controls` the ``"plant"`` or the ``"shunt"`` at `control_bus` keeps its
+    reactive power there, as parts of its range; the power flow leaves it and other ones where they are.
+    `switching` moves it during a run, by steps of its own.
 
     One that has a `static_var_system` is that device in the dynamics, which bears its name, and an admittance
     in the power flow alone.
@@ -186,6 +190,7 @@ class ShuntRow(Row):
     v_high: float = 0.0
     steps: tuple[float, ...] = ()
     continuous: bool = False
+    controls: str = VOLTAGE
     static_var_system: DeviceRow | None = None
     switching: DeviceRow | None = None
 
@@ -194,6 +199,7 @@ class ShuntRow(Row):
         object.__setattr__(self, "name", self.name or f"shunt{self.bus}")
         self.require(len(self.steps) % 2 == 0, "steps", "must be pairs: number of steps, Mvar of each")
         self.require(self.v_high >= self.v_low, "v_high", f"must be at least v_low = {self.v_low:g}")
+        self.require(self.controls in KEPT, "controls", f"must be one of {', '.join(KEPT)}")
         check_name(self)
         self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
         if self.static_var_system is not None:

@@ -126,7 +126,8 @@ def _controls(case: Case, adjust: Sequence[str]) -> Iterator[_Control]:
         positions = np.linspace(row.tap_min, row.tap_max, count)
         yield _Control(row, row.controls, positions, row.controls == ACTIVE, at, at)
     for shunt in case.shunts:
-        if shunt.status and shunt.steps and shunt.control_bus and SHUNTS in adjust:
+        keeps = shunt.control_bus and shunt.controls == VOLTAGE
+        if shunt.status and shunt.steps and keeps and SHUNTS in adjust:
             positions = shunt_positions(shunt.steps)
             at = shunt.b_mvar
             yield _Control(shunt, VOLTAGE, positions, shunt.continuous, at, at)

@@ -144,9 +144,59 @@ def test_raw_and_dyr(tmp_path):
     values = given.shunts[0].switching.values
     assert [values[k] for k in ("moves", "v_high", "t_high", "s_high")] == [4.0, 1.04, 3.0, 0.1]
     assert [values[k] for k in ("v_low", "t_low", "s_low")] == [0.96, 6.0, 0.2]
-    raw.write_text(RAW.format(mode=2))
-    with pytest.warns(PsmrWarning, match="1 stand still: switched2 .continuous"):
-        assert psmr.read_case(raw, switched_shunts=(10.0, 20.0)).shunts[0].switching is None
+    raw.write_text(RAW.format(mode=2).replace("1.03, 0.97", "1.0, 1.0"))
+    with pytest.warns(PsmrWarning, match="1 shunts are switched"):
+        assert psmr.read_case(raw, switched_shunts=(10.0, 20.0)).shunts[0].switching.type == "ContinuousShunt"
+
+
+@pytest.mark.parametrize(
+    ("mode", "band", "words"),
+    [
+        (3, "0.6, 0.4", "switched2 .MODSW = 3: no unit at its bus 2 whose reactive power"),
+        (4, "0.6, 0.4", "switched2 .keeps the reactive power of a VSC converter, MODSW = 4"),
+        (5, "0.6, 0.4", "switched2 .MODSW = 5: no shunt at its bus 2 that goes continuously"),
+        (6, "0.6, 0.4", "switched2 .keeps the shunt of a FACTS device, MODSW = 6"),
+        (7, "0.6, 0.4", ":27 .switched shunt.: MODSW = 7: must be 0 to 6; the shunt stays at BINIT"),
+        (1, "0.4, 0.6", ":27 .switched shunt.: VSWHI = 0.4 is below VSWLO = 0.6: the shunt stays"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_why_a_shunt_of_a_file_stands_still(tmp_path, mode, band, words):
+    (tmp_path / "bank.raw").write_text(RAW.format(mode=mode).replace("1.03, 0.97", band))
+    with pytest.warns(PsmrWarning, match=words):
+        case = psmr.read_case(tmp_path / "bank.raw", switched_shunts=(10.0, 20.0))
+    assert case.shunts[0].switching is None
+
+
+@pytest.mark.slow
+def test_a_continuous_shunt_holds_the_edge_of_its_band():
+    """v = 1/(1 + 0.5 (b_load - b)) is 1 at b = b_load, which moves find to 1e-4 pu; each after its delay."""
+    system = psmr.build(bank(load=12.0, type="ContinuousShunt", v_low=1.0, v_high=1.0))
+    run = psmr.simulate(system, psmr.VariableStep(1e-5), 60.0, [psmr.ParameterStep("load2", "q", 0.05, 31.0)])
+    steps = steps_in(run)
+    assert steps[0][0] == pytest.approx(5.0, abs=1e-9)
+    assert next(t for t, _ in steps if t > 31.0) == pytest.approx(34.0, abs=1e-4)
+    ends = [run["SH-bank.position"][:t].iloc[-1] for t in (30.9, 60.0)]
+    assert ends == pytest.approx([12.0, 5.0], abs=100 * 1e-4 / X)
+
+
+PLANT = """1 'GENROU' 1 6.0 0.03 0.7 0.05 40.0 0.0 1.8 1.7 0.3 0.55 0.25 0.2 0.0 0.0 /
+1 'SEXS' 1 0.1 10.0 50.0 0.1 -5.0 5.0 /
+"""
+
+
+@pytest.mark.slow
+def test_banks_keep_the_reactive_power_of_a_plant(tmp_path):
+    """MODSW = 3: QB + (VSWLO to VSWHI) (QT - QB) = -9.9 to 9.9 Mvar; G1 gives 12.8 Mvar."""
+    (tmp_path / "bank.dyr").write_text(PLANT)
+    text = RAW.format(mode=3).replace("1.03, 0.97, 0,", "0.55, 0.45, 1,")
+    (tmp_path / "bank.raw").write_text(text)
+    with pytest.warns(PsmrWarning, match="1 shunts are switched"):
+        case = psmr.read_case(tmp_path / "bank.raw", tmp_path / "bank.dyr", switched_shunts=(10.0, 20.0))
+    run = psmr.simulate(psmr.build(case), psmr.VariableStep(1e-5), 70.0)
+    assert steps_in(run) == [(pytest.approx(20.0 * k, abs=1e-9), k) for k in (1, 2)]
+    assert run["SH-switched2.q"].to_numpy() == pytest.approx(run["G1.q"].to_numpy(), abs=1e-9)
+    assert run["G1.q"][40.01:].max() < 9.9 < run["G1.q"][:39.9].min()
 
 
 def test_written_and_read_again(tmp_path):
@@ -177,12 +227,11 @@ BANKS = {
 }
 
 
-def with_static_var(**values):
+def with_static_var(of=BANKS, system=STATIC_VAR, **values):
     """Return a static var system that holds 1 pu, of 0 Mvar, with two banks of 10 and 5 Mvar beside it."""
     case = bank(load=0.0)
     banks = [
-        {"bus": 2, "name": f"C{b:g}", "switching": BANKS | {"n_1": 1.0, "b_1": b} | values}
-        for b in (10.0, 5.0)
+        {"bus": 2, "name": f"C{b:g}", "switching": of | {"n_1": 1.0, "b_1": b} | values} for b in (10.0, 5.0)
     ]
     machine = {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-7}
     return psmr.make_case(
@@ -193,7 +242,7 @@ def with_static_var(**values):
         lines=[{"from": 1, "to": 2, "x": case.lines[0].x}],
         shunts=[
             *banks,
-            {"bus": 2, "name": "SVS", "static_var_system": STATIC_VAR},
+            {"bus": 2, "name": "SVS", "static_var_system": system},
             {"bus": 2, "name": "reactor", "b_mvar": -18.0, "status": 0},
         ],
         generators=[{"name": "G1", "bus": 1, "control": "slack", "v": 1.0, "machine": machine}],
@@ -210,6 +259,19 @@ def test_banks_take_over_from_a_static_var_system():
     assert acts == [(pytest.approx(t, abs=0.1), name, x) for t, name, x in wanted]
     b = [run["SVS.b"][:t].iloc[-1] for t in (2.9, 13.0, 29.9, 39.9, 50.0, 60.0)]
     assert b == pytest.approx([0.18, 0.08, 0.03, -0.15, -0.05, 0.0], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_banks_keep_the_susceptance_of_a_static_var_system():
+    """18 Mvar are beyond 15: 3 s later both banks go in, for -3 Mvar; out again in turn by -33 and -18."""
+    other = {"type": "SwitchedByReactivePower", "shunt_bus": 2, "q_low": -15.0, "q_high": 15.0, **TIMES}
+    system = psmr.build(with_static_var(other))
+    events = [psmr.ParameterStep("reactor", "status", x, t) for x, t in ((1.0, 1.0), (0.0, 30.0))]
+    run = psmr.simulate(system, psmr.VariableStep(1e-5), 45.0, events)
+    acts = [(change.t, act.device, act.value) for change in run.changes for act in change.acts]
+    wanted = ((4.0, "SH-C10", 1.0), (4.0, "SH-C5", 1.0))
+    assert acts[:2] == [(pytest.approx(t, abs=0.1), name, x) for t, name, x in wanted]
+    assert run["SVS.b"][:29.9].iloc[-1] == pytest.approx(0.03, abs=1e-4)
 
 
 def test_banks_without_a_static_var_system():
