@@ -23,9 +23,9 @@ class Criteria:
     Parameters
     ----------
     angle_deg
-        Red: two sources of one island move apart by more than this, in degrees, from where they were when
-        they were connected. Half a turn: between two equal voltages the voltage half-way, E cos(delta / 2),
-        is then zero.
+        Red: the angle spread in degrees, see `psmr.study.detectors.angles`: two sources of one island move
+        apart by more since they were connected. Half a turn: between two equal voltages the voltage half-way,
+        E cos(delta / 2), is then zero.
     f_low, f_high
         Red: the centre of inertia of an island leaves this band, beyond which generators may trip at once:
         57.0 and 61.8 Hz of 60 (NERC PRC-024-3, attachment 1: Western Interconnection, ERCOT), 47.5 and 51.5

@@ -35,7 +35,10 @@ class Outcome:
     lost
         The first loss of synchronism; None where it was kept.
     angle_spread
-        Largest difference of two rotor angles in one island, in degrees.
+        By how much two sources of one island moved apart at most, in degrees, since they were connected: what
+        `Criteria.angle_deg` limits.
+    angle_difference
+        Largest difference of two rotor angles in one island as it stands, in degrees.
     lowest_voltage
         Lowest bus voltage in pu; a bus does not count while a fault is on at it.
     highest_voltage
@@ -76,6 +79,7 @@ class Outcome:
     t_end: float
     lost: LostSynchronism | None = None
     angle_spread: Extreme | None = None
+    angle_difference: Extreme | None = None
     lowest_voltage: Extreme | None = None
     highest_voltage: Extreme | None = None
     low_voltage: Extreme | None = None
@@ -116,6 +120,7 @@ class Outcome:
             t_end=t_end,
             lost=angles.lost,
             angle_spread=angles.spread,
+            angle_difference=angles.difference,
             lowest_voltage=voltages.lowest,
             highest_voltage=voltages.highest,
             low_voltage=voltages.longest(0),
@@ -181,13 +186,15 @@ class Outcome:
         """Return the figures as pairs of words: what, and how much, where and when."""
         found: list[tuple[str, str]] = []
 
-        def add(what: str, extreme: Extreme | None, unit: str, digits: int = 4) -> None:
+        def add(what: str, extreme: Extreme | None, unit: str, digits: int = 4, note: str = "") -> None:
             if extreme is not None:
                 where = f" {extreme.where}" if extreme.where else ""
                 value = f"{extreme.value:.{digits}g}" if abs(extreme.value) < 1000 else f"{extreme.value:.0f}"
-                found.append((what, f"{value} {unit}{where}, t = {extreme.t:.4g} s"))
+                found.append((what, f"{value} {unit}{where}, t = {extreme.t:.4g} s{note}"))
 
-        add("largest angle spread", self.angle_spread, "deg")
+        limit = f" (since connected; limit {self.criteria.angle_deg:g} deg)"
+        add("largest angle spread", self.angle_spread, "deg", note=limit)
+        add("largest angle difference", self.angle_difference, "deg")
         add("lowest voltage", self.lowest_voltage, "pu")
         add("highest voltage", self.highest_voltage, "pu")
         if self.low_voltage is not None:

@@ -163,7 +163,9 @@ OUTCOME = (
     MeasureColumn(
         "lost_machines", "text", "", "the machines on the smaller side then, or the converter that slipped"
     ),
-    MeasureColumn("angle_spread", "number", "deg", "largest difference of two rotor angles in an island"),
+    MeasureColumn(
+        "angle_spread", "number", "deg", "by how much two sources of an island moved apart since connected"
+    ),
     MeasureColumn("angle_spread_at", "number", "s", "when that was"),
     MeasureColumn("lowest_voltage", "number", "pu", "lowest voltage of a bus without a fault at it"),
     MeasureColumn("lowest_voltage_bus", "text", "", "where that was"),

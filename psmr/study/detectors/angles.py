@@ -8,17 +8,21 @@ How many whole turns lie between two sources when they become connected is a mat
 settled by the network: along each branch the voltage turns by less than half a turn, and between a source and
 its bus as well, so that the differences add up from source to source. From then on they are continuous.
 
-**Angle spread**: the largest difference of two sources in one island, in degrees.
+**Angle spread**: by how much in degrees two sources of one island have moved apart since they were connected:
+since the start of the run, or since a tie between their islands closed. What they turned before, in different
+islands, does not count, and neither does what a wide network adds up to at rest, where the sources in between
+hold the voltage.
 
-**Lost synchronism**: two sources of one island have moved apart by more than half a turn
-(`Criteria.angle_deg`) from where they were when they became connected. What they turned before, in different
-islands, does not count, and neither does a wide network whose angles add up to half a turn at rest. Between
-equal voltages E the voltage half-way is E cos(delta / 2), zero at half a turn.
+**Lost synchronism**: the angle spread is beyond half a turn (`Criteria.angle_deg`). Between two equal
+voltages E the voltage half-way is E cos(delta / 2), zero at half a turn; two machines with a difference delta
+at rest have their unstable equilibrium at pi - delta, before it. Machines of a larger network may come back.
+
+**Angle difference**: of two sources of one island, as it stands; for comparison with other programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +44,7 @@ Indices = NDArray[np.intp]
 TURN = 2.0 * np.pi
 
 ANGLE_SPREAD = "angle spread"
-"""What the finding is called of sources that move apart; the headline of an outcome says it."""
+"""What the finding is called of sources that moved apart; the headline of an outcome says it."""
 
 # Below this voltage in pu an angle is none: beside a bolted fault.
 NO_VOLTAGE = 1e-3
@@ -54,8 +58,7 @@ class LostSynchronism:
     `first`, `second`: the machines on both sides of the largest gap between their movements, the smaller
       group first.
     `ahead`, `behind`: the two.
-    `moved_deg`: by how much they had moved apart since they were connected.
-    `spread_deg`: largest difference of two angles then.
+    `moved_deg`: the angle spread then.
     """
 
     t: float
@@ -64,7 +67,6 @@ class LostSynchronism:
     ahead: str
     behind: str
     moved_deg: float
-    spread_deg: float
 
     @property
     def sides(self) -> str:
@@ -93,6 +95,13 @@ class _Pairs:
         b = angles[:, self.second] - self.reference[self.second]
         return np.maximum(a.max(axis=1) - b.min(axis=1), b.max(axis=1) - a.min(axis=1))
 
+    def furthest(self, angles: Reals) -> tuple[int, int]:
+        """Return the two that have moved apart furthest at (sources,) angles in rad, the one ahead first."""
+        apart = angles - self.reference
+        sides = ((self.first, self.second), (self.second, self.first))
+        pairs = [(int(one[apart[one].argmax()]), int(two[apart[two].argmin()])) for one, two in sides]
+        return max(pairs, key=lambda pair: apart[pair[0]] - apart[pair[1]])
+
     def within(self, members: Indices) -> _Pairs | None:
         """Return those that are both among some; None where there are none."""
         first, second = np.intersect1d(self.first, members), np.intersect1d(self.second, members)
@@ -103,13 +112,14 @@ class Angles:
     """See the module.
 
     `lost`: the first loss of synchronism; None where it was kept.
-    `spread`: largest difference of two angles in one island, in degrees; None where no island has two
+    `spread`, `difference`: largest angle spread and angle difference in degrees; None where no island has two
       sources.
     """
 
     def __init__(self, system: System, limit_deg: float) -> None:
         self.lost: LostSynchronism | None = None
         self.spread: Extreme | None = None
+        self.difference: Extreme | None = None
         self.sources = sources_of(system)
         self._system, self._limit = system, np.radians(limit_deg)
         self._turns = np.zeros(len(self.sources))
@@ -136,13 +146,19 @@ class Angles:
         t, angles = points.t, self.angles(points)
         for places in self._groups or ():
             if len(places) > 1:
-                self._spread(places, t, np.degrees(angles[:, places]))
-        if self.lost is None:
-            moved = np.array([pairs.moved(angles) for pairs in self._pairs]).reshape(-1, len(t))
-            over = np.flatnonzero((moved > self._limit).any(axis=0))
-            for k in over[:1].tolist():
-                which = int(moved[:, k].argmax())
-                self.lost = self._parted(self._pairs[which], float(t[k]), angles[k], float(moved[which, k]))
+                self._widest(places, t, np.degrees(angles[:, places]))
+        if not self._pairs:
+            return
+        moved = np.array([pairs.moved(angles) for pairs in self._pairs])
+        which, k = np.unravel_index(moved.argmax(), moved.shape)
+        degrees = float(np.degrees(moved[which, k]))
+        if self.spread is None or degrees > self.spread.value:
+            ahead, behind = self._names(self._pairs[which].furthest(angles[k]))
+            self.spread = Extreme(degrees, f"{ahead} against {behind}", float(t[k]))
+        over = np.flatnonzero((moved > self._limit).any(axis=0)) if self.lost is None else ()
+        for k in over[:1]:
+            which = moved[:, k].argmax()
+            self.lost = self._parted(self._pairs[which], float(t[k]), angles[k], float(moved[which, k]))
 
     def findings(self) -> tuple[Finding, ...]:
         """See `Detector`."""
@@ -165,14 +181,15 @@ class Angles:
             ),
         )
 
-    def _spread(self, places: Indices, t: Reals, degrees: Reals) -> None:
+    def _names(self, places: Iterable[int]) -> list[str]:
+        return [self.sources[int(k)].name for k in places]
+
+    def _widest(self, places: Indices, t: Reals, degrees: Reals) -> None:
         wide = degrees.max(axis=1) - degrees.min(axis=1)
         k = int(wide.argmax())
-        if self.spread is None or wide[k] > self.spread.value:
-            ahead, behind = (
-                self.sources[int(places[i])].name for i in (degrees[k].argmax(), degrees[k].argmin())
-            )
-            self.spread = Extreme(float(wide[k]), f"between {ahead} and {behind}", float(t[k]))
+        if self.difference is None or wide[k] > self.difference.value:
+            ahead, behind = self._names(places[[degrees[k].argmax(), degrees[k].argmin()]])
+            self.difference = Extreme(float(wide[k]), f"between {ahead} and {behind}", float(t[k]))
 
     def _connect(self, angles: Reals, x: Reals, y: Reals) -> None:
         """Follow a change of the islands, from (sources,) angles in rad, (n,) states and (m,) others."""
@@ -231,24 +248,14 @@ class Angles:
 
     def _parted(self, pairs: _Pairs, t: float, angles: Reals, moved: float) -> LostSynchronism:
         """Return the two groups on both sides of the largest gap between (sources,) movements."""
-        members, names = np.union1d(pairs.first, pairs.second), [source.name for source in self.sources]
+        members = np.union1d(pairs.first, pairs.second)
         movement = (angles - pairs.reference)[members]
         order = np.argsort(movement, kind="stable")
         cut = 1 + int(np.diff(movement[order]).argmax())
-        sides = [tuple(names[int(k)] for k in sorted(members[part])) for part in (order[:cut], order[cut:])]
+        sides = [tuple(self._names(sorted(members[part]))) for part in (order[:cut], order[cut:])]
         first, second = sorted(sides, key=len)
-        apart = angles - pairs.reference
-        ahead, behind = max(
-            (
-                (one[apart[one].argmax()], other[apart[other].argmin()])
-                for one, other in ((pairs.first, pairs.second), (pairs.second, pairs.first))
-            ),
-            key=lambda pair: apart[pair[0]] - apart[pair[1]],
-        )
-        spread = float(np.degrees(np.ptp(angles[members])))
-        return LostSynchronism(
-            t, first, second, names[ahead], names[behind], float(np.degrees(moved)), spread
-        )
+        ahead, behind = self._names(pairs.furthest(angles))
+        return LostSynchronism(t, first, second, ahead, behind, float(np.degrees(moved)))
 
 
 def _equal(one: Sequence[Indices], other: Sequence[Indices]) -> bool:

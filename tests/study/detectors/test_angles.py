@@ -54,7 +54,9 @@ def test_no_figure_depends_on_the_frame_or_on_whole_turns(system, frame, turns):
     deltas = np.degrees([start[name] for name in DELTAS])
     moved = np.column_stack([np.tile(deltas[:2], (50, 1)), deltas[2] + np.degrees(0.5 * np.sin(t))])
     assert seen.lost is None
-    assert seen.spread.value == pytest.approx(np.ptp(moved, axis=1).max(), abs=1e-9)
+    assert seen.difference.value == pytest.approx(np.ptp(moved, axis=1).max(), abs=1e-9)
+    # What is compared with the limit: by how much they moved apart.
+    assert seen.spread.value == pytest.approx(np.degrees(0.5 * np.abs(np.sin(t))).max(), abs=1e-9)
 
 
 @pytest.mark.parametrize("start_deg", [178.0, 183.0])
@@ -123,7 +125,7 @@ def test_the_slacks_angle_changes_no_verdict(wscc9, tmp_path, slack_deg):
     assert run.stopped is None
     assert run.outcome.out_of_step is None
     # The figure with the slack at 0 degrees and a tolerance of 1e-8; the largest point is below it.
-    assert run.outcome.angle_spread.value == pytest.approx(121.853, abs=0.05)
+    assert run.outcome.angle_difference.value == pytest.approx(121.853, abs=0.05)
 
 
 def test_a_loss_names_both_groups_and_the_signals_that_show_it(system):
@@ -162,7 +164,8 @@ def test_an_infinite_bus_counts_by_the_angle_that_it_keeps():
     x, y = made_points(system, t, {"G1.delta": rest + np.radians([0.0, 90.0, 181.0])})
     seen = detected(system, t, x, y).angles
     kept = dict(zip(system.names_u, system.u0, strict=True))["INF.delta"]
-    assert seen.spread.value == pytest.approx(181.0 + np.degrees(rest - kept))
+    assert seen.spread.value == pytest.approx(181.0)
+    assert seen.difference.value == pytest.approx(181.0 + np.degrees(rest - kept))
     assert (seen.lost.ahead, seen.lost.behind, seen.lost.t) == ("G1", "INF", 2.0)
 
 
@@ -185,9 +188,9 @@ def test_a_bus_with_next_to_no_voltage_has_no_angle(system, volts):
     """Beside a bolted fault it is rounding: through it bus 7 would be a turn away."""
     first, second, third = (np.degrees(system.x0[system.names_x.index(name)]) for name in DELTAS)
     seen = chained(system, volts * np.exp(-1j * np.radians(170.0)))
-    assert seen.spread.value == pytest.approx(second + 100.0 - first)
+    assert seen.difference.value == pytest.approx(second + 100.0 - first)
     through = chained(system, 1.01e-3 * np.exp(-1j * np.radians(170.0)))
-    assert through.spread.value == pytest.approx(third - (second + 100.0 - 360.0))
+    assert through.difference.value == pytest.approx(third - (second + 100.0 - 360.0))
 
 
 def test_the_pair_that_moves_apart_first_is_said(system):
@@ -207,6 +210,6 @@ def test_the_pair_that_moves_apart_first_is_said(system):
 
 def test_at_most_eight_machines_of_a_group_are_named():
     names = tuple(f"G{k}" for k in range(10))
-    said = [str(LostSynchronism(1.0, names[:n], ("H",), names[0], "H", 181.0, 181.0)) for n in (8, 9)]
+    said = [str(LostSynchronism(1.0, names[:n], ("H",), names[0], "H", 181.0)) for n in (8, 9)]
     assert said[0] == f"lost synchronism: {', '.join(names[:8])} against H at t = 1 s"
     assert said[1] == f"lost synchronism: {', '.join(names[:8])} and 1 more against H at t = 1 s"

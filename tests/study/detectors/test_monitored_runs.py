@@ -205,7 +205,8 @@ def test_a_stop_gives_what_was_seen_at_its_instant(system):
     run = simulate(system, 3.0, [LONG], [psmr.AngleSpread(150.0)])
     assert str(run.stopped).endswith(" deg since connected, limit 150 deg")
     began = np.degrees(run["G2.delta"].iloc[0] - run["G1.delta"].iloc[0])
-    assert run.stopped.value == pytest.approx(run.outcome.angle_spread.value - began)
+    assert run.stopped.value == run.outcome.angle_spread.value
+    assert run.stopped.value == pytest.approx(run.outcome.angle_difference.value - began)
 
 
 def test_of_two_islands_that_leave_the_band_the_first_ends_a_run(system):

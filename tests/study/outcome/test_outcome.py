@@ -46,8 +46,11 @@ def test_kept_synchronism_has_its_figures(kept):
     (reason,) = kept.judgement.reasons
     assert "Estimated error of the " in reason
     wide = np.degrees(np.ptp(kept.values("G*.delta"), axis=1))
-    assert out.angle_spread.value == pytest.approx(wide.max())
-    assert out.angle_spread.where == "between G2 and G1"
+    assert out.angle_difference.value == pytest.approx(wide.max())
+    assert out.angle_difference.where == "between G2 and G1"
+    assert out.angle_spread.value == pytest.approx(wide.max() - wide[0])
+    assert "deg G2 against G1, t = " in str(out)
+    assert "(since connected; limit 180 deg)" in str(out)
     # During the fault its own bus does not count: it is at 0.
     names = [name for name in kept.signals.select("bus*.v") if name != "bus5.v"]
     assert out.lowest_voltage.value == pytest.approx(kept.values(names).min())
@@ -156,7 +159,7 @@ def test_an_infinite_bus_is_what_others_fall_out_of_step_with(wscc9, tmp_path):
     assert short.certificate_after.subject.endswith("at its own equilibrium")
     angle = np.degrees(short.values("G2.delta")[:, 0] - held.u0[held.names_u.index("G1.delta")])
     others = np.degrees(np.ptp(short.values("G*.delta"), axis=1))
-    assert short.outcome.angle_spread.value == pytest.approx(max(angle.max(), others.max()))
+    assert short.outcome.angle_difference.value == pytest.approx(max(angle.max(), others.max()))
     short.to_html(tmp_path / "report.html")
     assert "Synchronism maintained" in (tmp_path / "report.html").read_text()
 
