@@ -8,7 +8,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import partitioning
 import psmr
+import psmr.pencil
 
 project = "psmr"
 author = "the psmr contributors"
@@ -55,6 +57,20 @@ def escape_bars(app, what, name, obj, options, lines):
         lines[i] = re.sub(r"(?<![`\\])\|(?=[^\s|])([^|`]*[^\s|`\\])\|", r"\\|\1\\|", line)
 
 
+def write_names(app):
+    """Write the public names, which docs/stability.md shows, from the packages themselves."""
+    parts = []
+    for package in (psmr, psmr.errors, psmr.pencil, partitioning):
+        own = [name for name in dir(package) if not name.startswith("_")]
+        names = sorted(getattr(package, "__all__", own), key=str.lower)
+        links = ", ".join(f"{{py:obj}}`{name} <{package.__name__}.{name}>`" for name in names)
+        parts.append(f"`{package.__name__}`\n: {links}")
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    (folder / "names.inc").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
 def setup(app):
-    """Connect the hook above."""
+    """Connect the hooks above."""
+    app.connect("builder-inited", write_names)
     app.connect("autodoc-process-docstring", escape_bars)
