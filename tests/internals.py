@@ -69,7 +69,7 @@ psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map com
     shape_drawing shortened>shortened_name
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
-psmr.figures.run.lines: named_signals panels_with thinned
+psmr.figures.run.lines: line_marks named_signals panels_with spikes_cut thinned
 psmr.figures.run.oneline: one_line plants stress_layout
 psmr.figures.run.plots: comparison panel_drawing trajectories pareto
 psmr.figures.run.report: ReportOrigin run_page

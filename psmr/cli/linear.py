@@ -158,7 +158,10 @@ def deformation(
         give_table(ringdown(system, made), words, json, output)
         return
     if output:
-        (report.to_csv if output.lower().endswith(TABLES) else report.to_html)(output)
+        if output.lower().endswith(TABLES):
+            report.to_csv(output)
+        else:
+            report.to_html(output, f"{system.name}, mode deformation")
     record = {
         "system": system.name,
         "scheme": str(report.scheme),

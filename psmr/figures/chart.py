@@ -200,12 +200,13 @@ class _Outline(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Line(_Outline):
-    """A line through points; what is not a number parts it."""
+    """A line through points; what is not a number parts it. A page says `hover` under the pointer."""
 
     colour: str = BLUE
     width: float = 1.3
     dashes: tuple[float, ...] = ()
     butt: bool = False
+    hover: str = ""
 
 
 @dataclass(frozen=True, eq=False)

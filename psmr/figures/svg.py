@@ -34,11 +34,15 @@ MARGIN = 0.06 * INCH
 LEFT, TOP_EDGE, RIGHT, BOTTOM = 0.09, 0.1, 0.91, 0.89
 GAP = 14.0
 
+MOST = 1.9
+"""Pixels of a point of a figure where its column is wide."""
+
 
 def svg(drawing: Drawing, words: str, whole: bool = False) -> Markup:
     """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows.
 
-    It keeps its size where it is `whole`; otherwise it is cut to what is drawn.
+    It keeps its size where it is `whole`, and its width where all its panels have places; otherwise it is cut
+    to what is drawn. It fills its column, up to where its letters are larger than those of the page.
     """
     sheet = Sheet(drawing.width * INCH, drawing.height * INCH)
     planes = [Plane.of(*both) for both in zip(drawing.panels, _boxes(drawing), strict=True)]
@@ -54,27 +58,31 @@ def svg(drawing: Drawing, words: str, whole: bool = False) -> Markup:
         top = min((box[1] for box in sheet.covered), default=0.01 * sheet.height)
         at = min(top - 6.0, planes[0].box[1] - 6.0)
         sheet.text(drawing.title, 0.01 * sheet.width, at, 10.0, "left", "bottom")
-    return _element(sheet, words, whole)
+    placed = all(panel.place is not None for panel in drawing.panels)
+    return _element(sheet, words, whole, placed)
 
 
-def _element(sheet: Sheet, words: str, whole: bool) -> Markup:
+def _element(sheet: Sheet, words: str, whole: bool, placed: bool) -> Markup:
     body = "".join(sheet.parts)
     left, top, right, bottom = 0.0, 0.0, sheet.width, sheet.height
     if not whole and sheet.covered:
         left, top = (min(box[k] for box in sheet.covered) - MARGIN for k in (0, 1))
         right, bottom = (max(box[k] for box in sheet.covered) + MARGIN for k in (2, 3))
+        if placed:
+            left, right = min(left, 0.0), max(right, sheet.width)
     # Several figures stand in one page: what is referred to by name needs one of its own.
     name = "c" + hashlib.sha256(f"{words}{body}".encode()).hexdigest()[:6]
     body = body.replace("url(#clip", f"url(#{name}-")
+    body = body.replace('id="line', f'id="{name}-l').replace('href="#line', f'href="#{name}-l')
     clips = "".join(
         f'<clipPath id="{name}-{k}"><rect x="{a:.2f}" y="{b:.2f}" width="{c - a:.2f}" '
         f'height="{d - b:.2f}"/></clipPath>'
         for k, (a, b, c, d) in enumerate(sheet.clips, start=1)
     )
     opening = Markup(
-        '<svg role="img" aria-label="{}" viewBox="{} {} {} {}" style="width:{}pt;max-width:100%" '
+        '<svg role="img" aria-label="{}" viewBox="{} {} {} {}" style="width:100%;max-width:{:.0f}px" '
         'xmlns="http://www.w3.org/2000/svg">'
-    ).format(words, *(f"{v:.2f}" for v in (left, top, right - left, bottom - top)), f"{right - left:.0f}")
+    ).format(words, *(f"{v:.2f}" for v in (left, top, right - left, bottom - top)), MOST * (right - left))
     return opening + Markup(f"<defs>{clips}</defs>{body}</svg>")
 
 
@@ -118,9 +126,12 @@ def _draw(mark: Mark, sheet: Sheet, plane: Plane) -> None:
 @_draw.register
 def _(mark: Line, sheet: Sheet, plane: Plane) -> None:
     cap = ";stroke-linecap:butt" if mark.butt else ""
-    sheet.path(
-        path(plane.places(mark.outline, mark.frame)), stroke(mark.colour, mark.width, mark.dashes) + cap
-    )
+    line = path(plane.places(mark.outline, mark.frame))
+    look = stroke(mark.colour, mark.width, mark.dashes) + cap
+    if mark.hover:
+        sheet.line(line, look, mark.hover)
+    else:
+        sheet.path(line, look)
 
 
 @_draw.register

@@ -309,6 +309,14 @@ class Sheet:
         if line:
             self.parts.append(f'<path d="{line}" style="{style}"/>')
 
+    def line(self, line: str, style: str, hover: str) -> None:
+        """Put down a path that says what it is where the pointer is on it, or near."""
+        if line:
+            k = len(self.parts)
+            near = f'<use href="#line{k}" style="fill:none;stroke:transparent;stroke-width:9"/>'
+            shown = f'<g style="{style}"><path id="line{k}" d="{line}"/></g>'
+            self.parts.append(f'<g class="line"><title>{escape(hover, quote=False)}</title>{shown}{near}</g>')
+
     def text(
         self, text: str, x: float, y: float, size: float, ha: str = "left", va: str = "baseline",
         colour: str = INK, bold: bool = False, italic: bool = False, fixed: bool = False,

@@ -142,9 +142,9 @@ def test_a_browser_lays_the_page_out_within_its_width(page, tmp_path, width):
     assert found["wide"] == []
     assert len(found["figures"]) == 10
     assert all(w > 250 and h > 150 for w, h in found["figures"])
-    # Text of figures stays readable: a line of it is as high as one of 6 pt, also on a telephone. The browser
+    # Text of figures stays readable: a line of it is as high as one of 7 pt, also on a telephone. The browser
     # lays out in units of 1/64 of a pixel.
-    assert found["smallest"] > 8 - 1 / 64
+    assert found["smallest"] > 9 - 1 / 64
 
 
 @pytest.mark.skipif(

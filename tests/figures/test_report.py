@@ -1,4 +1,5 @@
 import sys
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import psmr
 from psmr import one_line
 from psmr.errors import InputError
-from tests.internals import plants, save, thinned, trajectories
+from tests.internals import line_marks, plants, save, spikes_cut, thinned, trajectories
 
 
 def texts(figure):
@@ -52,6 +53,37 @@ def test_a_long_step_ahead_of_an_event_is_drawn_to_its_end():
     assert np.interp(np.linspace(0.0, 0.0999, 9), shown, line[:, 0]) == pytest.approx(np.ones(9))
     assert len(shown) <= 710
     assert (line.min(), line.max()) == (values.min(), values.max())
+
+
+def test_a_spike_does_not_flatten_a_panel():
+    """A fault of 0.1 s to 0.02 pu in 10 s: swings of 0.8 to 1.1 pu fill the panel, a mark has the spike."""
+    t = np.linspace(0.0, 10.0, 1001)
+    swing = np.where(t < 1.1, 1.0, 0.95 + 0.15 * np.cos(4 * (t - 1.1)))
+    values = np.column_stack([np.where((t >= 1.0) & (t <= 1.1), 0.02, swing), np.ones(len(t))])
+    run = SimpleNamespace(t=t, events=[psmr.Fault(bus=5, start=1.0, clear=1.1)])
+    (mark,), (low, high) = spikes_cut(run, ["bus5.v", "bus6.v"], values)
+    assert mark.text == "▼ 0.02, bus5"
+    assert 0.77 < low < 0.8
+    assert 1.1 < high < 1.13
+    # One step without a fault; what stays, as a collapse at the end does, is none; nor is half of the range.
+    values[500, 1] = 3.0
+    marks, _ = spikes_cut(run, ["bus5.v", "bus6.v"], values)
+    assert [mark.text for mark in marks] == ["▼ 0.02, bus5", "▲ 3, bus6"]
+    values[-1] = 0.01, 3.0
+    assert spikes_cut(run, ["bus5.v", "bus6.v"], values) == ([], None)
+
+
+def test_a_page_names_the_extremes_of_a_bundle_and_says_the_others_under_the_pointer(fault_run):
+    """Nine speeds that end within 1e-4 pu after swings of 1 to 9 mpu: the widest three of both sides."""
+    run, t = fault_run, fault_run.t
+    names = [f"bus{k}.v_re" for k in range(1, 10)]
+    swing = np.exp(-20.0 * t / t[-1])[:, None] * np.arange(1, 10) * np.sin(9.0 * t)[:, None]
+    marks, _ = line_marks(run, names, 1.0 + 1e-3 * swing, (220.0, 145.0), bundled=True)
+    named = [mark.text for mark in marks if hasattr(mark, "text")]
+    assert sorted(named) == ["6 more", "bus7", "bus8", "bus9"]
+    assert {mark.hover for mark in marks if getattr(mark, "hover", "")} == {f"bus{k}" for k in range(1, 10)}
+    marks, _ = line_marks(run, names, 1.0 + 1e-3 * swing, (220.0, 145.0))
+    assert len([mark for mark in marks if hasattr(mark, "text")]) == 9
 
 
 def test_chosen_signals_make_a_panel_each_kind(fault_run):

@@ -89,7 +89,7 @@ def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
 def shape_drawing(title: str, quantity: str, phasors: Phasors, shares: Shares) -> Drawing:
     """Return compass and bars beside one another, for a narrow page; see the two."""
     marks = [*_phasors(title, quantity, phasors), *_bars(shares, left=3.2, width=1.3)]
-    return Drawing((_panel(marks, LEFT, 4.85),), 5.1, 2.25)
+    return Drawing((_panel(marks, LEFT, 4.85),), 4.6, 2.05)
 
 
 def _panel(marks: Sequence[Mark], left: float, right: float) -> Panel:

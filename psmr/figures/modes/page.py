@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,6 +43,9 @@ HEADS = (
 # Dots that a reader looks through; the table has every mode.
 MOST_DOTS = 24
 
+# Inches of a figure on a narrow page, and where in it the complex plane stands.
+WIDTH, PLANE = 4.45, (0.16, 0.11, 0.82, 0.79)
+
 
 @dataclass(frozen=True)
 class ModeRow:
@@ -66,13 +69,13 @@ def picture(drawing: Drawing, words: str, whole: bool = False) -> Picture:
     return Picture(svg(drawing, words, whole), words)
 
 
-def page(report: Deformation) -> str:
+def page(report: Deformation, title: str = "Mode deformation") -> str:
     """Return the page: scheme, partition, verdict, warnings, figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
     changed = [mode for mode in changed_most(report.columns, USUAL) if mode[0] not in report.hidden]
     return render(
         "deformation.html",
-        title="Mode deformation",
+        title=title,
         scheme=str(report.scheme),
         partition="" if split is None else str(split),
         pencil=report.pencil,
@@ -95,10 +98,11 @@ def parts(
     """
     panel = deformations(report, limit, most=MOST_DOTS)
     plane = "modes of the system and of the scheme in the complex plane"
+    planes = [replace(one(report, limit), place=PLANE) for one in (oscillations, whole_spectrum)]
     drawn = (
-        (Drawing((oscillations(report, limit),), 5.0, 4.1), f"Oscillatory {plane}"),
-        (Drawing((whole_spectrum(report, limit),), 5.0, 4.1), f"All {plane}"),
-        (Drawing((panel,), 5.0, height_of(panel)), "Relative deformation of each mode"),
+        (Drawing(planes[:1], WIDTH, 3.7), f"Oscillatory {plane}"),
+        (Drawing(planes[1:], WIDTH, 3.7), f"All {plane}"),
+        (Drawing((panel,), WIDTH, height_of(panel)), "Relative deformation of each mode"),
     )
     figures = [picture(*both) for both in drawn]
     return {

@@ -5,10 +5,12 @@ Events on a panel over time: faults shaded, a line for anything else, and what i
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,8 +95,23 @@ def panels_with(panels: Sequence[tuple[str, ...]], named: Sequence[str]) -> list
 
 
 Size = tuple[float, float]
-End = tuple[str, float, float, str]
-"""Name of a line, time and value of its last point in the panel, and its colour."""
+
+
+class End(NamedTuple):
+    """Name of a line, time and value of its last point in the panel, its colour, and how it is ranked."""
+
+    name: str
+    t: float
+    value: float
+    colour: str
+    rank: int = 0
+
+
+LINE = 9.5
+"""Points from a name to the next below it."""
+
+BUNDLE, NAMED = 4, 3
+"""Of more lines than these that end within a line of text of one another, so many are named."""
 
 LETTER = 5.2
 """Width of a letter of a name in points, about."""
@@ -114,13 +131,14 @@ def line_marks(
     x: Point | None = None,
     y: Point | None = None,
     first: Sequence[str] = (),
+    bundled: bool = False,
 ) -> tuple[list[Mark], Point | None]:
     """Return signals over time as marks, past `DISTINCT` an envelope and the most informative; limits of y.
 
     `values` (K, j) are drawn at the times of the run, near whose faults names are given first, and `first` in
     any case; the size of the panel in points keeps the names beside the lines apart. x and y are the limits
     of the axes, None: what is drawn; for a flat line the limits returned are others than its values, or
-    rounding fills the panel.
+    rounding fills the panel. Of lines that end in one place a `bundled` panel names `first` and the extremes.
     """
     shown, marks = shown_of(run, names, values, first), list[Mark]()
     if len(names) > DISTINCT:
@@ -128,34 +146,118 @@ def line_marks(
         outline = np.concatenate([t, t[::-1]]), np.concatenate([both[:, 0], both[::-1, 1]])
         marks.append(Area(*outline, FAINT, 0.18))
         words = f"grey band: range of all {len(names)} ({len(shown)} shown)"
-        marks.append(Text(words, (1.0, 1.02), PANEL, colour=FAINT, ha="right", va="bottom"))
+        # Above the letters of events.
+        shift = (0.0, LINE if bundled and run.instants else 0.0)
+        marks.append(Text(words, (1.0, 1.02), PANEL, shift, colour=FAINT, ha="right", va="bottom"))
     for colour, column in zip(COLOURS, shown, strict=False):
         t, line = thinned(run.t, values[:, [column]])
-        marks.append(Line(t, line[:, 0], colour))
+        marks.append(Line(t, line[:, 0], colour, hover=device_of(names[column])))
     low, high = float(np.min(values)), float(np.max(values))
     if y is None and high - low < 1e-6 * max(1.0, abs(high)):
         y = low - 1e-3 * max(1.0, abs(low)), high + 1e-3 * max(1.0, abs(high))
+    rank = [names[k] for k in _extremes(values[:, shown], shown)]
+    rank = [*(name for name in first if name in names), *rank]
     ends = [
-        (device_of(names[column]), *_end(run.t, values[:, column], x, y), colour)
+        End(
+            device_of(names[column]), *_end(run.t, values[:, column], x, y), colour, rank.index(names[column])
+        )
         for colour, column in zip(COLOURS, shown, strict=False)
     ]
     right = float(run.t[-1]) if x is None else float(run.t[run.t <= x[1]][-1])
     across, up = PanelAxis(limits=x).ends(run.t), PanelAxis(limits=y).ends(values)
-    leaving = sorted((end for end in ends if end[1] < right), key=lambda end: end[1])
-    staying = sorted((end for end in ends if end[1] >= right), key=lambda end: end[2])
+    leaving = sorted((end for end in ends if end.t < right), key=lambda end: end.t)
+    staying = sorted((end for end in ends if end.t >= right), key=lambda end: end.value)
+    if bundled:
+        staying = _bundles_named(staying, (up[1] - up[0]) * LINE / max(panel[1], 1.0))
     return [*marks, *_names_inside(leaving, across, up, panel), *_names_beside(staying, up, panel)], y
+
+
+def _extremes(values: Reals, columns: Sequence[int]) -> list[int]:
+    """Return columns: the one that goes highest, the one that goes lowest, the next highest, and so on."""
+    found: dict[int, None] = {}
+    for pair in zip(np.argsort(-values.max(axis=0)), np.argsort(values.min(axis=0)), strict=True):
+        found |= dict.fromkeys(columns[k] for k in pair)
+    return list(found)
+
+
+def _bundles_named(ends: Sequence[End], line: float) -> list[End]:
+    """Return ascending ends, of a bundle the first in rank and how many others there are."""
+    groups: list[list[End]] = []
+    for end in ends:
+        if groups and end.value - groups[-1][-1].value < line:
+            groups[-1].append(end)
+        else:
+            groups.append([end])
+    kept: list[End] = []
+    for group in groups:
+        if len(group) <= BUNDLE:
+            kept += group
+            continue
+        named = sorted(group, key=lambda end: end.rank)[:NAMED]
+        middle = float(np.median([end.value for end in group]))
+        more = End(f"{len(group) - NAMED} more", group[0].t, middle, FAINT)
+        kept += sorted([*named, more], key=lambda end: end.value)
+    return kept
+
+
+BRIEF, REACH = 0.005, 0.25
+"""Parts of the time of a run: what is a spike, and how far apart two with marks of their own are."""
+
+GAIN, FLAT, LONG = 0.6, 0.03, 0.2
+"""Parts of a range: what a panel without spikes shows, at most and at least, and how far one goes beyond."""
+
+
+def spikes_cut(run: FinishedRun, names: Sequence[str], values: Reals) -> tuple[list[Mark], Point | None]:
+    """Return marks for the spikes that a panel of values (K, j) is drawn without, and its limits of y.
+
+    A spike returns, and takes no longer than the faults and `BRIEF` parts of the run. No marks and None where
+    the panel would gain little.
+    """
+    t, low, high = run.t, values.min(axis=1), values.max(axis=1)
+    whole = float(np.ptp(values))
+    if len(t) < 3 or not (np.isfinite(whole) and whole > 0.0):
+        return [], None
+    span = float(t[-1] - t[0])
+    faults = sum(min(event.cleared, t[-1]) - event.start for event in run.events if isinstance(event, Fault))
+    brief = min(faults + BRIEF * span, 0.03 * span)
+    bottom, top = float(low.min()), float(high.max())
+    a = min(-_reached(t, -low, brief), float(low[0]), float(low[-1]))
+    b = max(_reached(t, high, brief), float(high[0]), float(high[-1]))
+    a, b = bottom if a - bottom < LONG * (b - a) else a, top if top - b < LONG * (b - a) else b
+    if not FLAT * whole < b - a < GAIN * whole:
+        return [], None
+    ends = a - 0.06 * (b - a), b + 0.06 * (b - a)
+    marks: list[Mark] = []
+    for extreme, beyond, sign in ((low, low < ends[0], -1.0), (high, high > ends[1], 1.0)):
+        rows = np.flatnonzero(beyond)
+        for part in np.split(rows, np.flatnonzero(np.diff(t[rows]) > REACH * span) + 1) if len(rows) else ():
+            k = part[np.argmax(sign * extreme[part])]
+            name = device_of(names[int(np.argmax(sign * values[k]))])
+            late = t[k] > t[0] + 0.6 * span
+            value = round(float(extreme[k]), 2 - math.floor(math.log10(whole)))
+            words = f"{'▼' if sign < 0 else '▲'} {value:g}, {name}"
+            at, va = (float(t[k]), 0.0 if sign < 0 else 1.0), "bottom" if sign < 0 else "top"
+            shift = (-4.0 if late else 4.0, -3.0 * sign)
+            look = {"ha": "right" if late else "left", "va": va, "paper": True}
+            marks.append(Text(words, at, TOP, shift, 7.5, FAINT, **look))  # type: ignore[arg-type]
+    return marks, ends
+
+
+def _reached(t: Reals, values: Reals, time: float) -> float:
+    """Return the value that is exceeded for so long, in s."""
+    held = np.convolve(np.diff(t), [0.5, 0.5])
+    order = np.argsort(-values, kind="stable")
+    return float(values[order[np.searchsorted(np.cumsum(held[order]), time)]])
 
 
 def _names_beside(ends: Sequence[End], y: Point, panel: Size) -> list[Mark]:
     """Return names beside the ends of their lines, pushed apart so that none covers another."""
     # Heights in parts of the panel: a line of text, and where each end is.
-    places = spaced_apart(
-        [(value - y[0]) / (y[1] - y[0]) for _, _, value, _ in ends], 9.5 / max(panel[1], 1.0)
-    )
+    places = spaced_apart([(end.value - y[0]) / (y[1] - y[0]) for end in ends], LINE / max(panel[1], 1.0))
     marks: list[Mark] = []
-    for (name, t, value, colour), place in zip(ends, places, strict=True):
-        marks.append(Text(name, (1.035, place), PANEL, va="center"))
-        marks.append(Arrow((1.03, place), (t, value), PANEL, colour, 0.8))
+    for end, place in zip(ends, places, strict=True):
+        marks.append(Text(end.name, (1.035, place), PANEL, va="center"))
+        marks.append(Arrow((1.03, place), (end.t, end.value), PANEL, end.colour, 0.8))
     return marks
 
 
@@ -164,12 +266,12 @@ def _names_inside(ends: Sequence[End], x: Point, y: Point, panel: Size) -> list[
     points = panel[0] / (x[1] - x[0])
     written: list[tuple[bool, int, float]] = []  # above, line of text, where in points it ends
     marks: list[Mark] = []
-    for name, t, value, colour in ends:
+    for name, t, value, colour, _ in ends:
         above, begin, level = value > (y[0] + y[1]) / 2, (t - x[0]) * points + 4, 0
         while any(a == above and k == level and end > begin for a, k, end in written):
             level += 1
         written.append((above, level, begin + LETTER * (len(name) + 1)))
-        shift = 4.0, (-9.5 if above else 9.5) * level
+        shift = 4.0, (-LINE if above else LINE) * level
         marks.append(Text(name, (t, value), shift=shift, colour=colour, va="top" if above else "bottom"))
     return marks
 

@@ -26,6 +26,7 @@ from psmr.figures.chart import (
     COLOURS,
     FAINT,
     INK,
+    PANEL,
     RED,
     RULE,
     STITCHED,
@@ -42,7 +43,16 @@ from psmr.figures.chart import (
     line_across,
     unbroken,
 )
-from psmr.figures.run.lines import Size, event_captions, event_letters, event_lines, line_marks, shown_of
+from psmr.figures.run.lines import (
+    Size,
+    event_captions,
+    event_letters,
+    event_lines,
+    line_marks,
+    shown_of,
+    spikes_cut,
+)
+from psmr.figures.svg_frame import width_of
 from psmr.figures.with_matplotlib import draw_on, save, to_matplotlib
 from psmr.network.signals.points import Points
 from psmr.network.signals.quantities import QUANTITIES
@@ -70,6 +80,7 @@ TITLES: Mapping[str, str] = {
     "v_f": "field voltage",
     "v_m": "measured voltage",
     "v_r": "regulator output",
+    "i_f": "field current",
 }
 
 
@@ -78,9 +89,9 @@ POINTS = 500
 # Each point between takes a solution of the network: of a large system there are fewer.
 FEWEST, VALUES = 150, 3_000_000
 
-# Width and height in inches of a figure on a page, and of its panel in points.
-PAGE = 5.2, 2.9
-PAGE_PANEL: Size = (72 * 0.82 * 5.2, 72 * 0.79 * 2.9)
+# Points of a figure on a page: its width, what is left of, above and below its panel, and about its panel.
+PAGE_WIDTH, AXIS, ABOVE, BELOW = 320.0, 52.0, 30.0, 34.0
+PAGE_PANEL: Size = (220.0, 145.0)
 
 
 def smooth(run: FinishedRun) -> FinishedRun:
@@ -161,15 +172,23 @@ def panels_of(run: FinishedRun, names: str | Iterable[str] | None) -> list[tuple
 def panel_drawing(run: FinishedRun, names: Sequence[str], first: Sequence[str] = ()) -> Drawing:
     """Return one panel for a narrow page, the events marked by letters; `first` are drawn in any case."""
     x = float(run.t[0]), float(run.t[-1])
-    marks, y = line_marks(run, names, values_of(run, names, exact=False), PAGE_PANEL, x, first=first)
-    return page_drawing(run, marks, y, axis_words(run, names))
+    values = values_of(run, names, exact=False)
+    spikes, y = spikes_cut(run, names, values)
+    marks, y = line_marks(run, names, values, PAGE_PANEL, x, y, first, bundled=True)
+    return page_drawing(run, [*marks, *spikes], y, axis_words(run, names))
 
 
 def page_drawing(run: FinishedRun, marks: Sequence[Mark], y: Point | None, words: str) -> Drawing:
     """Return marks over the time of a run as a figure for a narrow page, its events marked by letters."""
     x = float(run.t[0]), float(run.t[-1])
     every = [*event_lines(run), *marks, *event_letters(run, x, PAGE_PANEL[0])]
-    return Drawing((Panel(every, PanelAxis("time [s]", x), PanelAxis(words, y)),), *PAGE)
+    # All figures of a page are as wide, from the words of the axis to the longest name.
+    names = [mark for mark in marks if isinstance(mark, Text) and mark.at[0] > 1.0 and mark.frame == PANEL]
+    beside = max((1.04 * width_of(mark.text, mark.size) for mark in names), default=0.0) + 4.0
+    width, high = (PAGE_WIDTH - AXIS - beside) / 1.035, ABOVE + PAGE_PANEL[1] + BELOW
+    place = AXIS / PAGE_WIDTH, BELOW / high, width / PAGE_WIDTH, PAGE_PANEL[1] / high
+    panel = Panel(every, PanelAxis("time [s]", x), PanelAxis(words, y), place=place)
+    return Drawing((panel,), PAGE_WIDTH / 72.0, high / 72.0)
 
 
 def comparison(
@@ -253,8 +272,10 @@ def _with_differences(panels: Sequence[Panel], width: float, words: str) -> Figu
 
 def _panel(run: FinishedRun, names: Sequence[str], size: Size, x: Point | None, first: bool) -> Panel:
     """Return signals of one kind; above the `first` panel of a figure the events are captioned."""
-    marks, y = line_marks(run, names, values_of(run, names, exact=False), size, x)
-    every = [*event_lines(run), *marks, *(event_captions(run) if first else ())]
+    values = values_of(run, names, exact=False)
+    spikes, y = spikes_cut(run, names, values) if x is None or x[1] >= run.t[-1] else ([], None)
+    marks, y = line_marks(run, names, values, size, x, y)
+    every = [*event_lines(run), *marks, *spikes, *(event_captions(run) if first else ())]
     return Panel(every, PanelAxis("time [s]", x), PanelAxis(axis_words(run, names), y))
 
 
@@ -266,7 +287,8 @@ def axis_words(run: FinishedRun, names: Sequence[str]) -> str:
     if run.signals.computed(names[0]):
         words = QUANTITIES[kind].words if kind in QUANTITIES else None
     words = words or kind or "value"
-    return f"{words} [{_unit(run, names)}]"
+    unit = _unit(run, names)
+    return words if unit == "1" else f"{words} [{unit}]"
 
 
 def wrapped(text: str, width: float) -> str:
@@ -402,7 +424,7 @@ def angle_drawing(run: FinishedRun, first: Collection[str] = ()) -> Drawing | No
     x = float(run.t[0]), float(run.t[-1])
     y = (-LARGEST_DEG, LARGEST_DEG) if np.abs(degrees).max() > LARGEST_DEG else None
     named = [n for n in names if n.rpartition(".")[0] in first]
-    marks, y = line_marks(run, names, degrees, PAGE_PANEL, x, y, named)
+    marks, y = line_marks(run, names, degrees, PAGE_PANEL, x, y, named, bundled=True)
     lost = run.outcome.lost
     if lost is not None:
         marks.append(line_across("x", lost.t, RED, 1.0, z=2.0))

@@ -65,7 +65,7 @@ def run_html(run: FinishedRun) -> str:
         svg(panel_drawing(drawn, panel), f"{panel[0]} and others over time")
         for panel in panels_of(run, None)[:PANELS]
     )
-    figures = "".join(f"<div style='min-width:0'>{picture}</div>" for picture in pictures)
+    figures = "".join(f"<div style='flex:1 1 22rem;min-width:0'>{picture}</div>" for picture in pictures)
     events = "; ".join(f"{label}, {t:g} s" for t, label in run.instants[:6])
     return (
         f"<div style='{LIGHT};background:#fff;color:#1c2330'>"

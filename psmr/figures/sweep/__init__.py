@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from psmr.figures.chart import Drawing
 from psmr.figures.sweep import maps, plots
-from psmr.figures.sweep.maps import Layout, layout_of
+from psmr.figures.sweep.maps import WIDTH, Layout, layout_of
 
 if TYPE_CHECKING:
     from psmr.sweep.swept import Swept
@@ -22,9 +22,9 @@ class NamedFigure(NamedTuple):
     words: str
 
 
-def figures_of(swept: Swept, units: Mapping[str, str]) -> list[NamedFigure]:
+def figures_of(swept: Swept, units: Mapping[str, str], width: float = WIDTH) -> list[NamedFigure]:
     """Return the figures of a sweep with the units of what varied; none where no point was carried out."""
-    laid = replace(layout_of(swept), units=units)
+    laid = replace(layout_of(swept), units=units, width=width)
     if laid.table.empty:
         return []
     return [NamedFigure(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]

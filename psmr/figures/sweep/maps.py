@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from psmr.sweep.swept import Swept
 
 
-# Inches: width of a figure, also on a narrow page; height of a row of it, and width of a letter beside it.
-WIDTH, HIGH, LETTER = 5.2, 0.19, 0.075
+# Inches: width of a figure on a narrow and on a wide page; height of a row, and width of a letter beside it.
+WIDTH, WIDE, HIGH, LETTER = 4.4, 10.0, 0.19, 0.075
 
 # Most rows of a map or bars of a chart that can be read; of more the worst are shown.
 MOST_ROWS = 60
@@ -57,7 +57,7 @@ class Layout:
     The worst stand first, with what stands down the side in column ``_line``; `over` is the label of the
     number that goes along, `lines` words for what stands down the side, None where nothing does; `grid` the
     two labels, down and along, of numbers that make one. `left_out` lines are not shown; `units` are those of
-    the numbers that varied.
+    the numbers that varied, `width` that of the figure in inches.
     """
 
     title: str
@@ -67,6 +67,7 @@ class Layout:
     grid: tuple[str, str] | tuple[()] = ()
     left_out: int = 0
     units: Mapping[str, str] = field(default_factory=dict)
+    width: float = WIDTH
 
     def words(self, label: str | None) -> str:
         """Return what an axis says of a number that varied."""
@@ -230,8 +231,8 @@ def _map(
     above: Sequence[Mark] = (),
 ) -> Drawing:
     down, along, grid, bad = _gridded(laid, table, column)
-    beside = min(LETTER * max(len(str(line)) for line in down) + 0.4, 0.6 * WIDTH)
-    width, height = WIDTH - beside, max(1.6, HIGH * len(down))
+    beside = min(LETTER * max(len(str(line)) for line in down) + 0.4, 0.6 * laid.width)
+    width, height = laid.width - beside, max(1.6, HIGH * len(down))
     whole = height + BELOW + ABOVE
     low, high = limits or _ends(grid)
     if isinstance(scale, LogScale) and not low > 0:
@@ -263,10 +264,10 @@ def _map(
             laid.words(laid.grid[0]) if laid.grid else "", y, ticks=_ticks(down, 12), size=8.0, length=0.0
         ),
         grid="",
-        place=(beside / WIDTH, BELOW / whole, width / WIDTH, height / whole),
+        place=(beside / laid.width, BELOW / whole, width / laid.width, height / whole),
     )
-    key = (beside / WIDTH, 0.45 / whole, 0.75 * width / WIDTH, 0.1 / whole)
-    return Drawing((panel, strip(low, high, words, key, scale, colours)), WIDTH, whole, laid.title)
+    key = (beside / laid.width, 0.45 / whole, 0.75 * width / laid.width, 0.1 / whole)
+    return Drawing((panel, strip(low, high, words, key, scale, colours)), laid.width, whole, laid.title)
 
 
 def _contour(grid: Reals, value: float) -> list[Mark]:

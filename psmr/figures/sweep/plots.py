@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from psmr.figures.chart import (
     Text,
     line_across,
 )
-from psmr.figures.sweep.maps import BLUE_TO_VIOLET, HIGH, LETTER, WIDTH, Layout, parts_of, shades, strip
+from psmr.figures.sweep.maps import BLUE_TO_VIOLET, HIGH, LETTER, Layout, parts_of, shades, strip
 from psmr.study.criteria import Criteria
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
         colour, text = (COLOURS[5], f"> {shape.format(value)}") if flag else (BLUE, shape.format(value))
         marks.append(Area([0.0, value, value, 0.0], [k - 0.35, k - 0.35, k + 0.35, k + 0.35], colour))
         marks.append(Text(text, (max(value, 0.0), k), shift=(3, 0), size=7.5, colour=FAINT, va="center"))
-    more = f", {laid.left_out} more not shown" if laid.left_out else ""
-    beside = min(LETTER * max(len(str(name)) for name in names) + 0.2, 0.6 * WIDTH)
+    more = f"{laid.left_out} more not shown" if laid.left_out else ""
+    beside = min(LETTER * max(len(str(name)) for name in names) + 0.2, 0.6 * laid.width) / laid.width
     height = max(1.4, HIGH * len(names))
     low, high = min(0.0, 1.1 * float(values.min())), 1.25 * max(float(values.max()), 1e-9)
     ticks = list(enumerate(map(str, names)))
@@ -66,11 +67,11 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
         marks,
         PanelAxis(words, (low, high)),
         PanelAxis(limits=(len(names) - 0.4, -0.6), ticks=ticks, size=8.0, length=0.0),
-        title=f"{laid.title}{more}",
+        title=more,
         grid="x",
-        place=(beside / WIDTH, 0.55 / (height + 1.0), (WIDTH - beside) / WIDTH, height / (height + 1.0)),
+        place=(beside, 0.55 / (height + 1.0), 1.0 - beside, height / (height + 1.0)),
     )
-    return Drawing((panel,), WIDTH, height + 1.0)
+    return Drawing((panel,), laid.width, height + 1.0, laid.title)
 
 
 def outcome_plot(laid: Layout) -> Drawing:
@@ -90,8 +91,8 @@ def outcome_plot(laid: Layout) -> Drawing:
             ("nadir", "nadir [Hz]", None),
         )
     ]
-    title = f"{laid.title}   (red: lost synchronism)" if lost.any() else laid.title
-    return Drawing(panels, WIDTH, 5.6, title, shared=True)
+    panels[0] = replace(panels[0], title="red: lost synchronism" if lost.any() else "")
+    return Drawing(panels, laid.width, 5.6, laid.title, shared=True)
 
 
 def stability_plot(laid: Layout) -> Drawing:
@@ -105,11 +106,10 @@ def stability_plot(laid: Layout) -> Drawing:
     scale = LogScale() if (table["_percent"] > 0).any() else LINEAR
     shown = table[table["_percent"] > 0] if isinstance(scale, LogScale) else table
     panels = (
-        Panel(radius, x, PanelAxis("spectral radius")),
+        Panel(radius, x, PanelAxis("spectral radius"), "red: unstable" if unstable.any() else ""),
         Panel(_points(shown, along, "_percent", unstable), x, PanelAxis("deformation [%]", scale=scale)),
     )
-    title = f"{laid.title}   (red: unstable)" if unstable.any() else laid.title
-    return Drawing(panels, WIDTH, 4.2, title, shared=True)
+    return Drawing(panels, laid.width, 4.2, laid.title, shared=True)
 
 
 def _points(table: pd.DataFrame, over: str, column: str, bad: pd.Series) -> list[Mark]:
@@ -156,4 +156,4 @@ def root_locus(laid: Layout) -> Drawing:
         place=(0.09, 0.27, 0.82, 0.62),
     )
     key = strip(low, high, laid.words(laid.over), (0.09, 0.1, 0.6, 0.025), LINEAR, BLUE_TO_VIOLET)
-    return Drawing((panel, key), WIDTH, 4.4, laid.title)
+    return Drawing((panel, key), laid.width, 4.4, laid.title)

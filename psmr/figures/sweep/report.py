@@ -40,14 +40,16 @@ def write_report(swept: Swept, runner: PointRunner) -> tuple[Path, ...]:
     """
     from psmr.figures.modes.page import picture
     from psmr.figures.sweep import figures_of
+    from psmr.figures.sweep.maps import WIDE
     from psmr.figures.with_matplotlib import save, to_matplotlib
 
     files, pictures = [], []
     units = _units(swept, runner)
-    for name, drawing, words in figures_of(swept, units):
-        files.append(swept.folder / f"{name}.svg")
-        save(to_matplotlib(drawing), files[-1])
-        pictures.append(picture(drawing, words))
+    for both in zip(figures_of(swept, units), figures_of(swept, units, WIDE), strict=True):
+        files.append(swept.folder / f"{both[0].name}.svg")
+        save(to_matplotlib(both[0].figure), files[-1])
+        # The page has the title itself.
+        pictures.append([picture(replace(one.figure, title=""), one.words) for one in both])
     if len(swept.table) <= MOST_CSV:
         files.append(swept.folder / "rows.csv")
         write_text(files[-1], swept.ranked().to_csv(index=False))
@@ -159,6 +161,8 @@ def _definition(swept: Swept) -> str:
 def _text(value: Any) -> str:
     if value is None or (isinstance(value, float) and value != value):
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.5g}" if abs(value) < 1e4 else f"{value:.0f}"
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     return str(value)

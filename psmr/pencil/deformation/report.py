@@ -242,7 +242,7 @@ class Deformation:
         require_suffix(path, TABLES)
         write_texts({Path(path): self.table.to_csv(index=False)}, parents=False)
 
-    def to_html(self, path: str | os.PathLike[str]) -> None:
+    def to_html(self, path: str | os.PathLike[str], title: str = "Mode deformation") -> None:
         """Write one self-contained HTML page: verdict, both figures, both tables.
 
         Raises
@@ -252,7 +252,7 @@ class Deformation:
         """
         check_arguments(Deformation.to_html, locals())
         require_suffix(path, PAGES)
-        write_texts({Path(path): draw("modes.page.page", self)}, parents=False)
+        write_texts({Path(path): draw("modes.page.page", self, title)}, parents=False)
 
     def plot_modes(self, ax: Axes | None = None) -> Figure:
         """Return the eigenvalue map; see `psmr.figures.modes.figures.eigenvalue_map`."""

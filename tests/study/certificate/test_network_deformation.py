@@ -72,8 +72,9 @@ HEADING = "What leaving out dynamics of the network does to the modes"
 
 def cells_of(page, mode):
     """Return the cells of the row of a mode by their heads, in what a page has from the heading on."""
-    rows = [dict(re.findall(r'data-head="([^"]*)">([^<]*)<', row)) for row in page.split("<tr")]
-    return next(row for row in rows if row.get("mode of this study [1/s]", "").startswith(mode))
+    heads = re.findall(r"<th [^>]*>([^<]*)<", page.partition("</thead>")[0])
+    rows = [re.findall(r"<td[^>]*>([^<]*)<", row) for row in page.split("<tr")]
+    return dict(zip(heads, next(row for row in rows if row and row[0].startswith(mode)), strict=True))
 
 
 @pytest.mark.parametrize(
