@@ -27,6 +27,7 @@ extensions = [
     "reference",
     "gallery",
     "tutorials",
+    "links",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -5,6 +5,8 @@ The notebooks are kept without outputs; what stands in the documentation was com
 
 import base64
 import os
+import tempfile
+import tomllib
 from html import escape
 from pathlib import Path
 
@@ -19,17 +21,34 @@ def build(source: Path) -> None:
 
 
 def executed(path: Path):
-    """Return a notebook with its outputs, run where it lies, as Jupyter runs it."""
+    """Return a notebook with its outputs, run in an empty folder: it is all that Colab has."""
     import nbformat
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(path.parent)}}
     # Without a choice of ours, so that the kernel shows figures in the notebook.
     environment = {key: value for key, value in os.environ.items() if key != "MPLBACKEND"}
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources)
-    client.execute(env=environment)
+    with tempfile.TemporaryDirectory() as folder:
+        resources = {"metadata": {"path": folder}}
+        NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute(
+            env=environment
+        )
+        left = os.listdir(folder)
+    if left:
+        raise RuntimeError(f"{path.name} leaves {', '.join(left)}")
     return notebook
+
+
+def ways(path: Path) -> str:
+    """Return the line on where a notebook can be had: a file, and Colab where the project has an address."""
+    project = tomllib.loads((path.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = project.get("urls", {}).get("Source", "").removesuffix("/")
+    github = source.removeprefix("https://github.com/")
+    line = f"{{download}}`Download this page as a notebook <{path.name}>`"
+    if source and github != source:
+        address = f"{github}/blob/main/docs/{FOLDER}/{path.name}"
+        return f"{line} · [open it in Colab](https://colab.research.google.com/github/{address})"
+    return f"{line}; in [Colab](https://colab.research.google.com/) *File*, *Upload notebook* opens it."
 
 
 def page(notebook, path: Path) -> str:
@@ -43,7 +62,7 @@ def page(notebook, path: Path) -> str:
             for k, output in enumerate(cell.outputs):
                 parts += shown(output, path, f"{path.stem}-{number}-{k}")
         if number == 0:
-            parts.append(f"{{download}}`This page as a notebook <{path.name}>`")
+            parts.append(ways(path))
     return "\n\n".join(parts) + "\n"
 
 
