@@ -143,6 +143,7 @@ def _ends(sign: float, breaker: str, moved: Any = _moved) -> Action:
         lambda p: getattr(p, breaker),
         lambda v, p: moved(sign, v, p),
         lambda p: getattr(p, breaker) > 0,
+        pauses=True,
         words=_words(sign) if moved is _moved else _either_way,
         kind="shunt",
     )

@@ -223,6 +223,7 @@ def _actions(kind: type[SteppedControl], clocked: bool, compared: bool) -> tuple
             lambda p: p.t_mechanical,
             lambda v, p: _moved(kind, float(p.moving), v, p),
             lambda p: p.t_mechanical > 0,
+            pauses=True,
             words=lambda p, acts_on: _words(p, acts_on, p.moving),
             kind="tap",
         ),

@@ -144,6 +144,24 @@ def test_the_mechanism_takes_its_time_and_nothing_stops_it(tmp_path, circuit):
     np.testing.assert_allclose(moves(run)[:2], [(33.0, 16.0), (45.0, 15.0)], atol=1e-9)
 
 
+@pytest.mark.parametrize("at", [20.0, 32.0, 45.0])
+def test_a_run_goes_on_with_the_timers_of_another_one(tmp_path, at):
+    """A delay, the mechanism, a further delay, and the instant of a move itself: moves are where they were."""
+    whole = run_of(tmp_path, t_mechanical=2.0)
+    on = psmr.simulate(whole.system_at(at), psmr.VariableStep(1e-6), 120.0, certify=False)
+    twice = psmr.simulate(on.system_at(at + 1.0), psmr.VariableStep(1e-6), 120.0, certify=False)
+    for run, since in ((on, at), (twice, at + 1.0)):
+        wanted = [move for move in moves(whole) if move[0] > since]
+        assert wanted
+        np.testing.assert_allclose(moves(run), wanted, atol=1e-9)
+
+
+def test_a_mechanism_whose_bus_dies_has_the_rest_of_its_time_left(tmp_path):
+    """Commanded at 31 s, for 2 s; dead from 32 to 40 s, it moves at 41 s."""
+    run = run_of(tmp_path, [TRIP, psmr.LineTrip("T1", start=32.0, reclose=40.0)], t_mechanical=2.0)
+    assert moves(run)[0] == (pytest.approx(41.0, abs=1e-9), 16.0)
+
+
 @pytest.mark.parametrize("inverse", [1, 2, 3])
 def test_inverse_delays_are_those_of_the_errors(tmp_path, circuit, inverse):
     """T = t half_band / error: of a constant impedance each voltage is constant until the next move."""

@@ -54,6 +54,20 @@ class Act:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """A timer of a device's action that was started or stopped.
+
+    `t`, `device`, `action`: when in s, whose, and which of its component's actions.
+    `due`: when in s it runs out, inf where it has acted, -inf where its condition has ended.
+    """
+
+    t: float
+    device: str
+    action: int
+    due: float
+
+
+@dataclass(frozen=True)
 class Action:
     """A condition, the time for which it has to hold, and what changes then.
 
@@ -72,6 +86,7 @@ class Action:
     `protects`: Whether it is listed as protection that acted; what trips is.
     `again`: Whether it acts again after the same delay where the condition goes on holding.
     `at_zero`: Whether it acts at the zero of its condition itself, not just after it.
+    `pauses`: Whether its timer stands still while its device is out of service, and goes on from there.
     `words`: ``words(p, acts_on)`` returns what is listed in place of the name, of a device with parameters p.
     `kind`: One of `KINDS`, for what reads it; "" for what only a person reads. What trips is of that kind.
     `value`: Position that it leads to (`Act`); where left out the first value that its effect returns.
@@ -86,6 +101,7 @@ class Action:
     protects: bool = False
     again: bool = False
     at_zero: bool = False
+    pauses: bool = False
     words: Callable[[Any, str], str] | None = None
     kind: str = ""
     value: float = math.nan

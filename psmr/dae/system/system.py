@@ -21,7 +21,7 @@ from psmr.base.errors import InputError, nearest
 from psmr.base.modules import function_above
 from psmr.dae.compile.kernels import Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
-from psmr.dae.declare.component import NEAR, local_rows, local_variables, parameters_of
+from psmr.dae.declare.component import NEAR, Turn, local_rows, local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.system.linear import Delay, Delays, LinearDae, LinearSamples, read_only
 from psmr.dae.system.places import (
@@ -100,6 +100,8 @@ class System:
     delays
         What is read with a delay. The values read stand among the held inputs; those of a single point (x, y)
         are those of signals that have always had their values there.
+    timers
+        What is under way at the start of a run, of a system of another run's instant.
     """
 
     names_x: tuple[str, ...]
@@ -117,6 +119,7 @@ class System:
     devices: tuple[Device, ...] = field(repr=False)
     name: str = ""
     delays: tuple[Delay, ...] = ()
+    timers: tuple[Turn, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("w0", "together", "lower", "upper", "lower_at", "upper_at"):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.arrays import Reals
-from psmr.dae.declare.component import Act, Action, NumericMath, local_variables, parameters_of
+from psmr.dae.declare.component import Act, NumericMath, Turn, local_variables, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.solve.courses import Delayed
 from psmr.integrate.timeline.span import Change, Span
@@ -166,12 +166,18 @@ class Timers:
 
 
 class ActionTimers(Timers):
-    """The timers of one action of all devices of a group, and where its condition is read."""
+    """The timers of one action of all devices of a group, and where its condition is read.
 
-    def __init__(self, system: System, place: int, action: Action) -> None:
+    `turns`: takes note of each that is started or stopped.
+    `left`: (D,) what is left of the delay in s of those that pause.
+    """
+
+    def __init__(self, system: System, place: int, number: int, turns: list[Turn]) -> None:
         group = system.groups[place]
         super().__init__(len(group.names))
+        action = group.compiled.component.actions[number]
         self.place, self.action, self.names = place, action, group.names
+        self.number, self.turns, self.left = number, turns, np.full(len(group.names), np.inf)
         self.at_zero = action.at_zero
         acts_on = {device.name: device.acts_on for device in system.devices}
         self.acts_on = tuple(acts_on[name] for name in group.names)
@@ -179,6 +185,19 @@ class ActionTimers(Timers):
         self.index = group.index
         self.variables = {name: k for k, name in enumerate(local_variables(component))}
         self.parameters = {name: k for k, name in enumerate(parameters_of(component))}
+
+    def turn(self, device: int, holds: bool, t: float, delay: float) -> None:
+        """See `Timers`."""
+        if holds:
+            delay, self.left[device] = min(delay, self.left[device]), np.inf
+        super().turn(device, holds, t, delay)
+        self.turns.append(Turn(t, self.names[device], self.number, t + delay if holds else -np.inf))
+
+    def go_on(self, turn: Turn) -> None:
+        """Go on with a timer of another run."""
+        device = self.names.index(turn.device)
+        super().turn(device, True, turn.t, turn.due - turn.t)
+        self.turns.append(turn)
 
     def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> Any:
         """Return the parameters by name."""
@@ -222,6 +241,13 @@ class EventTimer(Timers):
         return np.array([self.event.delay])
 
 
+def under_way(turns: Sequence[Turn], t: float, devices: Collection[str]) -> tuple[Turn, ...]:
+    """Return the timers of devices that run at t in s, or have run out while their conditions hold."""
+    last = {(turn.device, turn.action): turn for turn in turns if turn.t <= t and turn.device in devices}
+    held = [turn for turn in last.values() if turn.due > -np.inf]
+    return tuple(turn if turn.due > t else replace(turn, due=np.inf) for turn in held)
+
+
 Values = tuple[tuple[str, str, float], ...]
 
 MOST_AT_ONCE = 100
@@ -249,6 +275,7 @@ class Actions:
       span.
 
     `acted`: Changes that were made, in order of time.
+    `turns`: Timers of devices that were started or stopped.
     `sought`: Where a condition is to be looked at next to find its zero, inf for nowhere.
     """
 
@@ -263,12 +290,16 @@ class Actions:
     ) -> None:
         self.system, self.lost_with, self.respond = system, lost_with, respond
         self.acted: list[Change] = []
+        self.turns: list[Turn] = []
         self.span: Span
         self._declared = [
-            ActionTimers(system, place, action)
+            ActionTimers(system, place, number, self.turns)
             for place, group in enumerate(system.groups)
-            for action in group.compiled.component.actions
+            for number in range(len(group.compiled.component.actions))
         ]
+        for turn in system.timers:
+            of = [w for w in self._declared if turn.device in w.names and w.number == turn.action]
+            of[0].go_on(turn)
         self._seen: Sequence[Reals] = ()
         self.devices: list[ActionTimers] = []
         self.events = [EventTimer(event) for event in events]
@@ -438,8 +469,12 @@ class Actions:
     def _without(self, out: frozenset[str]) -> None:
         """Take note of the devices out of service: they do not act, nor does what acts on them."""
         for timers in self._declared if out != self.out else ():
-            timers.out = np.isin(timers.names, list(out)) | np.isin(timers.acts_on, list(out))
-            timers.due[timers.out] = np.inf
+            gone = np.isin(timers.names, list(out)) | np.isin(timers.acts_on, list(out))
+            if timers.action.pauses:
+                stopped = gone & ~timers.out & np.isfinite(timers.due)
+                timers.left[stopped] = timers.due[stopped] - self.span.t
+            timers.out = gone
+            timers.due[gone] = np.inf
         self.out = out
 
     def _parameters_of(self, name: str, made: Mapping[tuple[str, str], float]) -> SimpleNamespace:

@@ -409,7 +409,9 @@ class _Integration:
             **self.engine.counted(),
         )
         found = recorder.trajectory(counters, self.scheme.step)
-        return found if self.acting is None else replace(found, acted=tuple(self.acting.acted))
+        if self.acting is None:
+            return found
+        return replace(found, acted=tuple(self.acting.acted), turns=tuple(self.acting.turns))
 
 
 def _leaves_states(change: Change) -> bool:

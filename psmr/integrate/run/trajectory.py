@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from psmr.base.arrays import Reals
+from psmr.dae.declare.component import Turn
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.records import (
     DAMPED_SOLVES,
@@ -151,6 +152,7 @@ class Trajectory:
     `h`: Step size of the scheme in s (the macro step of a multirate one).
     `spans`: What held from when on, in order of time; each begins with a row of its own.
     `acted`: What devices changed by themselves, in order of time.
+    `turns`: Timers of their actions that were started or stopped.
     """
 
     t: Reals
@@ -160,3 +162,4 @@ class Trajectory:
     h: float
     spans: tuple[Span, ...] = ()
     acted: tuple[Change, ...] = ()
+    turns: tuple[Turn, ...] = ()

@@ -159,7 +159,7 @@ def _assembled(system: System, devices: Sequence[Device]) -> System:
     start = dict(zip(names, map(float, system.w0[:-1]), strict=True))
     start = dict.fromkeys(own, 0.0) | {n: value for n, value in start.items() if n in own}
     found = assemble(devices, start, name=system.name)
-    return replace(found, w0=found.buffer(t=float(system.w0[-1])))
+    return replace(found, w0=found.buffer(t=float(system.w0[-1])), timers=system.timers)
 
 
 def _inductor(system: System, place: Place) -> Device:

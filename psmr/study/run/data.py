@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.base.arguments import check_arguments
 from psmr.base.arrays import Reals
 from psmr.base.errors import InputError, PsmrError, shown
+from psmr.dae.declare.component import Turn
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
+from psmr.integrate.run.actions import under_way
 from psmr.integrate.schemes.scheme import leaves_newton_tolerance
 from psmr.integrate.timeline.delayed_inputs import DelayedInputs
 from psmr.integrate.timeline.span import Change, Span, with_shared_ends
@@ -73,6 +75,8 @@ class RunData:
         every point whole.
     acted
         (time, label) of what devices did by themselves: relays, trips.
+    turns
+        Timers of what devices do by themselves that were started or stopped.
     failure
         What the run failed by, of one that did not come to its end and was kept all the same; otherwise "".
     criteria
@@ -96,6 +100,7 @@ class RunData:
     timeline: tuple[Span, ...] = ()
     kept: ReducedRecord | None = None
     acted: tuple[tuple[float, str], ...] = ()
+    turns: tuple[Turn, ...] = ()
     failure: str = ""
     criteria: Criteria = USUAL
 
@@ -401,7 +406,7 @@ def _system_in(run: FinishedRun, span: Span, t: float) -> System:
     found = system_in(run.system, span, point[: run.system.n], point[run.system.n :], t)
     if not found.devices:
         raise InputError(f"t = {t:g} s: no part of the network has supply, so that no system is left")
-    return found
+    return replace(found, timers=under_way(run.turns, t, {device.name for device in found.devices}))
 
 
 def _point(run: FinishedRun, t: float) -> Reals:

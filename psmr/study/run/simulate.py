@@ -131,6 +131,7 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         timeline=spans,
         kept=kept,
         acted=acted,
+        turns=trajectory.turns,
         criteria=setup.criteria,
         failure=failure,
     )
