@@ -56,26 +56,22 @@ class TieLine(Component):
         return (), (), (p.direction * (v.v_re * v.m_re + v.v_im * v.m_im),)
 
 
-class CommutatedTie(Component):
-    """The power of a line-commutated converter of a DC tie, added to an area's interchange.
+class Meter(Component):
+    """A reading, added to a sum of another device: total += factor reading.
 
-    ::
-
-        interchange += direction p_ac
-
-    p_ac is what the converter takes from its AC bus; direction is 1 for the area that it is in, and -1 for
-    the area at the other end where both go by one meter. Source: NERC, Balancing and Frequency Control
-    (2021).
+    Of a line-commutated converter of a DC tie what it takes from its AC bus, of a DC line that is held at its
+    powers a constant; factor is then the direction, 1 for the area that it is in, and -1 for the area at the
+    other end where both go by one meter. Source: NERC, Balancing and Frequency Control (2021).
     """
 
-    inputs = ("p_ac",)
-    outputs = ("interchange",)
-    direction = TieLine.direction
+    inputs = ("reading",)
+    outputs = ("total",)
+    factor = Parameter("1", "direction, or the unit of the sum", default=1.0)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return what it adds to the interchange."""
-        return (), (), (p.direction * v.p_ac,)
+        """Return what it adds."""
+        return (), (), (p.factor * v.reading,)
 
 
 class SourceTie(Component):
@@ -86,7 +82,7 @@ class SourceTie(Component):
         interchange += direction |v| i_p
 
     i_p is the active current that it takes from its AC bus, within its limit; direction as of
-    `CommutatedTie`. Source: NERC, Balancing and Frequency Control (2021).
+    `TieLine`. Source: NERC, Balancing and Frequency Control (2021).
     """
 
     inputs = ("v_re", "v_im", "i_p")

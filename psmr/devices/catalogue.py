@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
-from psmr.devices.areas import CommutatedTie, SourceTie, TieLine
+from psmr.devices.areas import Meter, SourceTie, TieLine
 from psmr.devices.direct_current.grid import DcBus, DcLine, DcNode
 from psmr.devices.dynamic_network.branch import (
     DynamicCapacitor,
@@ -41,7 +41,7 @@ from psmr.devices.network import (
     Transformer,
 )
 from psmr.devices.placement import placement
-from psmr.devices.switched_shunts import MachineMeter, ReactiveMeter
+from psmr.devices.switched_shunts import MachineMeter
 
 PACKAGE = "psmr.devices"
 
@@ -198,9 +198,8 @@ NETWORK: tuple[type[Component], ...] = (
     MonitoredRatioTransformer,
     Shunt,
     MachineMeter,
-    ReactiveMeter,
     TieLine,
-    CommutatedTie,
+    Meter,
     SourceTie,
     *LOADS,
     DcBus,

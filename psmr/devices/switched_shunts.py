@@ -318,22 +318,6 @@ class SwitchedByReactivePower(_Bank):
         return (), (p.at - v.position, -v.q), ()
 
 
-class ReactiveMeter(Component):
-    """What a converter or another shunt gives, added to what a bank keeps: q += base given.
-
-    Source: PSS/E, Program Operation Manual, switched shunt data, MODSW = 3 and 5.
-    """
-
-    inputs = ("given",)
-    outputs = ("q",)
-    base = Parameter("MVA", "what it is per unit of", positive, 1.0)
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return what it adds."""
-        return (), (), (p.base * v.given,)
-
-
 class MachineMeter(Component):
     """The reactive power of a machine, added to what a bank keeps: q += s_n (v_q i_d - v_d i_q).
 

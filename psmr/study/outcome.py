@@ -173,8 +173,7 @@ class Outcome:
             words = f"Blackout at t = {self.blackout.t:g} s: nothing is left that holds the voltage."
         elif self.interruptions:
             words = f"{words} Without supply: {first_few(list(map(str, self.interruptions)), 1)}."
-        if self.collapse is not None:
-            assert self.controls is not None
+        if self.controls is not None:
             words = self.controls.headline(words)
         if self.failed:
             words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"

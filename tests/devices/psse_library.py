@@ -233,14 +233,13 @@ AREAS = {
         **{"s_base": 100.0, "q_low": -50.0, "q_high": 50.0, "t_low": 5.0, "t_high": 5.0, "n_1": 2.0},
         **{"b_1": 20.0, "plant_bus": 1.0},
     },
-    models.ReactiveMeter: {"base": 200.0},
     models.MachineMeter: {"s_n": 200.0},
     models.SwitchedShunt: {
         **{"s_base": 100.0, "v_low": 0.95, "v_high": 1.05, "t_low": 5.0, "t_high": 5.0},
         **{"n_1": 2.0, "b_1": 20.0},
     },
     models.TieLine: {"direction": -1.0},
-    models.CommutatedTie: {"direction": -1.0},
+    models.Meter: {"factor": -1.0},
     models.SourceTie: {"direction": -1.0},
     models.GenerationControl: {"s_base": 100.0, "f_n": 60.0, "bias": 18.0, "k_i": 0.02},
     models.Participation: {

@@ -146,7 +146,7 @@ def test_the_mechanism_takes_its_time_and_nothing_stops_it(tmp_path, circuit):
 
 @pytest.mark.parametrize("at", [20.0, 32.0, 45.0])
 def test_a_run_goes_on_with_the_timers_of_another_one(tmp_path, at):
-    """A delay, the mechanism, a further delay, and the instant of a move itself: moves are where they were."""
+    """Within a delay, within the mechanism, and at the instant of a move: the others are where they were."""
     whole = run_of(tmp_path, t_mechanical=2.0)
     on = psmr.simulate(whole.system_at(at), psmr.VariableStep(1e-6), 120.0, certify=False)
     twice = psmr.simulate(on.system_at(at + 1.0), psmr.VariableStep(1e-6), 120.0, certify=False)

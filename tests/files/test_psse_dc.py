@@ -351,3 +351,12 @@ def test_written_as_raw_it_is_said_that_a_line_is_no_longer_held(read, tmp_path)
         PsmrWarning, match="vsc-V_1-2, vsc-V_1-1: ends of DC lines become loads and generators"
     ):
         write_case(case, tmp_path / "again.raw")
+
+
+def test_a_line_with_capacitors_in_series_stays_held(read):
+    ends = ENDS.replace("0.2,1.0", "0.2,1.0,1.5,0.5,0.00625,0,0,0,'1',1.0")
+    with pytest.warns(PsmrWarning, match="LINE_1 is held at its powers: capacitors in series .XCAP. have no"):
+        case = read(
+            f"{DYR}'LINE 1' 'CDC4T' {CDC4T}\n", two_terminal_dc=f"'LINE 1',1,5.0,30.0,25.0,0,0,.1,R\n{ends}"
+        )
+    assert not case.dc_converters

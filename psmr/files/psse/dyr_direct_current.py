@@ -98,6 +98,10 @@ class DirectCurrentRecords:
         if found is None or solved is None:
             return
         name, lines = found
+        if capacitors := [end for end in solved[3:] if end.line.real("XCAP", 0.0) > NONE]:
+            what = f"{name} is held at its powers: capacitors in series (XCAP) have no dynamics here"
+            warn(f"{entry.where}: {entry.model}: {capacitors[0].line.where}: {what}; left out")
+            return
         volts, current, ohms, rectifier, inverter = solved
         values = {key: record.real(key) for key in names}
         angles = [
@@ -232,16 +236,11 @@ class DirectCurrentRecords:
     def _angle(first: PsseRecord, entry: DyrRecord, bridges: Bridges, volts: float, current: float) -> float:
         """Return the angle in degrees at which bridges have a voltage in kV and a current in kA."""
         cosine = bridges.cosine(volts, current)
-        if bridges.line.real("XCAP", 0.0) > NONE or not 0 < cosine < 1 or not bridges.no_load:
-            why = (
-                "has capacitors in series (XCAP), which have no dynamics here"
-                if bridges.line.real("XCAP", 0.0) > NONE
-                else f"has no firing angle at the {volts:.6g} kV of its line (cosine {cosine:.4g}); correct"
-                " EBAS, TR, TAP or VSCHD"
-            )
+        if not 0 < cosine < 1 or not bridges.no_load:
             raise CaseError(
-                f"{entry.where}: {entry.model}: {bridges.line.where}: the converter at bus {bridges.bus}"
-                f" {why}, or take the record out: {first.text('NAME')} is then held at its powers"
+                f"{entry.where}: {entry.model}: {bridges.line.where}: the converter at bus {bridges.bus} has"
+                f" no firing angle at the {volts:.6g} kV of its line (cosine {cosine:.4g}); correct EBAS, TR,"
+                f" TAP or VSCHD, or take the record out: {first.text('NAME')} is then held at its powers"
             )
         return math.degrees(math.acos(cosine))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from psmr.base.errors import CaseError
 from psmr.network.case.direct_current import grids_of
-from psmr.network.case.tables import AreaRow, DcConverterRow, DeviceRow, GeneratorRow, Tables
+from psmr.network.case.tables import AreaRow, DcConverterRow, DeviceRow, GeneratorRow, LoadRow, Tables
 
 ROUNDING = 1e-6
 """How far the sum of parts may be from 1: they are written in decimals."""
@@ -34,30 +34,39 @@ def ties_of(case: Tables, row: AreaRow) -> Iterator[Tie]:
 
 
 class DcTie(NamedTuple):
-    """A converter of a DC grid that leads to other areas, its AC bus, and 1 where its power is export."""
+    """A converter that leads to other areas, or the load that it is held at, its bus, 1 for its export."""
 
-    converter: DcConverterRow
+    of: DcConverterRow | LoadRow
     bus: int
     direction: float
 
 
 def dc_ties_of(case: Tables, row: AreaRow) -> Iterator[DcTie]:
-    """Yield the converters by which a controlled area's exchange over DC grids is metered.
+    """Yield the converters by which a controlled area's exchange over DC lines and grids is metered.
 
-    With common meters the converter that holds the voltage of its grid has none: what it takes is what the
-    others do not, so that losses of the grid are in its area, and interchanges add up to zero.
+    With common meters the converter that holds the voltage of its grid has none, nor the last one of a line
+    that is held at its powers: what it takes is what the others do not, so that losses are in its area, and
+    interchanges add up to zero.
     """
     within = {bus.number for bus in case.buses if bus.area == row.number}
     own = row.area_control is not None and row.area_control.values.get("own_meters") == 1
     at = {load.name: load.bus for load in case.loads}
-    for grid in grids_of(case.dc_buses, case.dc_lines):
-        inside = [(one, at[one.name]) for one in case.dc_converters if one.dc_bus in grid and one.name in at]
-        if not {True, False} <= {bus in within for _, bus in inside}:
-            continue
-        holds = not own and any(one.v_kv is not None and bus in within for one, bus in inside)
-        for one, bus in inside:
-            if (bus in within) != holds:
-                yield DcTie(one, bus, -1.0 if holds else 1.0)
+    joined: list[list[tuple[DcConverterRow | LoadRow, bool]]] = [
+        [(one, one.v_kv is not None) for one in case.dc_converters if one.dc_bus in grid and one.name in at]
+        for grid in grids_of(case.dc_buses, case.dc_lines)
+    ]
+    devices = {one.name for one in case.dc_converters}
+    lines: dict[str, list[LoadRow]] = {}
+    for load in case.loads:
+        if load.held and load.name not in devices and "-" in load.name:
+            lines.setdefault(load.name.rpartition("-")[0], []).append(load)
+    joined += [[(load, load is ends[-1]) for load in ends] for ends in lines.values()]
+    for ends in joined:
+        holds = not own and any(last and at[one.name] in within for one, last in ends)
+        if {True, False} <= {at[one.name] in within for one, _ in ends}:
+            for one, _ in ends:
+                if (at[one.name] in within) != holds:
+                    yield DcTie(one, at[one.name], -1.0 if holds else 1.0)
 
 
 def area_of(case: Tables, generator: GeneratorRow) -> int:

@@ -10,14 +10,14 @@ import numpy as np
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, own_variables
 from psmr.dae.declare.device import Device
-from psmr.devices.areas import CommutatedTie, Participation, SourceTie, TieLine, moving
+from psmr.devices.areas import Meter, Participation, SourceTie, TieLine, moving
 from psmr.devices.catalogue import SOURCES
 from psmr.devices.placement import placement
 from psmr.devices.secondary_voltage import OF_CONVERTER, OF_MACHINE, following
 from psmr.network.case.areas import PARTS, area_of, dc_ties_of, taking_part, ties_of
 from psmr.network.case.case import Case
 from psmr.network.case.rows import branch_component, component_of, device_parameters, two_ports
-from psmr.network.case.tables import AreaRow, DeviceRow, GeneratorRow
+from psmr.network.case.tables import AreaRow, DeviceRow, GeneratorRow, LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.start.equilibrium import StartingPlant, solve_plants
 from psmr.network.start.offers import Kinds, givers, offered_by, signal_read
@@ -116,15 +116,15 @@ def area_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             wires["interchange"] = f"{control.name}.interchange"
             yield Device(f"{control.name}-{tie.branch}", TieLine, {"direction": tie.direction}, wires)
         for link in dc_ties_of(case, row):
-            name, bus = link.converter.name, case.bus(link.bus).name
-            if link.converter.commutated:
-                kind: type[Component] = CommutatedTie
-                wires = {"p_ac": f"{name}.p_ac"}
+            name, bus, row_of_sum = link.of.name, case.bus(link.bus).name, f"{control.name}.interchange"
+            if isinstance(link.of, LoadRow) or link.of.commutated:
+                wires = {} if isinstance(link.of, LoadRow) else {"reading": f"{name}.p_ac"}
+                wires["total"] = row_of_sum
+                yield Device(f"{control.name}-{name}", Meter, {"factor": link.direction}, wires)
             else:
-                kind, wires = SourceTie, {part: f"{bus}.{part}" for part in ("v_re", "v_im")}
-                wires["i_p"] = f"{name}.i_p"
-            wires["interchange"] = f"{control.name}.interchange"
-            yield Device(f"{control.name}-{name}", kind, {"direction": link.direction}, wires)
+                wires = {part: f"{bus}.{part}" for part in ("v_re", "v_im")} | {"i_p": f"{name}.i_p"}
+                wires["interchange"] = row_of_sum
+                yield Device(f"{control.name}-{name}", SourceTie, {"direction": link.direction}, wires)
 
 
 def _voltage_controls(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -196,6 +196,8 @@ def area_start(case: Case, flow: PowerFlow) -> dict[str, float]:
             f"{name}.interchange": found,
             f"{name}.schedule": found,
         }
+        held = [link.of for link in dc_ties_of(case, row) if isinstance(link.of, LoadRow)]
+        start |= {f"{name}-{load.name}.reading": load.p_mw / case.base_mva for load in held}
     return start
 
 
@@ -209,7 +211,7 @@ def interchange(case: Case, flow: PowerFlow, row: AreaRow) -> float:
         end = int(tie.end == "j")
         total += tie.direction * float((v[end] * np.conj(into[end])).real)
     drawn = {load.name: load.p_mw / case.base_mva for load in case.loads}
-    return total + sum(link.direction * drawn[link.converter.name] for link in dc_ties_of(case, row))
+    return total + sum(link.direction * drawn[link.of.name] for link in dc_ties_of(case, row))
 
 
 def with_gains(

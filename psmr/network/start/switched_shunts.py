@@ -10,11 +10,11 @@ import numpy as np
 
 from psmr.base.errors import CaseError, warn
 from psmr.dae.declare.device import Device
+from psmr.devices.areas import Meter
 from psmr.devices.secondary_voltage import OF_MACHINE
 from psmr.devices.switched_shunts import (
     ContinuousShunt,
     MachineMeter,
-    ReactiveMeter,
     position_of,
     shunt_positions,
     steps_of,
@@ -92,26 +92,24 @@ def _meters(case: Case, row: ShuntRow, switching: DeviceRow) -> list[Device]:
     gives it.
     """
     p, name, found = switching.values, switching.name, list[Device]()
-    bus, into = int(p["plant_bus"]), {"q": f"{name}.q"}
+    bus, readings = int(p["plant_bus"]), list[tuple[str, str, float]]()
     for unit, device, names in metered(case, bus) if bus else ():
         s_n = device.values.get("s_n", case.base_mva)
         if names == OF_MACHINE:
-            wires = into | {port: f"{device.name}.{port}" for port in names}
+            wires = {"q": f"{name}.q"} | {port: f"{device.name}.{port}" for port in names}
             wires |= {part: f"{case.bus(bus).name}.{part}" for part in names[:2]}
             found.append(Device(f"{name}-{unit.name}", MachineMeter, {"s_n": s_n}, wires))
         else:
-            wires = into | {"given": f"{device.name}.{names[0]}"}
-            found.append(Device(f"{name}-{unit.name}", ReactiveMeter, {"base": s_n}, wires))
-    others = [other for other in case.shunts if other.bus == p["shunt_bus"] and other is not row]
-    for other in others:
-        if other.device is not None:
-            of, given, base = _static_var_system(case, other, switching, other.bus)
-            found.append(
-                Device(f"{name}-{of}", ReactiveMeter, {"base": base}, into | {"given": f"{of}.{given}"})
-            )
-        elif (by := other.switching) is not None and by.component is ContinuousShunt:
-            wires = into | {"given": f"{by.name}.position"}
-            found.append(Device(f"{name}-{by.name}", ReactiveMeter, {}, wires))
+            readings.append((device.name, names[0], s_n))
+    for other in case.shunts:
+        if other.bus == p["shunt_bus"] and other is not row:
+            if other.device is not None:
+                readings.append(_static_var_system(case, other, switching, other.bus))
+            elif (by := other.switching) is not None and by.component is ContinuousShunt:
+                readings.append((by.name, "position", 1.0))
+    for of, reading, factor in readings:
+        wires = {"total": f"{name}.q", "reading": f"{of}.{reading}"}
+        found.append(Device(f"{name}-{of}", Meter, {"factor": factor}, wires))
     if not found:
         key, what = "plant_bus", "unit whose reactive power can be measured"
         if not bus:

@@ -17,6 +17,8 @@ from typing import Literal, get_args
 
 from psmr.base.errors import first_few
 from psmr.dae.system.system import System
+from psmr.devices.catalogue import DC_ROLES
+from psmr.devices.placement import placement
 from psmr.integrate.timeline.span import Span
 from psmr.network.topology.network import power_base
 from psmr.study.detectors.detector import Stop
@@ -82,12 +84,15 @@ class Controls:
     `limited`: (time in s, machine) of limiters that took over, each machine at its first.
     `taps`, `shunts`: those that moved.
     `shed`: load that was shed, in order of time.
+    `direct`: (time in s, converter or line, kind of its act, whether it is as before from then on) of failed
+      commutations, blocks and recoveries.
     """
 
     limited: tuple[tuple[float, str], ...] = ()
     taps: tuple[Moves, ...] = ()
     shunts: tuple[Moves, ...] = ()
     shed: tuple[Shed, ...] = ()
+    direct: tuple[tuple[float, str, str, bool], ...] = ()
     collapse: Collapse | None = None
 
     @property
@@ -95,9 +100,24 @@ class Controls:
         """The machines whose limiters took over, in order of time."""
         return tuple(machine for _, machine in self.limited)
 
+    def direct_current(self) -> str:
+        """Return what happened to direct current in a sentence; "" where nothing did."""
+        said = []
+        for kind, words in (("commutation", "commutation failed at {}"), ("block", "{} blocked or bypassed")):
+            acts = [(t, name) for t, name, of, _ in self.direct if of == kind]
+            if acts:
+                more = f", {len(acts)} times" if len(acts) > 1 else ""
+                said.append(f"{words.format(acts[0][1])} (t = {acts[0][0]:.4g} s{more})")
+        last = {name: (t, good) for t, name, _, good in self.direct}
+        out = [name for name, (_, good) in last.items() if not good]
+        back = f"recovered by t = {max((t for t, _ in last.values()), default=0.0):.4g} s"
+        words = ", ".join([*said, f"{_and(out)} not recovered" if out else back])
+        return f"{words[:1].upper()}{words[1:]}." if said else ""
+
     def headline(self, words: str) -> str:
         """Return the collapse in a sentence, and what else is said of the run."""
-        assert self.collapse is not None
+        if self.collapse is None:
+            return f"{words} {self.direct_current()}".strip()
         t, falling = self.collapse.t, self.collapse.ending == FALLING
         before = [machine for at, machine in self.limited if at <= t]
         limits = "its excitation limit" if len(before) == 1 else "their excitation limits"
@@ -138,10 +158,15 @@ def controls_of(system: System, spans: Sequence[Span], collapse: Collapse | None
     limited: dict[str, float] = {}
     moves: dict[str, dict[str, list[tuple[float, float]]]] = {"tap": {}, "shunt": {}}
     shed: list[Shed] = []
+    direct = []
+    current = {d.name for d in system.devices if placement(d.component).role in DC_ROLES}
     for before, now in itertools.pairwise(spans):
         for act in itertools.chain.from_iterable(change.acts for change in now.changes):
             name = acts_on.get(act.device, "") or act.device
-            if act.kind == "limiter" and act.value > 0:
+            if act.device in current and act.kind in ("commutation", "block", "recovery"):
+                owner = act.device.removesuffix("-control")
+                direct.append((now.t, owner, act.kind, act.kind == "recovery" and act.value == 0))
+            elif act.kind == "limiter" and act.value > 0:
                 limited.setdefault(name, now.t)
             elif act.kind in moves:
                 moves[act.kind].setdefault(act.device, []).append((now.t, act.value))
@@ -152,7 +177,7 @@ def controls_of(system: System, spans: Sequence[Span], collapse: Collapse | None
         for found in moves.values()
     )
     by_time = tuple((t, machine) for machine, t in limited.items())
-    return Controls(by_time, taps, shunts, tuple(shed), collapse)
+    return Controls(by_time, taps, shunts, tuple(shed), tuple(direct), collapse)
 
 
 def _moved(

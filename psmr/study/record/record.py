@@ -16,6 +16,7 @@ from psmr.base.arrays import Reals
 from psmr.base.declared import Option
 from psmr.base.errors import InputError, shown
 from psmr.base.files import require_suffix
+from psmr.dae.declare.component import Turn
 from psmr.dae.system.system import System
 from psmr.integrate.timeline.span import Change, Span
 from psmr.network.signals.signals import Signals, SignalValues, Unwrap
@@ -118,6 +119,8 @@ class FinishedRun(Protocol):
     def unmet(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def acted(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
+    @property
+    def turns(self) -> tuple[Turn, ...]: ...  # noqa: D102
     @property
     def stopped(self) -> Stop | None: ...  # noqa: D102
     @property

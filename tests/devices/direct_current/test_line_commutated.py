@@ -170,6 +170,8 @@ def test_a_fault_near_the_inverter(cigre):
     ]
     # At the fault; TBYPAS later, when the voltage is back; t_recover after that; ramps of 10 pu/s.
     assert [t for t, *_ in acts] == pytest.approx([0.1, 0.1, 0.2, 0.22, 0.3], abs=2e-5)
+    said = "Commutation failed at inverter (t = 0.1 s), half-r blocked or bypassed (t = 0.1 s), recovered by"
+    assert f" {said} t = 0.3 s." in run.outcome.headline
     assert run["half-r.i"].max() > 1.5
     assert run["half-r.i"].min() >= -1e-12
     for name in ("half-r.i", "dc-i.v", "inverter.p_ac", "rectifier.q_ac"):

@@ -130,13 +130,18 @@ LINKS = {
 
 
 @pytest.mark.parametrize("own", [0.0, 1.0])
-@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize("kind", [*LINKS, "held"])
 def test_what_flows_over_dc_is_interchange_too(kind, own):
     """AC and DC at each point of a load step; with one meter a tie interchanges add up to zero."""
 
     def change(tables):
         for bus in tables["buses"]:
             bus["base_kv"] = 230.0
+        if kind == "held":
+            ends = (("l-c1", 3, 50.0), ("l-c2", 13, -48.0))
+            power = {"q_mvar": 0.0, "model": "power", "held": True}
+            tables["loads"] += [{"name": n, "bus": b, "p_mw": p} | power for n, b, p in ends]
+            return
         capacity = {"c_uf": 100.0} if kind == "sources" else {}
         tables["dc_buses"] = [{"name": name, "base_kv": 200.0} | capacity for name in ("d1", "d2")]
         tables["dc_lines"] = [{"name": "link", "from": "d1", "to": "d2", "r_ohm": 4.0, "l_mh": 200.0}]
@@ -150,11 +155,8 @@ def test_what_flows_over_dc_is_interchange_too(kind, own):
     run = psmr.simulate(system, psmr.VariableStep(1e-5), 12.0, [LOAD_STEP], certify=False)
     # Bus 101 between the areas is in area 1.
     ac = {end: sum(run[f"line13-101{k}.p_{end}"] for k in ("", "-2")) for end in ("from", "to")}
-    export = (
-        (ac["to"] - run["c1.p"], ac["from"] - run["c2.p"])
-        if own
-        else (-ac["from"] - run["c1.p"], ac["from"] + run["c1.p"])
-    )
+    c1, c2 = (-run[f"l-{c}.p"] if kind == "held" else run[f"{c}.p"] for c in ("c1", "c2"))
+    export = (ac["to"] - c1, ac["from"] - c2) if own else (-ac["from"] - c1, ac["from"] + c1)
     for k in (1, 2):
         assert np.abs(run[f"AGC{k}.interchange"] - export[k - 1] / 100).max() < 1e-9
         assert np.ptp(export[k - 1]) > 1.0
