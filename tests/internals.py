@@ -26,7 +26,7 @@ psmr.base.newton: NewtonEnd newton
 psmr.base.numbers: real_in whole_in
 psmr.base.threads: on_one_thread one_thread
 psmr.cli.console: Progress console_module json_value
-psmr.cli.entry: COMMANDS
+psmr.cli.entry: COMMANDS require_streams
 psmr.cli.options: Fills
 psmr.cli.run_study: run_study_module prepare run_study
 psmr.cli.warmup: warmup_module

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
+import io
 import os
 import signal
 import sys
@@ -123,6 +124,10 @@ def require_streams() -> None:
         raise PsmrError(
             "standard output is closed; send it to a file, or to /dev/null if nobody is to read it"
         )
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # a pipe on Windows has a code page, which lacks most letters
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def say(sentence: str) -> None:
