@@ -344,9 +344,10 @@ def judge_run(
         )
     known = None if error is None or error.note else error
     headline = outcome.headline
-    violated = next((finding.what for finding in found if finding.colour == "red"), "")
+    violated = [f"{finding.what} criterion violated" for finding in found if finding.colour == "red"][:1]
+    violated += ["the scheme is unstable"] if any(one.blames_scheme for one in certificates) else []
     if violated and headline and not failed:
-        headline = f"{headline.rstrip('.')}; {violated} criterion violated."
+        headline = f"{headline.rstrip('.')}; {' and '.join(violated)}."
     if nose is not None and not collapsed:
         headline = f"Voltages are unstable from t = {nose:.4g} s on, past the nose. {headline}"
     return Judgement(colour, headline, (*red, *amber), known)

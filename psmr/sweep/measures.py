@@ -135,7 +135,7 @@ class Outcomes:
     )
     shown: ClassVar[tuple[str, ...]] = (
         "synchronism", "lost_at", "lost_machines", "angle_spread", "lowest_voltage", "lowest_voltage_bus",
-        "nadir", "colour",
+        "nadir", "verdict",
     )  # fmt: skip
     longest_fault: ClassVar[None] = None
 
@@ -198,7 +198,7 @@ CERTIFICATE = (
 
 JUDGEMENT = (
     MeasureColumn(
-        "colour", "text", "",
+        "verdict", "text", "",
         "red, amber or green by the outcome and the accuracy check; the run itself is also judged by its "
         "estimated error and the system after its events, and may be amber where this is green",
     ),
@@ -265,7 +265,7 @@ def _judged(run: Run, certificate: Certificate) -> dict[str, Any]:
     judged = judge_run(run.outcome, (certificate,), doubts=doubts, nose=run.nose)
     reason = judged.reasons[0] if judged.reasons else None
     headline = run.outcome.out_of_step is not None or run.outcome.stopped is not None
-    return {"colour": judged.colour, "reason": judged.headline if headline else reason}
+    return {"verdict": judged.colour, "reason": judged.headline if headline else reason}
 
 
 def _work(run: Run) -> dict[str, Any]:

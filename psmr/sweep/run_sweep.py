@@ -102,6 +102,7 @@ def sweep(
         of other versions.
     """
     check_arguments(sweep, locals(), StudyError)
+    began = time.perf_counter()
     if not (scheduler is None or isinstance(scheduler, str | Executor) or hasattr(scheduler, "get_executor")):
         raise StudyError(
             f"scheduler is of the type {type(scheduler).__name__}: must be the address of a Dask scheduler, "
@@ -113,7 +114,6 @@ def sweep(
     if workers is not None and (isinstance(workers, bool) or workers < 1):
         raise StudyError(f"workers = {workers!r}: must be a whole number >= 1")
     require_pyarrow("a sweep, whose runs are kept as Parquet,", "sweep fewer points in a loop of your own")
-    began = time.perf_counter()
     if what.folder is not None:
         require_folder(what.folder)
     runner = PointRunner(what, [case.read() for case in what.cases])
@@ -133,11 +133,12 @@ def sweep(
                     None if progress is None else lambda done: progress(len(finished) + done, count),
                 )  # fmt: skip
             store.join()
-        labels = runner.plan.labels()
-        found = Swept(what, place, store.table(), labels, time.perf_counter() - began, len(finished))
+        found = Swept(what, place, store.table(), runner.plan.labels(), resumed=len(finished))
         if report:
+            files = () if len(undone) else store.report_of(what)
             try:
-                found = replace(found, files=draw("sweep.report.write_report", found, runner))
+                files = files or store.note_report(what, draw("sweep.report.write_report", found, runner))
+                found = replace(found, files=files)
             except StudyError as error:
                 raise StudyError(
                     f"{error}. The rows of all {count} points are in {place}; where only room is missing, "
@@ -145,7 +146,7 @@ def sweep(
                 ) from error
     finally:
         store.close()
-    return found
+    return replace(found, seconds=time.perf_counter() - began)
 
 
 def _sweep_of(

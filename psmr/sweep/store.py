@@ -138,6 +138,26 @@ class Store:
                 for file in members[1:]:
                     file.unlink()
 
+    def report_of(self, sweep: Sweep) -> tuple[Path, ...]:
+        """Return the files of the report on these rows, where it was written before and all are there."""
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            noted = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+            files = tuple(self.folder / name for name in noted["files"])
+            if (
+                noted["name"] == sweep.name
+                and noted["worst"] == sweep.worst
+                and all(map(Path.is_file, files))
+            ):
+                return files
+        return ()
+
+    def note_report(self, sweep: Sweep, files: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Note the files of a report that is whole, and return them."""
+        names = [file.relative_to(self.folder).as_posix() for file in files]
+        noted = {"name": sweep.name, "worst": sweep.worst, "files": names}
+        write_text(self.folder / "report.json", json.dumps(noted, indent=1, ensure_ascii=False) + "\n")
+        return files
+
     def table(self) -> pd.DataFrame:
         """Return all rows, in the order of the points."""
         return read_rows(self.folder)

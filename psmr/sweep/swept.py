@@ -38,9 +38,10 @@ def headline(table: pd.DataFrame, kind: str) -> str:
     words = [f"{len(table)} point{'s' * (len(table) != 1)}"]
     if kind == "outcomes":
         lost = int((table["synchronism"] == "lost").sum())
-        stopped = int(table["stopped"].notna().sum())
-        words.append(f"{lost} lost synchronism")
-        words += [f"{stopped} stopped by a monitor"] if stopped else []
+        stopped = table["stopped"].notna()
+        every = lost and (stopped == (table["synchronism"] == "lost")).all()
+        words.append(f"{lost} lost synchronism{' (all stopped by the monitor)' if every else ''}")
+        words += [f"{int(stopped.sum())} stopped by a monitor"] if stopped.any() and not every else []
     elif kind == "clearing-time" and len(table) > failed:
         best = table["critical_clearing_time"]
         words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
@@ -106,7 +107,7 @@ class Swept:
     labels
         The columns that say what varied.
     seconds
-        Wall time of this call; less than the work where the sweep was resumed.
+        Wall time of this call, page and reports included; less than the work where the sweep was resumed.
     resumed
         Points that were found done.
     files
@@ -117,7 +118,7 @@ class Swept:
     folder: Path
     table: pd.DataFrame = field(repr=False)
     labels: tuple[str, ...]
-    seconds: float
+    seconds: float = 0.0
     resumed: int = 0
     files: tuple[Path, ...] = ()
 
@@ -164,7 +165,6 @@ class Swept:
         return found.to_pandas().drop(columns="run").set_index("t").dropna(axis=1, how="all")
 
     def __str__(self) -> str:
-
         again = f" {self.resumed} were done before." if self.resumed else ""
         head = f"{self.sweep.name}: {self.headline}{again} Took {self.seconds:.1f} s."
         return f"{head}\n\n{worst_text(self.ranked(), self.labels, self.sweep.measure)}"

@@ -165,6 +165,6 @@ def test_the_reasons_stand_right_below_the_first_line(system):
     run = psmr.simulate(system, t_end=8.0, events=trips)
     assert run.judgement.colour == "red"
     first, *rest = run.summary().splitlines()
-    assert first.endswith("Failed. Synchronism maintained to t = 8 s; frequency criterion violated.")
+    assert first.endswith(": Synchronism maintained to t = 8 s; frequency criterion violated.")
     assert rest[: len(run.judgement.reasons)] == [f"  note: {reason}" for reason in run.judgement.reasons]
     assert "The frequency went above 61.8 Hz" in rest[0]

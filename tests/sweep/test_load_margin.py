@@ -56,7 +56,7 @@ def test_outcomes_say_what_collapsed(study, tmp_path):
     kept, lost = found.table["nose"]
     assert kept != kept
     assert lost > 200.0
-    assert found.table["colour"].tolist()[1] == "red"
+    assert found.table["verdict"].tolist()[1] == "red"
 
 
 @pytest.mark.parametrize(

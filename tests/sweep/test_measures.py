@@ -227,11 +227,11 @@ def test_a_row_that_kept_synchronism_says_what_is_wrong(study, tmp_path):
     )
     assert found.table["synchronism"].tolist() == ["kept", "kept"]
     fine, coarse = found.table.to_dict("records")
-    assert (fine["colour"], coarse["colour"]) == ("green", "amber")
+    assert (fine["verdict"], coarse["verdict"]) == ("green", "amber")
     assert coarse["reason"].startswith("The scheme damps the pre-disturbance system too much")
     narrow = replace(study, recipe=recipe, criteria=psmr.Criteria(v_trip=1.03, v_high=1.02, v_end_high=1.02))
     found = psmr.sweep(narrow, axes[:1], folder=tmp_path / "n", workers=1, worst=0, report=False)
-    assert set(found.table["colour"]) == {"red"}
+    assert set(found.table["verdict"]) == {"red"}
     assert "above 1.03 pu" in found.table["reason"].iloc[0]
 
 

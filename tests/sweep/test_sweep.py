@@ -150,5 +150,5 @@ def test_a_sweep_of_a_study_with_a_region_has_its_doubts(tmp_path):
     )
     found = swept(psmr.read_study(path), [psmr.ParameterAxis("G2", "h", values=(6.4,))], tmp_path / "s")
     (row,) = found.table.to_dict("records")
-    assert row["colour"] == "amber"
+    assert row["verdict"] == "amber"
     assert "leaves the voltage there swinging" in row["reason"]

@@ -179,7 +179,8 @@ class ReportOrigin:
 def run_text(run: FinishedRun, work: bool = True) -> str:
     """Return outcome, events, certificates and, if asked for, work of a run as lines of text."""
     judgement = run.judgement
-    badge = "" if run.failure else f"{BADGES[judgement.colour]}. "
+    # What is red says in its headline what failed: the result first.
+    badge = "" if judgement.colour == "red" else f"{BADGES[judgement.colour]}. "
     head = f"{run.name or 'run'}: {badge}{judgement.headline}"
     parts = [head, *(f"  note: {reason}" for reason in judgement.reasons)]
     parts += [f"  {line}" for line in run.outcome.lines()[1:]]
