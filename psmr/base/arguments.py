@@ -162,6 +162,9 @@ _STEP = ("h", "h_slow", "h_max", "longest")
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("time", "t", "at", "t_start", "begin", "t_fault"), _START),
     **dict.fromkeys(("t_end", "until", "t_clear", "clearing", "clear_time", "off"), _END),
+    **dict.fromkeys(
+        ("tend", "t_stop", "tstop", "t_final", "duration", "end", "stop", "end_time"), ("t_end",)
+    ),
     **dict.fromkeys(("tol", "eps", "rtol", "atol", "accuracy"), ("tolerance",)),
     **dict.fromkeys(("dt", "step", "step_size", "h", "h_max", "max_step", "hmax"), _STEP),
     **dict.fromkeys(("m", "substeps", "n_fast", "fast_steps"), ("ratio",)),
@@ -229,14 +232,18 @@ def unknown_keyword(
     """
     parameters = inspect.signature(function).parameters.values()
     known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-    right = next((one for one in SYNONYMS.get(name, ()) if one in known and one not in given), "")
-    field, computed = COMPUTED.get(name, ("", None))
-    if not words and computed is not None and field in known:
-        words = computed(given)
-    if not words and right:
-        words = f"write {right}={shown(given[name])}"
+    words = words or other_name(name, given, known)
     hint = f"; {words}" if words else nearest(name, known) or f"; it has {', '.join(known) or 'none'}"
     return f"{function.__name__} has no keyword {name!r}{hint}"
+
+
+def other_name(name: str, given: Mapping[str, Any], known: Collection[str]) -> str:
+    """Return what to write in place of a name that is not `known`; "" where that is not clear."""
+    field, computed = COMPUTED.get(name, ("", None))
+    if computed is not None and field in known:
+        return computed(given)
+    right = next((one for one in SYNONYMS.get(name, ()) if one in known and one not in given), "")
+    return f"write {right}={shown(given[name])}" if right else ""
 
 
 def explains_keywords(error: type[InputError]) -> Callable[[type[Dataclass]], type[Dataclass]]:

@@ -219,6 +219,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     by_lower = {one.lower(): one for one in known}
     by_lower |= {other: one for other, one in CALLED.items() if one.lower() in by_lower}
     matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    matches = matches or [one for one in by_lower if len(name) > 2 and one.startswith(name.lower())]
     return f"; did you mean {by_lower[matches[0]]!r}?" if matches else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -302,7 +303,9 @@ def _origin(study: Study) -> ReportOrigin | None:
     if not study.source:
         return None
     code = " --allow-code" if study.case.allow_code else ""
-    return ReportOrigin(f"psmr run {study.source}{code}", study.text, str(study.case.path))
+    # Double quotes are those of sh, PowerShell and cmd alike.
+    source = study.source if re.fullmatch(r"[\w./\\:-]+", study.source) else f'"{study.source}"'
+    return ReportOrigin(f"psmr run {source}{code}", study.text, str(study.case.path))
 
 
 def _network(

@@ -211,6 +211,11 @@ class CaseFile:
         suffix = usual if format is None else f".{format}"
         if str(path) == STANDARD_INPUT and str(dynamics) == STANDARD_INPUT:
             raise CaseError("-: standard input is one file; give the case or its dynamic data as a file")
+        if suffix == ".dyr":
+            raise CaseError(
+                f"{path}: a DYR file has the dynamic data of a case; give the RAW file as the case, and this"
+                " one as dynamics (--dynamics)"
+            )
         if suffix not in SUFFIXES:
             raise CaseError(
                 f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"

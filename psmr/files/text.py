@@ -134,16 +134,30 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
         raise CaseError(f"{path}{longest_number(text)}: is not valid TOML: {TOO_LONG}") from error
 
 
+_SLIPS = tuple(
+    (re.compile(pattern), hint)
+    for pattern, hint in (
+        (r"\s*[\w.-]+\s*=\s*([+-]?\d+),(\d+)\s*", r"a decimal has a point: \1.\2"),
+        (r"\s*[\w.-]+\s*=\s*([+-]?[\d.]+)\s*[A-Za-z%]+\s*", r"a number stands without its unit: \1"),
+        (r".*[\u201c-\u201f\u2018\u2019].*", "quotes are straight ones"),
+        (r".*[\"'].*", "a text begins and ends with the same quote"),
+        (r"\s*[\w.-]+\s*=\s*([TF])(rue|alse)\s*", "write true or false, in small letters"),
+        (r"\s*[\w.-]+\s*=\s*[A-Za-z][\w .-]*", "a text stands in quotes"),
+        (r"\s*[\w.-]+\s*==.*|\s*[\w.-]+\s*:(?!.*=).*", "one = stands between name and value"),
+        (r".*;\s*", "a line ends without a semicolon"),
+        (r".*//.*", "a comment begins with #"),
+    )
+)
+"""Usual slips in a line that is no TOML, without its texts and comment, and what would be right."""
+
+
 def _slip(line: str) -> str:
     """Return what is wrong in a line that is no TOML, where it is a usual slip."""
     bare = _STRINGS.sub("", line.partition("#")[0])
-    if number := re.fullmatch(r"\s*[\w.-]+\s*=\s*([+-]?\d+),(\d+)\s*", bare):
-        return f"; a decimal has a point: {number[1]}.{number[2]}"
-    if '"' in bare or "'" in bare:
-        return "; a text begins and ends with the same quote"
-    if re.fullmatch(r"\s*[\w.-]+\s*=\s*[A-Za-z][\w .-]*", bare):
-        return "; a text stands in quotes"
-    return ""
+    found = next(((hint, match) for slip, hint in _SLIPS if (match := slip.fullmatch(bare))), None)
+    if found is not None:
+        return f"; {found[1].expand(found[0])}"
+    return "; between single quotes a backslash stands for itself" if "\\" in line else ""
 
 
 TOO_DEEP = "brackets are nested too deep; close some of them"

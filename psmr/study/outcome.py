@@ -391,5 +391,5 @@ def _on_system(certificate: Certificate) -> list[str]:
     if shown:
         return [f"{subject} is itself unstable: mode {mode_text(shown[0])} grows."]
     if certificate.stability.kind is Kind.SYSTEM and not certificate.growing:
-        return [f"{subject} is itself unstable: {certificate.verdict}"]
+        return [f"{subject} is itself unstable. {certificate.verdict}"]
     return []

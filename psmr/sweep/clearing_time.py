@@ -57,14 +57,14 @@ class ClearingTime:
 
     kind: ClassVar[str] = "clearing-time"
     order: ClassVar[tuple[tuple[str, bool], ...]] = (("critical_clearing_time", True),)
-    shown: ClassVar[tuple[str, ...]] = ("critical_clearing_time", "lost_then")
+    shown: ClassVar[tuple[str, ...]] = ("critical_clearing_time", "instability_above")
 
     columns: ClassVar[tuple[MeasureColumn, ...]] = (
         MeasureColumn(
             "critical_clearing_time", "number", "s", "longest clearing time that keeps synchronism"
         ),
         MeasureColumn("bounded", "flag", "", "whether a longer one that was tried loses it"),
-        MeasureColumn("lost_then", "text", "", "how, at the shortest one that does"),
+        MeasureColumn("instability_above", "text", "", "instability just above the critical clearing time"),
         MeasureColumn("trials", "count", "", "runs of the bisection"),
     )
 
@@ -114,7 +114,7 @@ class ClearingTime:
         values = {
             "critical_clearing_time": low * self.precision,
             "bounded": low < most,
-            "lost_then": trials.lost.get(low + 1),
+            "instability_above": trials.lost.get(low + 1),
             "trials": trials.count,
         }
         return values, trials.kept

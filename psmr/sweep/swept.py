@@ -62,7 +62,7 @@ def headline(table: pd.DataFrame, kind: str) -> str:
 def worst_text(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) -> str:
     """Return the worst rows as lines of text, long words cut."""
     table = worst_table(ranked, labels, measure, ROWS)
-    for name in ("message", "lost_then", "lost_machines"):
+    for name in ("message", "instability_above", "lost_machines"):
         if name in table:
             table[name] = table[name].map(lambda words: _cut(words, 60))
     text = table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")

@@ -105,7 +105,7 @@ def test_a_hidden_instability_is_the_first_reason(undamped):
 
 
 def test_an_instability_that_is_shown_is_the_system_s(undamped):
-    with pytest.warns(PsmrWarning, match="Unstable, as the system is"):
+    with pytest.warns(PsmrWarning, match="The linearised system is unstable"):
         run = psmr.simulate(undamped, psmr.SingleRate("TM", h=0.02), 1.0)
     assert run.judgement.colour == "amber"
     assert run.judgement.reasons[0].startswith(

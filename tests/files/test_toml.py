@@ -374,6 +374,13 @@ def test_lines_of_nested_tables():
         ("x = 5,0", "a decimal has a point: 5.0"),
         ('name = "BUS 16', "a text begins and ends with the same quote"),
         ("name = BUS 16", "a text stands in quotes"),
+        ("x = 2 s", "a number stands without its unit: 2"),
+        ("name = \u201cx\u201d", "quotes are straight ones"),
+        ("x = True", "write true or false, in small letters"),
+        ("x: 2.0", "one = stands between name and value"),
+        ("x = 2.0;", "a line ends without a semicolon"),
+        ("x = 2.0 // s", "a comment begins with #"),
+        (r'name = "C:\data"', "between single quotes a backslash stands for itself"),
     ],
 )
 def test_a_slip_in_a_line_is_said_in_words(tmp_path, line, hint):

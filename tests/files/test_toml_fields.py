@@ -46,7 +46,7 @@ def test_names_types_presence_and_choices_come_from_the_record():
         "side": 'one of "north", "south"',
         "count": 'a whole number or "all"',
         "file": "the path of a file, relative to this one, in quotes",
-        "signals": 'a list of texts, for instance ["*.omega"]',
+        "signals": 'a list of texts, ["...", "..."]',
         "shares": "a list of numbers",
         "weights": "a finite number",
         "from": "a whole number",

@@ -39,7 +39,7 @@ def test_clearing_times_are_those_of_a_bisection_by_hand(longer, tmp_path, bus, 
     expected = by_hand(CASE, bus, line, 0.1, 4.0)
     assert row["critical_clearing_time"] == pytest.approx(expected, abs=1e-9)
     assert row["bounded"]
-    assert row["lost_then"].startswith("lost synchronism")
+    assert row["instability_above"].startswith("lost synchronism")
 
 
 @pytest.mark.slow

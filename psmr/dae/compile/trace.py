@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -160,7 +162,10 @@ def trace(component: type[Component]) -> TracedEquations:
             raise InputError(_PARTS)
         expressions = tuple(tuple(map(graph.node, part)) for part in parts)
     except InputError as error:
-        raise InputError(f"{component.__name__}.equations: {error}") from error
+        source = inspect.getsourcefile(inspect.unwrap(component.equations))
+        lines = [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == source]
+        at = f", line {lines[-1]}" if lines else ""
+        raise InputError(f"{component.__name__}.equations{at}: {error}") from error
     _check_counts(component, expressions)
     flat = tuple(e for part in expressions for e in part)
     timed = _reads(graph, flat, len(names) - 1)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from psmr.base.arguments import other_name
 from psmr.base.declared import ValueKind, declared, option_of
 from psmr.base.errors import (
     CaseError,
@@ -39,7 +40,7 @@ WORDS: Mapping[Any, str] = {
     dict: "a table",
     list: "a list of tables",
     Path: "the path of a file, relative to this one, in quotes",
-    list[str]: 'a list of texts, for instance ["*.omega"]',
+    list[str]: 'a list of texts, ["...", "..."]',
     list[int]: "a list of whole numbers",
     list[float]: "a list of numbers",
 }
@@ -169,6 +170,8 @@ class Document:
                 self.fail(f"format is missing: {right}")
             reader = _READERS.get(found) if isinstance(found, str) else None
             hint = f"; this is a {found.removeprefix('psmr-')} file, try {reader}" if reader else ""
+            if reader and format == "psmr-case" and "case" in self.content:
+                hint += f", or give its case, {shown(self.content['case'])}"
             self.fail(f"format = {shown(found)}: {right}{hint}", (), "format")
         given = {key: value for key, value in self.content.items() if key not in tables}
         values = self.values((), given, {**_HEAD, **spec}, tables)
@@ -223,7 +226,7 @@ class Document:
             if key in spec:
                 found[spec[key].fills or key] = mistakes.attempt(self._checked, table, key, value, spec[key])
             else:
-                mistakes.attempt(self._unknown, table, key, (*spec, *tables), bool(tables))
+                mistakes.attempt(self._unknown, table, key, given, (*spec, *tables), bool(tables))
         for key, field in spec.items():
             if field.needed and key not in given:
                 words = f"{key} is missing; add it as {field.right(self.finite)}"
@@ -244,8 +247,13 @@ class Document:
         make = known[self.choice(table, given, known)]
         return self.fill(table, {key: value for key, value in given.items() if key != "type"}, make)
 
-    def _unknown(self, table: TablePath, key: str, known: Collection[str], tables: bool) -> NoReturn:
-        hint = nearest(key, known) or (f"; known: {', '.join(known)}" if known else "; it has none")
+    def _unknown(
+        self, table: TablePath, key: str, given: Mapping[str, Any], known: Collection[str], tables: bool
+    ) -> NoReturn:
+        words = other_name(key, given, known)
+        hint = (f"; {words}" if words else nearest(key, known)) or (
+            f"; known: {', '.join(known)}" if known else "; it has none"
+        )
         self.fail(f"there is no {'field or table' if tables else 'field'} {shown(key)}{hint}", table, key)
 
     def _checked(self, table: TablePath, key: str, value: Any, field: Field) -> Any:
@@ -253,13 +261,16 @@ class Document:
         if Path not in field.kinds and any(
             isinstance(text, str) and has_control_characters(text) for text in texts
         ):
-            self.fail(f"{key} = {shown(value)}: has a character that cannot be printed", table, key)
+            hint = "; between single quotes a backslash stands for itself" if "\\" in repr(value) else ""
+            self.fail(f"{key} = {shown(value)}: has a character that cannot be printed{hint}", table, key)
         for kind in field.kinds:
             if kind == list[float] and isinstance(value, list):
                 return tuple(self._checked(table, key, part, Field((float,))) for part in value)
             if _fits(value, kind, field.among, self.finite):
                 return _taken(value, kind, self.path.parent)
         hint = nearest(value, field.among) if isinstance(value, str) else ""
+        if isinstance(value, str) and value[:1].isdigit() and {int, float} & set(field.kinds):
+            hint = hint or "; a number stands without quotes and without its unit"
         if isinstance(value, list) and not value and {list[str], list[float]} & set(field.kinds):
             hint = f"; this one is empty: name at least one, or leave {key} out"
         if isinstance(value, int) and abs(value) >= _WHOLE and {int, float} & set(field.kinds):

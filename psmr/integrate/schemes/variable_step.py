@@ -260,7 +260,7 @@ def no_one_operator(scheme: Scheme) -> StepOperator:
     def object_to(linear: LinearDae) -> NoReturn:
         raise SchemeError(
             f"{scheme}: a method that chooses its own steps has no one step operator; scheme.at_step(h) has "
-            "that of a step of h, and the certificate of a run those of the steps that it took"
+            "that of a step of h, and the accuracy check of a run those of the steps that it took"
         )
 
     return StepOperator(object_to, math.nan)

@@ -196,7 +196,7 @@ class Verdict:
                 assert self.shown is not None
                 z, s = self.shown.z, self.shown.mode
                 size = f"|z| = {abs(z):.6g}" if z is not None else f"mode {mode_text(s or 0j)} grows"
-                return f"Unstable, as the system is: {size}."
+                return f"The linearised system is unstable, and the simulation reproduces this: {size}."
             case Kind.HELD:
                 return (
                     "Not judged: the equations read the time, and what grows while it is held says nothing."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import Mistakes, SchemeError, StudyError, errors_at, nearest, shown
+from psmr.base.errors import Mistakes, SchemeError, StudyError, errors_at, nearest, shown, warn
 from psmr.base.modules import load_modules
 from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
@@ -21,7 +21,7 @@ from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import MONITORS
-from psmr.study.events import When
+from psmr.study.events import Fault, When
 from psmr.study.file.recipe import (
     HOMES,
     SPLIT,
@@ -46,6 +46,8 @@ from psmr.study.file.study import (
     StudyPositions,
 )
 from psmr.study.record.record import Record
+
+IN_S = "times are in s, not in ms"
 
 # The type of a scheme that is not named.
 USUAL = "variable"
@@ -113,6 +115,7 @@ def study_of(
     assert simulation is not None
     assert recipe is not None
     assert criteria is not None
+    _doubt_units(document, simulation.get("t_end"), events, recipe)
     name = head.pop("name", _stem(document.path))
     return Study(
         name,
@@ -143,6 +146,30 @@ def _simulation(document: Document) -> dict[str, Any]:
     if t_end is not None and t_end <= 0:
         document.fail(f"t_end = {t_end:g}: must be > 0 in s", ("simulation",), "t_end")
     return {**simulation, "record": record}
+
+
+# In s: a run and a step that are longer are doubted, and how many times as long as until its last event.
+LONG_RUN, LONG_STEP, LONG_AFTER, LONG_FAULT = 1000.0, 1.0, 200.0, 2.0
+
+
+def _doubt_units(document: Document, t_end: float | None, events: tuple[Any, ...], recipe: Recipe) -> None:
+    """Warn of times that look like milliseconds."""
+    if t_end is None:
+        return
+    last = max(
+        (t_end if isinstance(event, When) else event.end or event.start for event in events), default=0.0
+    )
+    if t_end >= LONG_RUN and 0.0 < last < t_end / LONG_AFTER:
+        where = document.where(("simulation",), "t_end")
+        warn(f"{where}: the last event is at t = {last:g} s and the run goes on to {t_end:g} s; {IN_S}")
+    for place, event in enumerate(events):
+        if isinstance(event, Fault) and event.end is not None and event.end - event.start > LONG_FAULT:
+            lasts = f"the fault lasts {event.end - event.start:g} s"
+            warn(f"{document.where(('event', place))}: {lasts}; {IN_S}")
+    for name in ("h", "h_slow"):
+        step = recipe.choices.get(name)
+        if recipe.kind != "quasi-steady" and isinstance(step, float) and step >= LONG_STEP:
+            warn(f"{document.where(('scheme',), name)}: {name} = {step:g}: a step of {step:g} s; {IN_S}")
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:

@@ -107,7 +107,10 @@ def traced(equations, **attributes):
 @pytest.mark.parametrize(
     ("equations", "message"),
     [
-        (lambda m, v, p: ((v.x if v.x > 0 else 0,), (), ()), r"Some\.equations: .*use m\.where, m\.ge"),
+        (
+            lambda m, v, p: ((v.x if v.x > 0 else 0,), (), ()),
+            r"Some\.equations, line \d+: .*use m\.where, m\.ge",
+        ),
         (lambda m, v, p: ((v.x if p.k == 1 else 0,), (), ()), "traced symbolically"),
         (lambda m, v, p: ((np.sin(float(v.x)),), (), ()), "traced symbolically"),
         (lambda m, v, p: ((max(v.x, 1),), (), ()), "m.max"),

@@ -141,7 +141,7 @@ def test_unstable_scheme_is_blamed_on_the_scheme():
 def test_unstable_system_is_not_blamed_on_the_scheme():
     report = deformation(oscillator(damping=-0.2), SingleRate("TM", 0.05))
     assert not report.stable
-    assert report.verdict.startswith("Unstable, as the system is")
+    assert report.verdict.startswith("The linearised system is unstable")
     assert "The system itself is unstable: mode 0.2 ± j7.99" in report.warnings[0]
 
 
@@ -171,7 +171,7 @@ def test_who_is_unstable_is_the_same_on_every_path(judged):
         assert report.growing == (pytest.approx(s),)
         seen[method, h] = (
             report.stable,
-            report.verdict.startswith("Unstable, as the system is"),
+            report.verdict.startswith("The linearised system is unstable"),
             report.hidden,
         )
     assert seen["BEM", 0.05] == (True, False, (pytest.approx(s),))

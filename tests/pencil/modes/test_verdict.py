@@ -284,7 +284,7 @@ def test_what_a_verdict_says_by_its_fields():
     assert Verdict(0.1, (s,), (s,)).with_time_held().kind is Kind.STABLE
     assert str(Verdict(0.1, every=False)) == "No numerical instability found at h = 0.1 s."
     assert str(Verdict(0.1, shown=Growth(None, s))) == (
-        "Unstable, as the system is: mode 0.3 ± j4 1/s grows."
+        "The linearised system is unstable, and the simulation reproduces this: mode 0.3 ± j4 1/s grows."
     )
     assert str(Verdict(0.1, blamed=scheme)) == (
         "Unstable: a spurious mode of the scheme (mostly in G1.omega) grows, |z| = 1.2."

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, VariableStep, read_study
-from psmr.errors import StudyError
+from psmr.errors import PsmrWarning, StudyError
 from tests.internals import (
     EVENTS,
     HEAD,
@@ -211,10 +211,34 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
             r'figure = \'jpg\': must be one of "png", "svg", "pdf", "none"',
         ),
         (("version = 1", "version = "), r"study.toml:2: is not valid TOML: .*line 2"),
+        (("t_end = 0.5", "t_stop = 0.5"), r"there is no field 't_stop'; write t_end=0.5"),
+        (("t_end = 0.5", 't_end = "0.5 s"'), r"a number stands without quotes and without its unit"),
+        (("[simulation]", "[sim]"), r"there is no field or table 'sim'; did you mean 'simulation'"),
+        (("bus = 5", "node = 5"), r"there is no field 'node'; write bus=5"),
+        (('"out"', r'"C:\results"'), r"cannot be printed; between single quotes a backslash stands for"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, change, message):
     with pytest.raises(StudyError, match=message):
+        read_study(write(change))
+
+
+FAULT = 'type = "fault"\nbus = 5\nstart = {}\nclear = {}\n\n[output]'
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("t_end = 0.5", "t_end = 5000"),
+            r"toml:13 .*t = 0.1 s and the run goes on to 5000 s; times are in s",
+        ),
+        (("[output]", "[[event]]\n" + FAULT.format(1, 6)), r"toml:21 .*the fault lasts 5 s; times are in s"),
+        (("h_slow = 0.05", "h_slow = 5"), r"toml:9 .*h_slow = 5: a step of 5 s; times are in s, not in ms"),
+    ],
+)
+def test_times_that_look_like_milliseconds_are_doubted(write, change, message):
+    with pytest.warns(PsmrWarning, match=message):
         read_study(write(change))
 
 

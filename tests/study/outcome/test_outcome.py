@@ -123,7 +123,8 @@ def test_colours(kept):
     judged = judge_run(out, (good, own))
     assert judged.colour == "amber"
     assert judged.reasons == (
-        "The pre-disturbance system is itself unstable: Unstable, as the system is: |z| = 1.1.",
+        "The pre-disturbance system is itself unstable. "
+        "The linearised system is unstable, and the simulation reproduces this: |z| = 1.1.",
     )
     spoilt = dataclasses.replace(good, stability=Verdict(0.01, blamed=Growth(1.5, None, "G1.omega")))
     assert judge_run(out, (spoilt,)).colour == "red"

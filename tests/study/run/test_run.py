@@ -136,9 +136,11 @@ def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(syste
     steps = {"the median step": 0.005, "the longest step": 0.02}
     with pytest.warns(PsmrWarning) as caught:
         certificate = certify(system, psmr.VariableStep(), linear=replace(linear, fx=fx.tocsc()), steps=steps)
-    assert certificate.verdict.startswith("Unstable, as the system is")
+    assert certificate.verdict.startswith("The linearised system is unstable")
     (words,) = [str(warning.message) for warning in caught]
-    assert words.startswith("accuracy check of the run, at the steps that were taken: Unstable, as the")
+    assert words.startswith(
+        "accuracy check of the run, at the steps that were taken: The linearised system is"
+    )
     assert "take a smaller" not in words
 
 
