@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import PowerFlowError, SimulationError, SingularError, StudyError
+from psmr.network.powerflow.adjustment import check_adjust
 from psmr.network.topology.islands import sources_of
 from psmr.study.detectors.detection import AngleSpread
 from psmr.study.run.run import Run
-from psmr.sweep.axes.axis import LoadGrowth
+from psmr.sweep.axes.axis import LoadGrowth, take_texts
 from psmr.sweep.bisection import last_survivor
 from psmr.sweep.measures import MeasureColumn, Start, needs_simulation
 
@@ -32,8 +33,8 @@ class LoadMargin:
     """By how much loads can grow before a disturbance, so that the system is stable after it.
 
     It is not where synchronism is lost, the voltage collapses or passes the nose (`psmr.Run.nose`), a monitor
-    ends the run, or there is no solution. Tap changers that the growth takes out of their dead bands move in
-    the run: let the disturbance come when they have settled.
+    ends the run, or there is no solution. Tap changers that the growth takes out of their dead bands, and that
+    `adjust` leaves, move in the run: let the disturbance come when they have settled.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class LoadMargin:
         A bus with loads, ``"area 2"``, ``"zone 7"``, or a pattern of buses.
     step, most
         The margin is a multiple of `step`, up to `most`, both in MW.
+    adjust
+        Controls that the power flow moves into their bands as the loads grow, as in `psmr.read_case`.
 
     Raises
     ------
@@ -51,6 +54,7 @@ class LoadMargin:
     loads: int | str = "*"
     step: float = 25.0
     most: float = 1000.0
+    adjust: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "load-margin"
     order: ClassVar[tuple[tuple[str, bool], ...]] = (("load_margin", True),)
@@ -65,6 +69,8 @@ class LoadMargin:
     )
 
     def __post_init__(self) -> None:
+        take_texts(self, "adjust")
+        check_adjust(self.adjust)
         settle_fields(self, StudyError, numbers=True)
         if not (math.isfinite(self.most) and 0 < self.step <= self.most):
             raise StudyError(
@@ -101,7 +107,7 @@ class LoadMargin:
         """Return how a run with so many MW more is unstable, "" where it is not, and the run."""
         assert start.at is not None
         try:
-            system = start.at((LoadGrowth(self.loads, growth),)) if growth else start.system
+            system = start.at((LoadGrowth(self.loads, growth, self.adjust),)) if growth else start.system
             turning = len(sources_of(system)) > 1
             monitors = (AngleSpread(start.criteria.angle_deg),) if turning else ()
             run = start.run(monitors=monitors, system=system)

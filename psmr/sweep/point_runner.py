@@ -15,6 +15,7 @@ import numpy as np
 from psmr.base.errors import InputError, PsmrError, PsmrWarning, StudyError
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
+from psmr.network.powerflow.adjustment import adjusted
 from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import LARGEST, certify, judged_steps
@@ -290,6 +291,8 @@ class PointRunner:
         if not settings:
             return system_at(file, base, flow, self.sweep.study.events)
         changed, same_flow = with_settings(base, settings)
+        if move := {what for given in settings if isinstance(given, LoadGrowth) for what in given.adjust}:
+            changed = adjusted(changed, sorted(move), file.solve)
         flow = replace(flow, case=changed) if same_flow else file.solve(changed)
         return _on_tables_of(self.system(case, ()), system_at(file, changed, flow, self.sweep.study.events))
 

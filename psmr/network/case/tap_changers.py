@@ -93,6 +93,24 @@ def taps_in(rows: Iterable[TransformerRow]) -> list[Tap]:
     return [tap_of(row, row.tap_changer) for row in rows if row.tap_changer is not None]
 
 
+def regulated(row: TransformerRow) -> tuple[TransformerRow, list[float]]:
+    """Return a transformer as the power flow may move it, by its tap changer where it says nothing itself.
+
+    The second value is its positions, ascending; empty where the row says what moves.
+    """
+    if row.controls or row.tap_changer is None or not issubclass(row.tap_changer.component, SteppedControl):
+        return row, []
+    tap = tap_of(row, row.tap_changer)
+    if not tap.active:
+        return row, []
+    aim = getattr(tap.p, f"{tap.kind.measured}_set")
+    positions = sorted(at_position(k, tap.p, tap.kind.range) for k in range(1, int(tap.p.positions) + 1))
+    band = {"control_low": aim - tap.p.half_band, "control_high": aim + tap.p.half_band}
+    what = next(what for what, (_, measured) in KINDS.items() if measured == tap.kind.measured)
+    ends = {"tap_min": positions[0], "tap_max": positions[-1], "positions": len(positions)}
+    return replace(row, controls=what, control_bus=tap.bus, **band, **ends), positions
+
+
 def reads_current(device: DeviceRow) -> bool:
     """Return whether a tap changer reads the current of its transformer."""
     return "m_re" in structure_for(device.component, device.values).inputs

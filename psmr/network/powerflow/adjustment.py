@@ -20,6 +20,7 @@ from psmr.devices.network import Transformer
 from psmr.devices.switched_shunts import shunt_positions
 from psmr.network.case.case import Case
 from psmr.network.case.rows import two_ports
+from psmr.network.case.tap_changers import regulated
 from psmr.network.case.tables import ACTIVE, VOLTAGE, ShuntRow, TransformerRow
 from psmr.network.powerflow.power_balance import Balance, jacobian
 from psmr.network.powerflow.powerflow import PowerFlow
@@ -117,14 +118,14 @@ def adjusted(case: Case, adjust: Sequence[str], solve: Callable[..., PowerFlow])
 
 
 def _controls(case: Case, adjust: Sequence[str]) -> Iterator[_Control]:
-    for row in case.transformers:
+    for row, places in map(regulated, case.transformers):
         kind = PHASE_SHIFTERS if row.controls == ACTIVE else TAPS
         if not (row.status and row.controls and kind in adjust):
             continue
         at = row.shift_deg if row.controls == ACTIVE else row.tap
         count = 2 if row.controls == ACTIVE else row.positions
-        positions = np.linspace(row.tap_min, row.tap_max, count)
-        yield _Control(row, row.controls, positions, row.controls == ACTIVE, at, at)
+        positions = np.array(places) if places else np.linspace(row.tap_min, row.tap_max, count)
+        yield _Control(row, row.controls, positions, row.controls == ACTIVE and not places, at, at)
     for shunt in case.shunts:
         keeps = shunt.control_bus and shunt.controls == VOLTAGE
         if shunt.status and shunt.steps and keeps and SHUNTS in adjust:
@@ -245,9 +246,8 @@ def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) ->
         else:
             row = rows[control.row.name]
             v, step = flow.voltage[ends[row.name]], 1e-5
-            change = (_two_port(_at(row, control.at + step)) - _two_port(_at(row, control.at - step))) / (
-                2 * step
-            )
+            two = [_two_port(_at(row, control.at + d, control.what)) for d in (step, -step)]
+            change = (two[0] - two[1]) / (2 * step)
             injected = v * np.conj(change @ v)
             demand[ends[row.name]] += injected
             own = injected[0]
@@ -277,9 +277,9 @@ def effects(case: Case, flow: PowerFlow, rows: Sequence[TransformerRow | ShuntRo
     return np.diag(_sensitivities(case, flow, controls))
 
 
-def _at(row: TransformerRow, position: float) -> TransformerRow:
+def _at(row: TransformerRow, position: float, what: str) -> TransformerRow:
     """Return a transformer at another tap or shift, its impedance following its correction."""
-    new = replace(row, shift_deg=position) if row.controls == ACTIVE else replace(row, tap=position)
+    new = replace(row, shift_deg=position) if what == ACTIVE else replace(row, tap=position)
     if not row.correction:
         return new
     at, real, imag = (np.array(row.correction[k::3]) for k in range(3))
@@ -301,7 +301,7 @@ def _placed(case: Case, controls: Sequence[_Control], wanted: dict[int, float]) 
         if isinstance(row, ShuntRow):
             shunts[row.name] = replace(row, b_mvar=position)
         else:
-            transformers[row.name] = _at(rows[row.name], position)
+            transformers[row.name] = _at(rows[row.name], position, controls[i].what)
     return replace(
         case,
         transformers=tuple(transformers.get(row.name, row) for row in case.transformers),

@@ -39,10 +39,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class LoadGrowth:
-    """Loads, as events name them, that draw so many MW more in all, each in proportion to its power."""
+    """Loads, as events name them, that draw so many MW more in all, each in proportion to its power.
+
+    `adjust`: what the power flow moves then, as `psmr.read_case` has it.
+    """
 
     loads: int | str
     growth: float
+    adjust: tuple[str, ...] = ()
 
     def of(self, case: Case) -> tuple[Setting, ...]:
         """Return the settings of their rows; StudyError where they cannot shrink so far."""

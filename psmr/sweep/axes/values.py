@@ -12,6 +12,7 @@ import numpy as np
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import SchemeError, StudyError, nearest, shown
 from psmr.network.case.case import Case
+from psmr.network.powerflow.adjustment import check_adjust
 from psmr.study.file.recipe import Recipe, fields_of
 from psmr.sweep.axes.axis import (
     CASE,
@@ -135,17 +136,22 @@ class LoadAxis:
         A bus with loads, ``"area 2"``, ``"zone 7"``, or a pattern of buses.
     together
         As in `ParameterAxis`.
+    adjust
+        Controls that the power flow then moves into their bands, as in `psmr.read_case`: ``("taps",)``.
     """
 
     growths: tuple[float, ...]
     loads: int | str = "*"
     together: str = ""
+    adjust: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "load"
     rank: ClassVar[int] = PARAMETER
 
     def __post_init__(self) -> None:
         take_numbers(self, "growths")
+        take_texts(self, "adjust")
+        check_adjust(self.adjust)
         settle_fields(self, StudyError, numbers=True)
         if not self.growths or not all(map(math.isfinite, self.growths)):
             raise StudyError(f"{self.kind}: growths = {list(self.growths)}: must be finite powers in MW")
@@ -156,7 +162,7 @@ class LoadAxis:
         for growth in self.growths:
             LoadGrowth(self.loads, growth).of(base.case)
         return [
-            Variation((("load_growth", growth),), settings=(LoadGrowth(self.loads, growth),))
+            Variation((("load_growth", growth),), settings=(LoadGrowth(self.loads, growth, self.adjust),))
             for growth in self.growths
         ]
 
