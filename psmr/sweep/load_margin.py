@@ -9,12 +9,13 @@ system.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import explains_keywords, settle_fields
 from psmr.base.errors import PowerFlowError, SimulationError, SingularError, StudyError
+from psmr.devices.tap_changers import SteppedControl
 from psmr.network.powerflow.adjustment import check_adjust
 from psmr.network.topology.islands import sources_of
 from psmr.study.detectors.detection import AngleSpread
@@ -33,8 +34,8 @@ class LoadMargin:
     """By how much loads can grow before a disturbance, so that the system is stable after it.
 
     It is not where synchronism is lost, the voltage collapses or passes the nose (`psmr.Run.nose`), a monitor
-    ends the run, or there is no solution. Tap changers that the growth takes out of their dead bands, and that
-    `adjust` leaves, move in the run: let the disturbance come when they have settled.
+    ends the run, or there is no solution. Tap changers that the growth takes out of their dead bands and
+    `adjust` leaves there move in the run: let the disturbance come when they have settled.
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ class LoadMargin:
         The margin is a multiple of `step`, up to `most`, both in MW.
     adjust
         Controls that the power flow moves into their bands as the loads grow, as in `psmr.read_case`.
+    restored
+        Whether each tap changer must have what it keeps within its dead band at the end of the run.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class LoadMargin:
     step: float = 25.0
     most: float = 1000.0
     adjust: tuple[str, ...] = ()
+    restored: bool = False
 
     kind: ClassVar[str] = "load-margin"
     order: ClassVar[tuple[tuple[str, bool], ...]] = (("load_margin", True),)
@@ -118,4 +122,17 @@ class LoadMargin:
         outcome = run.outcome
         if outcome.collapse is not None or outcome.out_of_step is not None or run.stopped is not None:
             return outcome.headline, run
-        return "" if run.nose is None else f"past the nose from t = {run.nose:.4g} s on", run
+        if run.nose is not None:
+            return f"past the nose from t = {run.nose:.4g} s on", run
+        return next(_unrestored(run), "") if self.restored else "", run
+
+
+def _unrestored(run: Run) -> Iterator[str]:
+    """Yield the tap changers that end outside their dead bands, in words."""
+    system = run.system_at(float(run.t[-1]))
+    for device in system.devices:
+        if issubclass(device.component, SteppedControl):
+            p, name = system.parameters_at(device.name), device.component.measured
+            value = float(system.w0[system.index(f"{device.name}.{name}")])
+            if abs(value - p[f"{name}_set"]) > p["half_band"]:
+                yield f"not restored: {device.name}.{name} ends at {value:.4g}"

@@ -125,7 +125,8 @@ class TransformerRow(BranchRow):
     bus, between `control_low` and `control_high`; in `positions` between `tap_min` and `tap_max`, a shift
     between these as degrees. `correction` has points (tap or shift_deg, real and imaginary part of a factor
     of the impedance) that the impedance of another position follows; the row's own is that of its position.
-    `r_c` and `x_c` are the line drop compensation of a voltage in pu, which a run alone has.
+    `r_c` and `x_c` are the line drop compensation of a voltage in pu, which a run alone has. Without
+    `controls` the power flow moves it as its tap changer would, to the same positions.
     """
 
     tap: float = 1.0

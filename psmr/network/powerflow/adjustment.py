@@ -20,8 +20,8 @@ from psmr.devices.network import Transformer
 from psmr.devices.switched_shunts import shunt_positions
 from psmr.network.case.case import Case
 from psmr.network.case.rows import two_ports
-from psmr.network.case.tap_changers import regulated
 from psmr.network.case.tables import ACTIVE, VOLTAGE, ShuntRow, TransformerRow
+from psmr.network.case.tap_changers import regulated
 from psmr.network.powerflow.power_balance import Balance, jacobian
 from psmr.network.powerflow.powerflow import PowerFlow
 
