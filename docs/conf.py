@@ -25,18 +25,21 @@ extensions = [
     "sphinx-mathjax-offline",  # the pages show their formulas without a network
     "equations",
     "reference",
+    "api",
     "gallery",
     "tutorials",
     "links",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext", "tutorials/*.ipynb"]
+exclude_patterns = ["_build", "_ext", "tutorials/*.ipynb", "api/*.inc"]
 
 # Single backticks in docstrings name things of ours.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
+autodoc_typehints = "none"  # the extension "api" writes them as they are declared
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 autodoc_default_options = {"members": True, "exclude-members": "__init__"}
 napoleon_google_docstring = False
 napoleon_use_rtype = False

@@ -9,9 +9,12 @@ import contextlib
 import io
 import os
 import runpy
+import textwrap
 from pathlib import Path
 
 FOLDER = "gallery"
+CARD, LETTERS = (3.4, 2.1), 24
+"""Size of a thumbnail in inches, and letters of a text that it has room for."""
 
 
 def build(source: Path) -> None:
@@ -25,7 +28,7 @@ def build(source: Path) -> None:
             runpy.run_path(str(script))
         pictures = _pictures(script)
         page.write_text(_page(script, printed.getvalue(), pictures), encoding="utf-8")
-        cards.append(_card(script, pictures))
+        cards.append(_card(script))
     (folder / "cards.inc").write_text("\n".join(cards), encoding="utf-8")
 
 
@@ -35,12 +38,37 @@ def _pictures(script: Path) -> list[str]:
 
     from psmr.figures.with_matplotlib import save
 
-    names = []
-    for number in plt.get_fignums():
+    names, folder = [], script.parent / "_figures"
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    for figure in figures:
         names.append(f"{script.stem}-{len(names) + 1}.svg")
-        save(plt.figure(number), script.parent / "_figures" / names[-1])
+        save(figure, folder / names[-1])
+    save(_thumbnail(figures[0]), folder / f"{script.stem}.svg")
     plt.close("all")
     return names
+
+
+def _thumbnail(figure):
+    """Return the first panel of a figure alone, so small that its letters can be read on a card."""
+    from matplotlib.gridspec import GridSpec
+
+    first, *others = figure.axes
+    for part in (*others, *figure.legends, *filter(None, [first.get_legend()])):
+        part.remove()
+    figure.suptitle("")
+    title = first.get_title(loc="left") or first.get_title()
+    first.set_title("", loc="center")
+    first.set_title("" if len(title) > 2 * LETTERS else title, loc="left", fontsize=9)
+    for text in first.texts:
+        # Captions of events are longer than a card is wide.
+        text.set_visible(len(text.get_text()) <= LETTERS and "\n" not in text.get_text())
+    first.set_ylabel(textwrap.fill(first.get_ylabel(), LETTERS))
+    figure.set_size_inches(*CARD)
+    if figure.get_layout_engine() is not None:
+        first.set_subplotspec(GridSpec(1, 1, figure=figure)[0])
+    else:
+        first.set_position((0.0, 0.0, 1.0, 1.0))
+    return figure
 
 
 def _title(script: Path) -> str:
@@ -48,10 +76,10 @@ def _title(script: Path) -> str:
     return text.partition("\n")[0].rstrip(".")
 
 
-def _card(script: Path, pictures: list[str]) -> str:
+def _card(script: Path) -> str:
     """Return a thumbnail with the title, both a link to the page of the script."""
     title = _title(script)
-    return f"[![{title}](_figures/{pictures[0]})\\\n{title}]({script.stem}.md)\n"
+    return f"[![{title}](_figures/{script.stem}.svg)\\\n{title}]({script.stem}.md)\n"
 
 
 def _page(script: Path, printed: str, pictures: list[str]) -> str:

@@ -210,12 +210,13 @@ GAIN, FLAT, LONG = 0.6, 0.03, 0.2
 def spikes_cut(run: FinishedRun, names: Sequence[str], values: Reals) -> tuple[list[Mark], Point | None]:
     """Return marks for the spikes that a panel of values (K, j) is drawn without, and its limits of y.
 
-    A spike returns, and takes no longer than the faults and `BRIEF` parts of the run. No marks and None where
-    the panel would gain little.
+    A spike is of voltages: of other quantities the largest value is what a reader looks for. It returns, and
+    takes no longer than the faults and `BRIEF` parts of the run. No marks and None where the panel would gain
+    little.
     """
     t, low, high = run.t, values.min(axis=1), values.max(axis=1)
     whole = float(np.ptp(values))
-    if len(t) < 3 or not (np.isfinite(whole) and whole > 0.0):
+    if quantity(names[0]) != "v" or len(t) < 3 or not (np.isfinite(whole) and whole > 0.0):
         return [], None
     span = float(t[-1] - t[0])
     faults = sum(min(event.cleared, t[-1]) - event.start for event in run.events if isinstance(event, Fault))
