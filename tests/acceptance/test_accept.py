@@ -19,6 +19,7 @@ def accepted(tmp_path_factory):
     return psmr.accept(RENEWABLE, plant="W3", scr=(3.0,), x_r=(10.0,), folder=folder, workers=1)
 
 
+@pytest.mark.slow
 def test_what_fails_is_said_with_its_number_and_clause(accepted):
     """After six seconds at 0.7 pu the voltage stays above v_up of REECA1, whose controls then stand still."""
     rows = accepted.table.set_index("trial")
@@ -35,6 +36,7 @@ def test_what_fails_is_said_with_its_number_and_clause(accepted):
     assert rows.loc["swell to 1.2 pu for 1 s", "v_most"] == pytest.approx(1.2, abs=0.08)
 
 
+@pytest.mark.slow
 def test_the_measured_impedance_is_that_of_the_linearised_plant(accepted):
     scan = accepted.table[accepted.table["kind"] == "scan"]
     assert len(scan) == 8
@@ -42,11 +44,13 @@ def test_the_measured_impedance_is_that_of_the_linearised_plant(accepted):
         assert measured == pytest.approx(linear, abs=0.01 * max(map(abs, linear)))
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said(accepted):
     (words,) = accepted.left_out
     assert words.startswith("dips with unequal phases: W3 has the positive sequence alone (REGCA1 ")
 
 
+@pytest.mark.slow
 def test_page_figure_and_rows_are_written(accepted):
     names = {file.name for file in accepted.files}
     assert names == {"rows.csv", "accept.svg", "accept.html"}

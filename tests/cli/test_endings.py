@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -15,6 +16,7 @@ from psmr.errors import InputError, StudyError
 from tests.internals import csv_table, run_study, save
 
 PSMR = [sys.executable, "-m", "psmr"]
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 
 def files(folder):
@@ -129,7 +131,7 @@ def test_a_table_that_fails_midway_leaves_nothing(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", [SLOW(""), "1"])
 @pytest.mark.parametrize(
     "words", [("modes", "{case}"), ("modes", "{case}", "--json"), ("--version",), ("--help",), ("run", "-h")]
 )
@@ -144,7 +146,9 @@ def test_standard_output_that_is_full(wscc9, words, unbuffered):
     )
 
 
-@pytest.mark.parametrize("ends", ["| head -n 1", "| true", ">&-", "2>&-", ">&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    "ends", ["| head -n 1", SLOW("| true"), SLOW(">&-"), SLOW("2>&-"), SLOW(">&- 2>&-"), "2>/dev/full"]
+)
 def test_streams_that_lead_nowhere(wscc9, ends):
     line = f"{sys.executable} -m psmr modes {wscc9 / 'wscc9.toml'} {ends}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
@@ -206,6 +210,7 @@ def test_a_signal_ends_a_run(tmp_path, long_study, number):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_result_and_the_next_one_tidies_up(tmp_path, long_study, study_text):
     out = tmp_path / "out"
     child = started(long_study, out)

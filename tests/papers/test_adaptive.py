@@ -20,7 +20,11 @@ def at_end(run):
     return np.concatenate([run.x[-1], run.y[-1]])
 
 
-@pytest.mark.parametrize("problem", [logistic, forced, quadratic, kaps], ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    "problem",
+    [pytest.param(logistic, marks=pytest.mark.slow), forced, quadratic, kaps],
+    ids=lambda p: p.__name__,
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_error_follows_the_tolerance(method, problem):
     given = problem()

@@ -78,6 +78,7 @@ def test_the_words_of_the_stored_findings_follow_from_their_numbers(name):
         assert mutate(finding) >= 2 * sum(len(rule.pairs) for rule in finding.rules)
 
 
+@pytest.mark.slow
 def test_the_statements_of_the_case_study_follow_from_their_numbers():
     from psmr.papers.huang_tzounas.runs import settings
     from psmr.papers.huang_tzounas.statements import statement_numbers

@@ -50,6 +50,7 @@ def test_slopes_of_the_local_error_in_both_regimes():
     assert np.abs(beyond - 1.0).max() < 0.01
 
 
+@pytest.mark.slow
 def test_pendulum_with_a_step_of_5_ms():
     r = pendulum_runs()
     assert pendulum.largest_change(r.ours) == pytest.approx(1.3e-5, rel=0.05)

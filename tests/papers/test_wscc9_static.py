@@ -85,6 +85,7 @@ def test_the_fast_set_is_that_of_the_paper(pair):
     assert np.array_equal(np.abs(values[np.abs(P_y).argmax(axis=1)]) > 20.0, split.fast_y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", PAIRS, ids="/".join)
 def test_the_macro_step_is_the_oracles(pair, choice):
     setting, matrices = pair
@@ -132,6 +133,7 @@ def test_the_machines_keep_step_after_the_fault(pair):
     assert late < 0.9 * early
 
 
+@pytest.mark.slow
 def test_critical_steps_of_the_fem_predictor(systems):
     steps = {name: critical_step(setting, "FEM") for name, setting in systems.sets.items()}
     assert steps["A"] == pytest.approx(0.00600, abs=5e-6)

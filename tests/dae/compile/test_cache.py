@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import psmr
 from tests.internals import acquire, compiled_statements, read_entry, release, uninterrupted
 
 PACKAGE = Path(psmr.__file__).parent
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
@@ -155,7 +157,7 @@ def damage(how):
     }[how]
 
 
-@pytest.mark.parametrize("how", ["empty", "cut short", "one bit", "something else"])
+@pytest.mark.parametrize("how", [SLOW("empty"), SLOW("cut short"), "one bit", SLOW("something else")])
 def test_damaged_entries_are_rebuilt_with_one_warning(warm, how):
     for file in entries(warm):
         file.write_bytes(damage(how)(file.read_bytes()))

@@ -134,6 +134,7 @@ def test_under_excitation_is_brought_to_the_polygon(tmp_path):
     assert q == pytest.approx((-0.3 + 0.2 * p) * v**2, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_stator_current_is_brought_to_its_limit_from_both_sides(tmp_path):
     """With the data of Dynawo's library for the error, but for the limit, k_2, and the gains where Q < 0."""
     own = SCL2C | {"k_p_uel": 0.0, "k_i_uel": 0.05}

@@ -114,6 +114,7 @@ def test_band_without_modes(row_of_five):
         deformation(row_of_five, SingleRate("TM", 0.001), modes={"band_hz": (40.0, 50.0)})
 
 
+@pytest.mark.slow
 def test_large_case_takes_the_sparse_path_and_says_so(wscc9):
     linear = coupled(wscc9, 34).linearise()
     assert linear.n + linear.m > 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,15 +20,17 @@ REST = list(
     )
 )
 
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
+
 
 @pytest.fixture(scope="module")
 def linear():
     return psmr.build(psmr.case("wscc9")).linearise()
 
 
-@pytest.mark.parametrize("interpolation", ["linear", "spline"])
+@pytest.mark.parametrize("interpolation", ["linear", SLOW("spline")])
 @pytest.mark.parametrize("predictor", ["FEM", "TM", "BEM", "extrapolation"])
-@pytest.mark.parametrize("algebraic", ["fast", "participation"])
+@pytest.mark.parametrize("algebraic", [SLOW("fast"), "participation"])
 def test_the_power_of_a_fast_step_is_the_steps(linear, algebraic, predictor, interpolation):
     split = partitioning.by_participation(linear, delta=20.0, algebraic=algebraic)
     draw = np.random.default_rng(0).standard_normal
