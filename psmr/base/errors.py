@@ -233,6 +233,11 @@ def shown(value: Any) -> str:
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
+def without_numbers(words: str) -> str:
+    """Return words with # for each number, names apart: the same for sentences that differ in values."""
+    return re.sub(r"(?<![\w.-])[-+]?\d[\d.]*(e[-+]?\d+)?", "#", words)
+
+
 def first_few(words: Sequence[str], most: int, mark: str = ", ") -> str:
     """Return words as a list in a message: the first, at most so many, and how many more there are."""
     return mark.join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")

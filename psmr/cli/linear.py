@@ -61,6 +61,7 @@ def modes(
     example: psmr modes cases/wscc9/wscc9.toml
     """
     from psmr.dae.system.eigenvalues import modes
+    from psmr.network.start.initialise import timers
     from psmr.study.file.study import load_system
 
     file = case_file(case, reading)
@@ -77,7 +78,12 @@ def modes(
     )
     if system.s:
         head += f"; what {', '.join(dict.fromkeys(s.device for s in system.samplers))} samples is held fixed"
-    give_table(modes(system.linearise()), head, json, output)
+    table = modes(system.linearise())
+    counting = [system.names_x[place] for place in timers(system)]
+    still = (table.real == 0) & table.dominant_state.isin(counting)
+    if still.any():
+        head += f"; {still.sum()} timers that stand still, or run by the clock, have no row"
+    give_table(table[~still], head, json, output)
 
 
 def partition(

@@ -20,6 +20,7 @@ from psmr.dae.declare.component import (
     Terms,
     crossed,
     nonnegative,
+    per_unit,
     positive,
     whole,
 )
@@ -214,8 +215,8 @@ class SwitchedShunt(_Bank):
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {"bus": ("v_re", "v_im")}
 
     bus = Parameter("number", "bus whose voltage it keeps, 0 for its own", whole(0, 999_999), 0.0)
-    v_low = Parameter("pu", "voltage below which a step raises it", positive)
-    v_high = Parameter("pu", "voltage above which a step lowers it", positive)
+    v_low = Parameter("pu", "voltage below which a step raises it", per_unit)
+    v_high = Parameter("pu", "voltage above which a step lowers it", per_unit)
     t_low = Parameter("s", "time below v_low before a step", nonnegative)
     t_high = Parameter("s", "time above v_high before a step", nonnegative)
     s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)

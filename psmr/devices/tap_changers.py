@@ -31,6 +31,7 @@ from psmr.dae.declare.component import (
     crossed,
     flag,
     nonnegative,
+    per_unit,
     positive,
     whole,
 )
@@ -273,7 +274,7 @@ class TapChanger(SteppedControl):
     units = {"position": "1", "clock": "1"}
 
     bus = Parameter("1", "bus whose voltage it keeps, 0 for the to bus", BUS, 0.0)
-    v_set = Parameter("pu", "set value of the voltage", positive)
+    v_set = Parameter("pu", "set value of the voltage", per_unit)
     half_band = Parameter("pu", "half the width of the dead band", positive)
     tap_min = Parameter("1", "tap of position 1", positive)
     tap_max = Parameter("1", "tap of the last position", positive)

@@ -220,10 +220,12 @@ def pv_curve(
     if scheme is not None:
         raise InputError("pv_curve: scheme belongs to a system, which is simulated; give psmr.build(case)")
     flow, balance, sides = _started(case, reactive_limits)
-    chosen = loads_at(case, loads, "pv_curve: loads")
+    chosen = loads_at(case, loads, "pv_curve: loads (--grow)")
     grows = np.array([float(row.name in chosen) for row in case.loads])
     if not (power := float(flow.load_p @ grows)) > 0:
-        raise InputError(f"pv_curve: loads = {shown(loads)}: they draw {power:g} pu; it must be above 0")
+        raise InputError(
+            f"pv_curve: loads (--grow) = {shown(loads)}: they draw {power:g} pu; it must be above 0"
+        )
     given, supply = _dispatch(case, generators, power, float(flow.load_p.sum()))
 
     def until(curve: Curve) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psmr.base.errors import InputError, PsmrError, PsmrWarning, StudyError
+from psmr.base.errors import InputError, PsmrError, PsmrWarning, StudyError, without_numbers
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.powerflow.adjustment import adjusted
@@ -348,7 +348,8 @@ class PointRunner:
             except Exception as error:  # one run that meets a defect must not end ten thousand others
                 row |= {"status": FAILED, "message": f"{type(error).__name__}: {error}"}
         words = [str(w.message) for w in said if issubclass(w.category, PsmrWarning)]
-        row["warnings"] = "; ".join(dict.fromkeys(words)) or None
+        alike = {without_numbers(sentence): sentence for sentence in reversed(words)}
+        row["warnings"] = "; ".join(reversed(alike.values())) or None
         return row, run
 
     def batch(self, numbers: Sequence[int]) -> Batch:

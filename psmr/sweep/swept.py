@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import StudyError
+from psmr.base.errors import StudyError, without_numbers
 from psmr.sweep.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -81,9 +81,11 @@ def _counted(table: pd.DataFrame, column: str, title: str) -> str:
 
 
 def value_counts(table: pd.DataFrame, column: str) -> list[tuple[str, int]]:
-    """Return what points say in a column, and how many say it, the most frequent first."""
-    counts = table.groupby(column).size().sort_values(ascending=False, kind="stable")
-    return [(str(words), int(count)) for words, count in counts.items()]
+    """Return what points say in a column, and how many with whatever numbers, the most frequent first."""
+    alike = table[column].map(without_numbers, na_action="ignore")
+    counts = table.groupby(alike)[column].agg(["first", "size"])
+    counts = counts.sort_values("size", ascending=False, kind="stable")
+    return [(str(words), int(count)) for words, count in counts.itertuples(index=False)]
 
 
 def _cut(words: object, length: int) -> str:

@@ -250,6 +250,7 @@ def test_the_impedance_follows_the_position(tmp_path):
         ({"half_band": 1.0}, "half_band = 1: must be below v_set = 1 pu"),
         ({"tap_min": 1.2, "tap_max": 1.1}, "tap_min = 1.2: must be below tap_max = 1.1"),
         ({"bus": 7}, "bus = 7: there is no bus with this number"),
+        ({"v_set": 101.0}, "v_set = 101.*must be a voltage in pu, above 0 and below 2; 1.01 is 101 %"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, given, words):

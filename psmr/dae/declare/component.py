@@ -126,6 +126,11 @@ def positive(value: float) -> str | None:
     return None if value > 0 else "must be > 0"
 
 
+def per_unit(value: float) -> str | None:
+    """Return what would be right where `value` is no voltage in per unit: below zero, or in percent."""
+    return None if 0 < value < 2 else "must be a voltage in pu, above 0 and below 2; 1.01 is 101 %"
+
+
 def nonnegative(value: float) -> str | None:
     """Return what would be right where `value` is below zero."""
     return None if value >= 0 else "must be >= 0"

@@ -64,6 +64,10 @@ class ConditionalEvent(Protocol):
     def delay(self) -> float:
         """Time in s for which it has to hold."""
 
+    @property
+    def later(self) -> float:
+        """How long in s after that it begins, by what it finds then."""
+
     def condition(self, rows: Reals, span: Span) -> Reals:
         """Return (K,) values at (K, n + m + k + 1) rows of a span; above 0 it holds."""
 
@@ -455,8 +459,12 @@ class Actions:
     def _due_events(self, t: float, w: Reals, waiting: bool) -> list[Change]:
         """Return what events change at t in s, at the point w; what they change later is kept."""
         for timer in self.events:
-            if timer.due[0] <= t + self.small:
-                timer.due[0], timer.out[0] = np.inf, True
+            if timer.due[0] > t + self.small:
+                continue
+            later = 0.0 if timer.out[0] else timer.event.later
+            timer.due[0], timer.out[0] = t + later if later else np.inf, True
+            timer.running[0] &= not later
+            if not later:
                 self.ahead += timer.event.changes(w, self.span, self.ahead)
         now = [] if waiting else self.changes_due(t)
         self.ahead = [change for change in self.ahead if change not in now]

@@ -23,6 +23,7 @@ from psmr.dae.declare.component import NumericMath, local_variables
 from psmr.dae.declare.device import Device
 from psmr.dae.system.places import cached_by_devices, device_rows, parameter_columns, variable_places
 from psmr.dae.system.system import System
+from psmr.devices.catalogue import AREA_ROLES
 from psmr.devices.network import Shunt
 from psmr.devices.placement import placement
 from psmr.network.dynamic.region import zero_name
@@ -324,7 +325,17 @@ def _time_left(points: Points, devices: tuple[str, ...]) -> Values:
     return np.column_stack(found)
 
 
+def _set_point(name: str) -> Quantity:
+    def values(points: Points, devices: tuple[str, ...]) -> Values:
+        return np.column_stack([points.named(f"{device}.{name}") for device in devices])
+
+    return Quantity(name, "pu", values, words="set-point")
+
+
 ENDS, KINDS = ("", "_from", "_to"), ("p", "q", "i")
+
+SET_POINTS = ("schedule", "v_set")
+"""Held inputs of the controls of areas that can be asked for."""
 
 QUANTITIES: Mapping[str, Quantity] = {
     quantity.name: quantity
@@ -335,6 +346,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         ),
         Quantity("frequency", "Hz", _frequency, rate_of="angle", magnitude=True, words="bus frequency"),
         Quantity("time_left", "s", _time_left, words="time left to the limit"),
+        *map(_set_point, SET_POINTS),
         Quantity("coi_angle", "rad", _centre_of(_centre_angle), _centre_places),
         Quantity("coi_frequency", "Hz", _centre_of(_centre_frequency), rate_of="coi_angle"),
         *(_terminal_quantity(kind, end) for end in ENDS for kind in KINDS),
@@ -355,9 +367,11 @@ def computed_signals(system: System) -> Iterator[tuple[str, str, str]]:
     for terminal in terminals(system):
         for kind in KINDS:
             yield f"{terminal.device}.{kind}{terminal.end}", kind + terminal.end, terminal.device
-    for limiter in system.devices:
-        if placement(limiter.component).time_left is not None:
-            yield f"{limiter.name}.time_left", "time_left", limiter.name
+    for own in system.devices:
+        if placement(own.component).time_left is not None:
+            yield f"{own.name}.time_left", "time_left", own.name
+        if placement(own.component).role in AREA_ROLES:
+            yield from ((f"{own.name}.{name}", name, own.name) for name in own.held if name in SET_POINTS)
     places = buses(system) if nominal_frequency(system) is not None else ()
     for bus in places:
         yield f"{bus}.frequency", "frequency", bus

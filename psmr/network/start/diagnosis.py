@@ -27,6 +27,7 @@ from psmr.network.start.initialise import (
     allowed_residual,
     beyond_limits,
     ripples,
+    timers,
     with_algebraic_resolved,
 )
 from psmr.network.start.limits import ADJUST, REFUSE, Margin, clipped_to_limits, margins
@@ -377,7 +378,8 @@ def _residual(system: System, blind: set[str]) -> np.ndarray:
     with np.errstate(all="ignore"):
         residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
     residual = np.where(np.isfinite(residual), residual, np.inf)
-    residual[ripples(system)] = np.nan  # at rest in the turning frame, not at an instant
+    # At rest in the turning frame, not at an instant; what counts goes on.
+    residual[[*ripples(system), *timers(system)]] = np.nan
     return np.where([name.split(".")[0] in blind for name in names], np.nan, residual)
 
 

@@ -251,14 +251,14 @@ def allowed_residual(system: System, error: Reals | None = None) -> Reals:
     """
     rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
     allowed = np.maximum(RESIDUAL, ROUNDING * rate)
-    allowed[[*_timers(system), *ripples(system)]] = np.inf
+    allowed[[*timers(system), *ripples(system)]] = np.inf
     if error is None or not (error > allowed).any() or system.m == 0:
         return allowed
     return np.maximum(allowed, _rounding_of_algebraic(system))
 
 
-def _timers(system: System) -> list[int]:
-    """Return the places of the states that may move at the start (`Placement.timers`)."""
+def timers(system: System) -> list[int]:
+    """Return the places of the states that count, and may move at the start (`Placement.timers`)."""
     return [
         system.index(f"{device.name}.{state}")
         for device in system.devices
@@ -317,7 +317,7 @@ def check_residual(system: System, at_rest: bool = True) -> None:
     names = (*system.names_x, *system.names_g)
     error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
     allowed = allowed_residual(system, error)
-    for place in _timers(system):
+    for place in timers(system):
         if residual[place] > RESIDUAL:
             warn(
                 f"{system.name}: {names[place]} moves at the start, by {residual[place]:.3g} per second: this"

@@ -127,7 +127,8 @@ class LoadRamp:
     start, end
         Times in s at which the ramp begins and ends.
     factor
-        Multiple of what the loads at the bus draw at the start, by their data: 1.2 adds a fifth, 0 takes all.
+        Multiple of what the loads at the bus draw when the ramp begins, by their data: 1.2 adds a fifth, 0
+        takes all.
     factor_q
         The same for the reactive power alone; None: as the active power. With ``factor_q=1`` only the active
         power ramps.
@@ -157,7 +158,10 @@ class LoadRamp:
                     f"{self}: {field} = {value:g}; must be >= 0 (1.2 adds a fifth, 0 takes all of it)"
                 )
         if self._factors == (1, 1):
-            raise EventError(f"{self}: factor = 1: the load would stay as it is; give another factor")
+            raise EventError(
+                f"{self}: factor = 1: the load would stay as it is when the ramp begins; back from"
+                " a ramp by 1.25 leads factor = 0.8"
+            )
 
     def __str__(self) -> str:
         return f"load ramp at {bus_words(self.bus)}"

@@ -23,10 +23,9 @@ from scipy.sparse.linalg import splu
 from psmr.base.arrays import Complexes, Reals
 from psmr.base.errors import InitialisationError
 from psmr.dae.system.system import System
-from psmr.devices.placement import placement
 from psmr.devices.tap_changers import SteppedControl
 from psmr.integrate.timeline.span import Span
-from psmr.network.start.initialise import with_algebraic_resolved
+from psmr.network.start.initialise import timers, with_algebraic_resolved
 from psmr.network.topology.connections import system_in
 from psmr.study.record.equilibrium_after import bordered_jacobian, common_motions
 from psmr.study.record.record import FinishedRun
@@ -90,7 +89,7 @@ def tap_effects(system: System, span: Span, x: Reals, y: Reals, t: float) -> Com
     motions = common_motions(system, ())
     pins = [int(np.abs(motion).argmax()) for motion in motions]
     matrix = bordered_jacobian(system, system.x0, system.y0, t, motions, pins, ()).tolil()
-    for place in _timers(system):
+    for place in timers(system):
         matrix[place, :] = 0.0
         matrix[place, place] = 1.0
     moved = np.zeros((matrix.shape[0], len(free)))
@@ -98,14 +97,6 @@ def tap_effects(system: System, span: Span, x: Reals, y: Reals, t: float) -> Com
         moved[: system.n + system.m, k] = direction * _effect(system, transformer, parameter)
     kept = [system.index(measured) for *_, measured in free]
     return np.asarray(np.linalg.eigvals(-splu(matrix.tocsc()).solve(moved)[kept]))
-
-
-def _timers(system: System) -> Iterator[int]:
-    for device in system.devices:
-        component = device.component
-        counts = ("clock",) if issubclass(component, SteppedControl) else placement(component).timers
-        for state in set(counts).intersection(component.states):
-            yield system.index(f"{device.name}.{state}")
 
 
 def _free_taps(system: System) -> Iterator[tuple[str, str, float, str]]:

@@ -32,7 +32,9 @@ from psmr.study.events.generator import (
     voltage_at,
     without_power,
 )
+from psmr.study.events.load import LoadRamp
 from psmr.study.events.schedule import Conditional, EventPlan
+from psmr.study.events.value import SetPoint
 from psmr.study.events.when import When
 
 VOLTAGE = (0.8, 1.2)
@@ -110,6 +112,12 @@ class Waiting:
         """See `ConditionalEvent`."""
         return self.waits.event.delay
 
+    @property
+    def later(self) -> float:
+        """See `ConditionalEvent`; a ramp leads on from what it finds."""
+        event = self.waits.event.event
+        return event.start if isinstance(event, LoadRamp | SetPoint) else 0.0
+
     def condition(self, rows: Reals, span: Span) -> Reals:
         """See `ConditionalEvent`."""
         beyond = self._signal(rows, span) - self.waits.event.value
@@ -120,7 +128,7 @@ class Waiting:
         t, when, place = float(w[-1]), self.waits.event, self.waits.place
         try:
             now = replace(self.plan.system, parameters=span.parameters_at(t), w0=w.copy())
-            found = when.at(t).changes(self.connected.whole(now, t))
+            found = when.at(t - self.later).changes(self.connected.whole(now, t))
             _refuse_second_unbalance(now, found, [c for c in (*self.plan.scheduled, *ahead) if c.t > t])
         except EventError as error:
             return with_cause([when.not_done(t, error)], place)

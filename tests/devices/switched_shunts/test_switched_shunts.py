@@ -249,15 +249,25 @@ def with_static_var(of=BANKS, system=STATIC_VAR, **values):
     )
 
 
-def test_banks_take_over_from_a_static_var_system():
+STATCOM = {
+    **{"type": "SVSMO3", "s_n": 100.0, "x_c0": 0.0, "k_p": 0.0, "k_i": 50.0, "ve_max": 1.0, "ve_min": -1.0},
+    **{"t_c1": 0.0, "t_b1": 0.0, "t_c2": 0.0, "t_b2": 0.0, "t_o": 0.01, "i_max": 0.5, "i_shrt": 1.0},
+    **{"uv1": 0.3, "uv2": 0.2, "ov1": 1.3, "ov2": 1.4, "v_trip": 1.5, "t_delay1": 1.0, "t_delay2": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("static_var", "given"), [(STATIC_VAR, "b"), pytest.param(STATCOM, "i", marks=pytest.mark.slow)]
+)
+def test_banks_take_over_from_a_static_var_system(static_var, given):
     """18 Mvar from 1 s to 30 s: beyond the large threshold one bank, beyond the small one the other."""
-    system = psmr.build(with_static_var())
+    system = psmr.build(with_static_var(system=static_var))
     events = [psmr.ParameterStep("reactor", "status", x, t) for x, t in ((1.0, 1.0), (0.0, 30.0))]
     run = psmr.simulate(system, psmr.VariableStep(1e-5), 60.0, events)
     acts = [(change.t, act.device, act.value) for change in run.changes for act in change.acts]
     wanted = ((3.1, "SH-C10", 1.0), (13.2, "SH-C5", 1.0), (40.1, "SH-C10", 0.0), (50.2, "SH-C5", 0.0))
     assert acts == [(pytest.approx(t, abs=0.1), name, x) for t, name, x in wanted]
-    b = [run["SVS.b"][:t].iloc[-1] for t in (2.9, 13.0, 29.9, 39.9, 50.0, 60.0)]
+    b = [run[f"SVS.{given}"][:t].iloc[-1] for t in (2.9, 13.0, 29.9, 39.9, 50.0, 60.0)]
     assert b == pytest.approx([0.18, 0.08, 0.03, -0.15, -0.05, 0.0], abs=1e-4)
 
 

@@ -46,6 +46,14 @@ def test_the_instant_is_where_the_signal_crosses(system, scheme):
     assert happened(found, "tripped") == pytest.approx([expected], abs=1e-5)
 
 
+def test_a_ramp_on_a_condition_leads_on_from_what_it_finds(system):
+    """Its condition holds from the start on; half of the ramp at 0.3 s, 1.5 times 1.2 at 0.4 s."""
+    later = psmr.When("bus8.v > 0.5", psmr.LoadRamp(bus=5, start=0.25, end=0.35, factor=1.5))
+    found = run(system, psmr.LoadRamp(bus=5, start=0.1, end=0.2, factor=1.2), later)
+    power = [found.system_at(t).parameter("load5", "p") for t in (0.0, 0.24, 0.3, 0.4)]
+    assert power == pytest.approx([1.25, 1.5, 1.875, 2.25], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("signal", "above"),
     [("line4-5.p_from", 60.0), ("G1.q", 100.0), ("line4-5.i_from", 1.0), ("load5.p", 1.0), ("bus5.v_a", 0.9)],
