@@ -1,6 +1,6 @@
-"""Print a conda recipe of psmr: `python .ci/recipe.py [SDIST] > recipe.yaml`.
+"""Print a conda recipe of psmr: `python .ci/recipe.py [SDIST] > recipe/recipe.yaml`.
 
-`rattler-build build -r recipe.yaml` builds it. The recipe, of format 1, is made from pyproject.toml, so that
+`rattler-build build -r recipe` builds it. The recipe, of format 1, is made from pyproject.toml, so that
 nothing stands in two places. Its source is this checkout, or the sdist that is named, with its digest: a
 path, or the address from which it can be loaded.
 """
