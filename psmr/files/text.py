@@ -127,7 +127,7 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         place = f"{path}:{found[1]}" if (found := re.search(r"\(at line (\d+), ", str(error))) else str(path)
         line = text.splitlines()[int(found[1]) - 1 :][:1] if found else []
-        raise CaseError(f"{place}: is not valid TOML: {error}{_slip(''.join(line))}") from error
+        raise CaseError(f"{place}: is not valid TOML: {error}{_slip(''.join(line)[:LINE])}") from error
     except RecursionError as error:
         raise CaseError(f"{path}{deepest_bracket(text)}: is not valid TOML: {TOO_DEEP}") from error
     except ValueError as error:
@@ -149,6 +149,9 @@ _SLIPS = tuple(
     )
 )
 """Usual slips in a line that is no TOML, without its texts and comment, and what would be right."""
+
+LINE = 500
+"""Characters of a line that are looked at for a slip; the time grows with their square."""
 
 
 def _slip(line: str) -> str:
