@@ -208,9 +208,11 @@ psmr.sweep.measures: MeasureColumn Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module
 psmr.sweep.workers: packed_kernels unpack_kernels workers_module
+psmr.viewer.classroom: Classroom packed unpacked
 psmr.viewer.page: Page
-psmr.viewer.server: of_another_user
+psmr.viewer.server: of_another_user server_module view_for_class
 psmr.viewer.workbench: Job job_module Workbench
+psmr.viewer.workers: Workers
 """
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from psmr.base.declared import ALLOW_CODE, Option
+from psmr.base.errors import InputError
 from psmr.base.files import PICTURES
 from psmr.cli.console import Progress, is_large, print_result, show, write_csv
 from psmr.cli.options import (
@@ -43,6 +44,11 @@ KEPT = Fills("psmr.study.record.record.Record", "signals every memory")
 SWEEP = Fills("psmr.sweep.run_sweep.sweep", "workers scheduler signals worst many report allow_code")
 COLUMNS = Fills("psmr.study.trace.trace.read_trace", "columns shift")
 SERVING = Fills("psmr.viewer.server.view", "dynamics port allow_code show")
+CLASS = Fills(
+    "psmr.viewer.classroom.Classroom",
+    "address public key sessions workers seconds memory runs shared",
+    "with --class",
+)
 SAVED = Fills("psmr.study.run.saved.load_run", "modules allow_code")
 
 
@@ -252,17 +258,32 @@ def compare(
 def view(
     file: Annotated[str, input_file, "case or study file, or a name that `psmr cases` lists", "FILE"],
     *,
+    classroom: Annotated[
+        bool, "serve a class: each browser tab its own study and runs, no files, limits", Option(name="class")
+    ] = False,
     serving: Annotated[Given, SERVING],
+    limits: Annotated[Given, CLASS],
 ) -> None:
-    """Edit, run and compare studies on a local page in the browser.
+    """Edit, run and compare studies on a local page in the browser, or serve the page to a class.
 
     example: psmr view wscc9/fault
     """
-    from psmr.viewer.server import view
+    from psmr.viewer.classroom import Classroom
+    from psmr.viewer.server import view, view_for_class
 
-    served = view(file, **{**serving, "show": False})
-    show(f"{served.url}\nServed on this machine alone, to whoever has the address; Ctrl-C ends it.")
-    if serving.get("show", True) and not served.open():
+    if limits and not classroom:
+        raise InputError(f"--{next(iter(limits))} is for a class; give --class as well")
+    if classroom and serving.get("allow_code"):
+        raise InputError(
+            "--allow-code with --class: whoever has the address would run code as you; leave it out"
+        )
+    if classroom:
+        served = view_for_class(file, Classroom(**limits), serving.get("dynamics"), serving.get("port", 0))
+        show(f"{served.url}\nServed to whoever has the address and reaches it; Ctrl-C ends it.")
+    else:
+        served = view(file, **{**serving, "show": False})
+        show(f"{served.url}\nServed on this machine alone, to whoever has the address; Ctrl-C ends it.")
+    if not classroom and serving.get("show", True) and not served.open():
         show("No browser was found: open the address in one.")
     try:
         threading.Event().wait()

@@ -22,6 +22,9 @@ LINES = 12
 POINTS = 1500
 """Points of a line: what a wide screen resolves."""
 
+FRAME = 240
+"""Height of a panel between its axes in pixels; its legend is below."""
+
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 FASTEST = 3.0
@@ -91,8 +94,9 @@ def _panel(runs: Sequence[Finished], names: Sequence[str], shared: Any, differen
     first = runs[0].run
     unit, kind = unit_of(first.signals, first.units, names[0]), names[0].rpartition(".")[2]
     panel = figure(
-        height=300, sizing_mode="stretch_width", x_range=shared, tools="pan,box_zoom,wheel_zoom,reset,save",
-        active_drag="box_zoom", x_axis_label="time [s]", output_backend="canvas",
+        frame_height=FRAME, sizing_mode="stretch_width", x_range=shared,
+        tools="pan,box_zoom,wheel_zoom,reset,save", active_drag="box_zoom",
+        x_axis_label="time [s]", output_backend="canvas",
         y_axis_label=PlainText(f"{'difference of ' if difference else ''}{kind} [{unit}]"),
         toolbar_location="above",
     )  # fmt: skip
@@ -124,7 +128,12 @@ def _panel(runs: Sequence[Finished], names: Sequence[str], shared: Any, differen
     if len(shown) < len(names):
         panel.title.text = f"{len(shown)} of {len(names)} signals; narrow the selection to see the rest"
     legend = Legend(
-        items=items, orientation="horizontal", ncols=3, label_text_font_size="8pt", click_policy="hide"
+        items=items,
+        orientation="horizontal",
+        ncols=3,
+        label_text_font_size="8pt",
+        click_policy="hide",
+        margin=0,
     )
     panel.add_layout(legend, "below")
     return panel

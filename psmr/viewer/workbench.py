@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import itertools
 import os
 import threading
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +20,9 @@ from numpy.typing import NDArray
 from psmr.base.errors import InputError, PsmrError, SchemeError, StudyError, shown
 from psmr.base.threads import one_thread
 from psmr.dae.compile.notice import say
+from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.figures.run.report import BADGES
+from psmr.figures.run.report import BADGES, ReportOrigin, run_page, run_text
 from psmr.files.case_file import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import parsed_toml
@@ -26,19 +30,20 @@ from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.lines import Lines
 from psmr.files.toml.write import toml_pairs
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.network.topology.islands import find_plant, plants
 from psmr.network.topology.network import at_buses, branches, buses, find_branch, find_bus, is_load
 from psmr.pencil.operator.step_operator import step_operator
 from psmr.study.file.read_study import is_study, study_of
-from psmr.study.file.study import FORMAT, VERSION, Study, load_system
+from psmr.study.file.study import FORMAT, TABLES, VERSION, Study, load_system
 from psmr.study.output import write_text
 from psmr.study.run.run import Run
+from psmr.study.run.set_up import size_of
 from psmr.study.run.simulate import simulate
+from psmr.viewer.classroom import Classroom
 
 LARGEST = 400
 """Variables up to which the modes of a step are computed while a slider moves: about 50 ms."""
-
-TABLES = ("scheme", "simulation", "event", "monitor", "criteria", "output")
 
 EVENTS = {
     "fault": ("bus", {"clear": 0.1}),
@@ -61,11 +66,14 @@ class ModePoints:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run with the study that it came from, under a name of its own."""
+    """A run with the study that it came from, under a name of its own, and what is said of it."""
 
     label: str
     run: Run
     text: str
+    colour: str
+    headline: str
+    summary: str
 
 
 class Workbench:
@@ -73,7 +81,8 @@ class Workbench:
 
     It is opened from a study file, or a case file, of which a first study is made; InputError for a file
     that is neither, cannot be read, or whose case has no start. With `allow_code` modules are imported that
-    the study, whatever it becomes, or its case names.
+    the study, whatever it becomes, or its case names. In a class (`room`) no study names a file or code:
+    `cases` are what it may name; `calculate` then is `Workers.run`.
     """
 
     def __init__(
@@ -81,19 +90,35 @@ class Workbench:
         path: str | os.PathLike[str],
         dynamics: str | os.PathLike[str] | None = None,
         allow_code: bool = False,
+        room: Classroom | None = None,
     ) -> None:
         self.runs: list[Finished] = []
-        self.allow_code = allow_code
+        self.count = itertools.count(1)
+        self.allow_code, self.room = allow_code, room
+        self.calculate: Callable[..., Any] | None = None
         self.path = Path(path).resolve()
         content = self._opened(dynamics)
+        shipped = shipped_cases()
         for key in ("case", "dynamics"):
-            if key in content and content[key] not in shipped_cases():
+            if key in content and content[key] not in shipped:
                 content[key] = str((self.path.parent / content[key]).resolve())
-        names = {str(file.resolve()): name for name, file in shipped_cases().items()}
+        names = {str(file.resolve()): name for name, file in shipped.items()}
         content["case"] = names.get(content["case"], content["case"])
+        self.cases: dict[str, dict[str, Any]]
+        self.cases = {name: {"case": str(file.resolve())} for name, file in shipped.items()}
+        if room is not None and content["case"] not in shipped:
+            own: dict[str, Any] = {key: content.pop(key) for key in ("case", "dynamics") if key in content}
+            content = {**content, "case": Path(own["case"]).stem}
+            self.cases[content["case"]] = own
         self.text = study_toml(content)
         self.study = self._parsed(self.text)
         self._load(self.study.case)
+
+    def fresh(self) -> Workbench:
+        """Return a workbench with the study of this one, and no runs."""
+        other = copy.copy(self)
+        other.runs, other.count = [], itertools.count(1)
+        return other
 
     def _opened(self, dynamics: str | os.PathLike[str] | None) -> dict[str, Any]:
         if is_study(self.path):
@@ -112,25 +137,26 @@ class Workbench:
         """The study's tables, a new dictionary."""
         return parsed_toml(self.path, self.text)
 
-    def edit(self, text: str) -> None:
+    def edit(self, text: str, trusted: bool = True) -> None:
         """Take a text as the study; where it names another case, that is loaded.
 
-        InputError for a text that is no study, with the line; the study stays as it was.
+        One that is not `trusted` imports no modules. InputError for a text that is no study, with the line;
+        the study stays as it was.
         """
-        study = self._parsed(text)
+        study = self._parsed(text, trusted)
         if study.case != self.study.case:
             self._load(study.case)
         self.text, self.study = text, study
 
     def _load(self, case: CaseFile) -> None:
-        system: System = load_system(case)
-        self.system, self.linear = system, system.linearise()
+        self.system, self.linear = _linearised(case) if self.room is None else _shared(case)
 
-    def _parsed(self, text: str) -> Study:
-        here = self.path.parent == Path.cwd()
+    def _parsed(self, text: str, trusted: bool = True) -> Study:
+        here = self.path.parent == Path.cwd() or self.room is not None
         place = Path("study") if here else self.path.parent / "study"
-        document = Document(place, parsed_toml(place, text), Lines(text), StudyError, True, text)
-        study = study_of(document, self.allow_code)
+        content = parsed_toml(place, text) if self.room is None else self.room.admitted(text, self.cases)
+        document = Document(place, content, Lines(text), StudyError, True, text)
+        study = study_of(document, self.allow_code and trusted)
         if study.t_end is None:
             raise StudyError("study: add [simulation] with t_end, the end of the run in s")
         return study
@@ -231,7 +257,7 @@ class Workbench:
             raise SchemeError("this scheme has no pencil")
         with one_thread(self.linear.n + self.linear.m):
             z = np.linalg.eigvals(step_operator(self.linear, scheme)).astype(complex)
-            exact = np.linalg.eigvals(self.linear.state_matrix()).astype(complex)
+            exact = _exact_modes(self.linear)
         return ModePoints(exact, np.log(z[np.abs(z) > 1e-12]) / h, h)
 
     def save(self, path: str, replace: bool = False) -> Path:
@@ -240,6 +266,8 @@ class Workbench:
         InputError for a name without .toml, a file that is there unless `replace` and it is a study, a
         folder that cannot be written.
         """
+        if self.room is not None:
+            raise InputError("this server writes no files; download the study instead")
         target = Path(path).expanduser().resolve()  # where a link leads is what is written
         if target.suffix != ".toml":
             raise InputError(f"{shown(path)}: a study file ends in .toml")
@@ -254,7 +282,25 @@ class Workbench:
         """Return a name for the next run: its number and scheme."""
         scheme = self.content.get("scheme", {"type": "variable"})
         words = [f"{key} {value}" if key != "type" else str(value) for key, value in scheme.items()]
-        return f"{len(self.runs) + 1}: {', '.join(words[:4])}"
+        return f"{next(self.count)}: {', '.join(words[:4])[:80]}"
+
+    def keep(self, finished: Finished) -> None:
+        """Keep a run; of those of a class the newest alone."""
+        self.runs = [*self.runs, finished][-self.room.runs if self.room else 0 :]
+
+
+def _linearised(case: CaseFile) -> tuple[System, LinearDae]:
+    system: System = load_system(case)
+    return system, system.linearise()
+
+
+# Sessions of a class, whose cases do not change, have the same systems.
+_shared = functools.lru_cache(maxsize=32)(_linearised)
+
+
+@functools.lru_cache(maxsize=8)
+def _exact_modes(linear: LinearDae) -> NDArray[np.complex128]:
+    return np.linalg.eigvals(linear.state_matrix()).astype(complex)
 
 
 def _holds_study(path: Path) -> bool:
@@ -280,18 +326,64 @@ class Cancelled(Exception):
     """Raised within a run whose end was asked for."""
 
 
-class Job:
-    """A run of the study of a workbench, on a thread of its own, which has reached `t` of `t_end` in s.
+def finished(
+    study: Study,
+    system: System,
+    linear: LinearDae,
+    label: str,
+    room: Classroom | None,
+    progress: Callable[[float], None],
+) -> Finished:
+    """Return a run of a study, its verdict, and its summary.
 
-    When it has `ended`, `words` says how, and `failed` whether by an error.
+    InputError for a run that is too large.
+    """
+    assert study.t_end is not None
+    scheme = study.recipe.scheme(linear)
+    if room is not None:
+        expected = VariableStep() if scheme is None else scheme
+        room.refuse_run(size_of(system, expected, study.t_end, study.record, study.fast_points))
+    with warnings.catch_warnings():
+        # What the pencil warns of stands in the run's own judgement.
+        warnings.simplefilter("ignore")
+        run = simulate(
+            system,
+            scheme,
+            study.t_end,
+            study.events,
+            all=study.fast_points,
+            progress=progress,
+            monitors=study.monitors,
+            criteria=study.criteria,
+            record=study.record,
+        )
+        judgement = run.judgement
+        # The table of work at the end of a summary is wider than the page.
+        words = run_text(run, work=False)
+    return Finished(label, run, study.text, judgement.colour, judgement.headline, words)
+
+
+def result_page(entry: Finished, progress: Callable[[float], None]) -> str:
+    """Return the report on a run as HTML; it names no file of this machine."""
+    origin = ReportOrigin("psmr run study.toml", entry.text, "")
+    return run_page(entry.run, title=entry.run.name, origin=origin)
+
+
+class Job:
+    """A run of the study of a workbench, or the page on one (`of`), on a thread of its own.
+
+    It has reached `t` of `t_end` in s, or has a place in the `queue`. When it has `ended`, `words` says how,
+    `failed` whether by an error, and `colour` is that of the verdict; `page` is what was made of a run.
     """
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, of: Finished | None = None) -> None:
         assert bench.study.t_end is not None
-        self.bench, self.study, self.text, self.label = bench, bench.study, bench.text, bench.label()
-        self.system, self.linear = bench.system, bench.linear
-        self.t, self.t_end, self.words, self.ended = 0.0, bench.study.t_end, "", False
-        self.failed = False
+        self.bench, self.of = bench, of
+        self.t, self.t_end, self.queue, self.ended = 0.0, bench.study.t_end, 0, False
+        self.words, self.colour, self.page, self.failed = "", "", "", False
+        self.work: tuple[Any, ...] = (result_page, of)
+        if of is None:
+            self.work = finished, bench.study, bench.system, bench.linear, bench.label(), bench.room
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._carry_out, name="psmr view: run", daemon=True)
         self._thread.start()
@@ -306,7 +398,11 @@ class Job:
 
     def _carry_out(self) -> None:
         try:
-            run = self._run()
+            if self.bench.calculate is None:
+                function, *arguments = self.work
+                result = function(*arguments, progress=self._reached)
+            else:
+                result = self.bench.calculate(*self.work, progress=self._reached, queued=self._queued)
         except Cancelled:
             self.words = f"Cancelled at t = {self.t:.3g} s; nothing is kept."
         except PsmrError as error:
@@ -315,29 +411,19 @@ class Job:
             say(traceback.format_exc())
             self.words, self.failed = f"{type(error).__name__}: {error}; please report this", True
         else:
-            self.bench.runs.append(Finished(self.label, run, self.text))
-            self.words = f"{BADGES[run.judgement.colour]}: {run.judgement.headline}"
+            if isinstance(result, Finished):
+                self.bench.keep(result)
+                self.words, self.colour = f"{BADGES[result.colour]}: {result.headline}", result.colour
+            else:
+                self.page = result
         finally:
             self.ended = True
-
-    def _run(self) -> Run:
-        study = self.study
-        with warnings.catch_warnings():
-            # What the pencil warns of stands in the run's own judgement.
-            warnings.simplefilter("ignore")
-            return simulate(
-                self.system,
-                study.recipe.scheme(self.linear),
-                study.t_end,
-                study.events,
-                all=study.fast_points,
-                progress=self._reached,
-                monitors=study.monitors,
-                criteria=study.criteria,
-                record=study.record,
-            )
 
     def _reached(self, t: float) -> None:
         self.t = t
         if self._stop.is_set():
             raise Cancelled
+
+    def _queued(self, place: int) -> None:
+        self.queue = place
+        self._reached(0.0)

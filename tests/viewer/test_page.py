@@ -57,10 +57,11 @@ def test_a_fault_is_dragged_onto_a_bus_and_run(served, tmp_path):
             assert browser.errors == []
 
     asyncio.run(use())
-    assert [place for _, place in served.bench.events()] == ["bus5", "bus8"]
-    (finished,) = served.bench.runs
+    (bench,) = served.open_benches
+    assert [place for _, place in bench.events()] == ["bus5", "bus8"]
+    (finished,) = bench.runs
     # The page's study gives the page's run.
-    study = psmr.read_study(served.bench.save(str(tmp_path / "seen.toml"), replace=True))
+    study = psmr.read_study(bench.save(str(tmp_path / "seen.toml"), replace=True))
     assert study.events == finished.run.events
     assert finished.run.t[-1] == 10.0
 

@@ -19,6 +19,13 @@ def test_a_case_becomes_a_study_of_the_default_scheme():
     assert bench.events() == []
 
 
+@pytest.mark.parametrize("name", ["wscc9/fault-delayed", "ieee-fbm/fault"])
+def test_every_table_of_a_study_is_kept(name):
+    """Delays and a region with dynamics are tables of their own."""
+    bench, study = Workbench(psmr.case_path(name)), psmr.read_study(psmr.case_path(name))
+    assert (bench.study.case.delays, bench.study.case.dynamic) == (study.case.delays, study.case.dynamic)
+
+
 def test_events_are_put_where_they_can_be(bench):
     assert bench.events() == [("fault", "bus5")]
     bench.add_event("line-trip", "line7-8", 2.0)

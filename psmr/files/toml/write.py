@@ -32,7 +32,10 @@ from psmr.network.case.tables import (
 
 def toml_pairs(values: Mapping[str, Any]) -> str:
     """Return a line ``key = value`` for each value: texts, numbers, truth values, and lists of these."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+    bare = re.compile("[A-Za-z0-9_-]+")
+    return "".join(
+        f"{key if bare.fullmatch(key) else _text(key)} = {_value(value)}\n" for key, value in values.items()
+    )
 
 
 def _value(value: Any) -> str:
