@@ -24,13 +24,14 @@ from psmr.integrate.run.advance_span import autonomous
 from psmr.network.dynamic.switching import doubts_on
 from psmr.network.signals.signals import unit_of
 from psmr.network.signals.state_space import state_space
+from psmr.network.topology.network import find_bus
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.estimated_error import GlobalError
 from psmr.study.outcome import Judgement, judge_run
 from psmr.study.output import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.advice import advice_on
 from psmr.study.record.equilibrium_after import certificate_after
-from psmr.study.record.long_term import nose
+from psmr.study.record.long_term import generation_sensitivity, nose
 from psmr.study.record.modes_over_period import (
     PeriodicModes,
     certificate_while_unequal,
@@ -128,6 +129,28 @@ class Run(RunData):
         when it is first asked for, of a run in which taps moved; see `psmr.study.record.long_term`.
         """
         return nose(self)
+
+    def generation_sensitivity(self, bus: int | str, times: ArrayLike | None = None) -> pd.Series:
+        """Return dQg/dq at times in s, 100 by default: reactive power of all machines by that of a bus.
+
+        In the long-term equilibrium near each point, in which tap changers keep their voltages as they are
+        and loads draw what they draw (`psmr.study.record.long_term`): it grows towards the nose, and is
+        below zero past it. NaN where there is no such equilibrium.
+
+        Raises
+        ------
+        InputError
+            For a bus that is not there, a time outside the run, and a run that did not keep its points.
+        """
+        check_arguments(Run.generation_sensitivity, locals())
+        import pandas as pd
+
+        if self.system is None or not self.whole:
+            raise InputError("generation_sensitivity: the run has no system, or kept a part of its points")
+        name = find_bus(self.system, bus, "generation_sensitivity")
+        wanted = within_run(self.t, np.linspace(*self.t[[0, -1]], 100) if times is None else np.ravel(times))
+        found = [generation_sensitivity(self, name, float(t)) for t in wanted]
+        return pd.Series(found, index=pd.Index(wanted, name="t"), name=f"dQg/dq at {name}")
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
         """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.

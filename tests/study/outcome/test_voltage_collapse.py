@@ -82,6 +82,22 @@ def test_the_nose_is_where_the_load_draws_most(run_of, load, t_end):
     assert f"was passed at t = {run.nose:.4g} s" in run.judgement.reasons[0]
 
 
+def test_the_sensitivity_of_generation_is_that_of_two_buses(run_of):
+    """A source E behind x that feeds P + jQ: U^2 + U (2 Q x - E^2) + x^2 (P^2 + Q^2) = 0 with U = V^2."""
+    run = run_of(110, 250)
+    times = [25.0, 75.0, 125.0, 200.0]
+    found = run.generation_sensitivity(2, times)
+    p, q, v, e = (
+        run.at(times, n).to_numpy()[:, 0]
+        for n in ("transformer2-3.p_from", "transformer2-3.q_from", "bus2.v", "bus1.v")
+    )
+    x, p, q, u = 0.5, p / 100, q / 100, v**2
+    slope = -(2 * x * u + 2 * x**2 * q) / (2 * u + 2 * q * x - e**2)
+    expected = 1 + 2 * q * x / u - x * (p**2 + q**2) / u**2 * slope
+    assert 1 / found.to_numpy() == pytest.approx(1 / expected, abs=3e-4)  # behind 0.0001 pu, the source's
+    assert np.sign(found.to_numpy()).tolist() == [1.0 if t < run.nose else -1.0 for t in times]
+
+
 def test_a_load_that_is_supplied_again_is_no_collapse(run_of):
     run = run_of(80, 500)
     assert run.nose is None
