@@ -73,6 +73,8 @@ def _runs(head: re.Match[str]) -> bool:
 
 def carried_out(group: Group) -> Group:
     """Return the group with what its cells print, run one after another in an empty folder."""
+    from matplotlib import pyplot
+
     space: dict[str, Any] = {"__name__": "__main__"}
     cells = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -82,6 +84,8 @@ def carried_out(group: Group) -> Group:
                 with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
                     exec(compile(cell.code, f"{group.name}: {cell.names[0]}", "exec"), space)
             cells.append(replace(cell, printed=printed.getvalue().rstrip()))
+    # What examples drew is not to be taken for figures of the gallery.
+    pyplot.close("all")
     return replace(group, cells=tuple(cells))
 
 
