@@ -365,6 +365,17 @@ def doubts_on(system: System | None, changes: Sequence[Change], scheme: Scheme) 
         found.append(f"{outside}: the offsets that this leaves in currents are in the region alone.")
     if oscillates(scheme) and (swinging := faults_left_undamped(system, changes, smallest_step(scheme))):
         found.append(f"{swinging}.")
+    faults = [
+        change
+        for change in changes
+        if any(name in ("fault", "g_fault") and value for _, name, value in change.parameters)
+    ]
+    if faults and scheme.resting(system) is not None:
+        found.append(
+            f"{faults[0].label or faults[0]} (t = {faults[0].t:g} s): fast states are at their equilibrium"
+            " with the fault on, as if it lasted, and no swing follows; trip the line without the fault, or"
+            ' take type = "variable".'
+        )
     return tuple(found)
 
 

@@ -7,8 +7,8 @@ and devices did in that, and its error estimated as that of the run (`psmr.study
 coarsest first, until one is enough and another, at most `NEEDED` times coarser, is not.
 
 Only steps or tolerances of the scheme change, to round numbers that fit each other (`Scheme.finer`). Where
-none is enough within the work that all trials may take, error control is tried in place of the scheme; where
-that is not enough either, the next proposal is given as a guess.
+none is enough within the work that all trials may take, error control is tried in place of the scheme, also
+of one that keeps states at rest; where that is not enough either, the next proposal is given as a guess.
 """
 
 from __future__ import annotations
@@ -72,14 +72,17 @@ def advice_on(run: FinishedRun, error: GlobalError) -> Advice | None:
 
     `run`: with its system; `error`: by which it was judged, above the limit.
     """
+    assert run.system is not None
     scheme, limit = run.scheme, run.criteria.error
+    # What states at rest leave out no tolerance brings back, so that a guess at one says nothing.
+    rests = scheme.resting(run.system) is not None
     own = _sought(run, scheme, error.part)
-    if scheme.error_control is not None or (own is not None and own.error is not None):
+    if (scheme.error_control is not None and not rests) or (own is not None and own.error is not None):
         return own
     # A tolerance of the limit is tried first, and the largest before it taken as not enough.
     coarse = VariableStep(max(LEAST_TOLERANCE, min(limit / FINEST, 0.5)))
     other = _sought(run, coarse, math.inf, another=True)
-    return other if own is None or (other is not None and other.error is not None) else own
+    return other if rests or own is None or (other is not None and other.error is not None) else own
 
 
 def _sought(run: FinishedRun, scheme: Scheme, off: float, another: bool = False) -> Advice | None:

@@ -448,3 +448,17 @@ def test_advice_is_sought_once_and_only_for_a_run_that_is_off(off, system, monke
     assert near.judgement.error.part < 0.009
     assert near.judgement.error.advice is None
     assert len(asked) == 1
+
+
+def test_what_states_at_rest_leave_out_is_had_of_error_control(system):
+    """A guess at a tolerance of 1e-11 was given: no tolerance brings a swing back."""
+    run = psmr.simulate(system, psmr.QuasiSteadyState(), 3.0, FAULT)
+    off, doubt = run.judgement.reasons[-2:]
+    assert re.search(
+        r'Take type = "variable", tolerance = \S+\. Tried: an estimated error of 0\.\d+ %\.$', off
+    )
+    assert doubt.startswith(
+        "fault at bus5 (t = 0.5 s): fast states are at their equilibrium with the fault on"
+    )
+    trip = psmr.simulate(system, psmr.QuasiSteadyState(), 3.0, [psmr.LineTrip("5-7", 0.6)])
+    assert "with the fault on" not in " ".join(trip.judgement.reasons)
