@@ -55,9 +55,9 @@ def test_it_swings_as_plotted_beside_the_critical_clearing_time():
         (np.argmin, "G.delta", 1.2, 4.0, 2.56, 30.3, 1.0),
         (np.argmin, "bus2.v", 1.3, 2.5, 1.73, 0.488, 0.006),
         (np.argmax, "bus2.v", 2.0, 4.0, 2.80, 1.077, 0.03),
-        (np.argmin, "G.p", 2.0, 4.0, 2.55, 193.0, 6.0),
-        (np.argmax, "G.p", 2.0, 4.0, 3.03, 602.0, 6.0),
-        (np.argmax, "G.i_f", 1.2, 4.0, 1.67, 2.204, 0.006),
+        (np.argmin, "G.p", 2.0, 4.0, 2.55, 193.0, 10.0),
+        (np.argmax, "G.p", 2.0, 4.0, 3.03, 602.0, 10.0),
+        (np.argmax, "G.i_f", 1.2, 4.0, 1.67, 2.204, 0.02),
     ):
         times = np.linspace(first, last, 2001)
         values = found.at(times, [name])[name].to_numpy() / scales[name]
