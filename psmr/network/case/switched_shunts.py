@@ -19,6 +19,7 @@ from psmr.devices.switched_shunts import (
 from psmr.network.case.case import Case
 from psmr.network.case.row import DeviceRow, device_name
 from psmr.network.case.tables import VOLTAGE, GeneratorRow, ShuntRow
+from psmr.network.case.tap_changers import fights
 
 SHOWN = 5
 """Most names in a message."""
@@ -57,6 +58,10 @@ def with_switched_shunts(case: Case, delays: Sequence[float]) -> Case:
             kind = SwitchedByReactivePower
         values |= {"t_low": delays[0], "t_high": delays[1]}
         made[row.name] = replace(row, switching=switching_of(row, values, row.where, kind))
+    rows = [made.get(row.name, row) for row in case.shunts]
+    for name, (_, words) in fights(case.transformers, rows, made).items():
+        still.append(f"{name} ({words})")
+        del made[name]
     named = ", ".join(made) if len(made) <= SHOWN else f"{', '.join([*made][:SHOWN])}, ..."
     words = f"; {len(still)} stand still: {'; '.join(still[:SHOWN])}" if still else ""
     low, high = delays

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from psmr.base.errors import CaseError, shown, warn
 from psmr.dae.declare.device import structure_for
 from psmr.devices.tap_changers import SteppedControl, at_position, nearest_position, number_of
 from psmr.network.case.row import DeviceRow, device_name
-from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, Tables, TransformerRow
+from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, ShuntRow, Tables, TransformerRow
 
 TablesOf = TypeVar("TablesOf", bound=Tables)
 
@@ -116,21 +116,31 @@ def reads_current(device: DeviceRow) -> bool:
     return "m_re" in structure_for(device.component, device.values).inputs
 
 
-def fights(taps: list[Tap]) -> list[tuple[Tap, str]]:
-    """Return tap changers that keep a voltage in a band apart from that of another one, and why."""
-    at_bus: dict[int, list[tuple[float, float, Tap]]] = {}
-    for tap in taps:
+def fights(
+    transformers: Iterable[TransformerRow], shunts: Iterable[ShuntRow], among: Collection[str] | None = None
+) -> dict[str, tuple[DeviceRow, str]]:
+    """Return what moves against another one, since their bands have no voltage of a bus in common, and why.
+
+    Of two the later one, or the one that is `among` some, by name. Banks stand behind tap changers.
+    """
+    at_bus: dict[int, list[tuple[float, float, DeviceRow, str]]] = {}
+    for tap in taps_in(transformers):
         if tap.active and tap.kind.measured == "v":
             band = tap.p.v_set - tap.p.half_band, tap.p.v_set + tap.p.half_band
-            at_bus.setdefault(tap.bus, []).append((*band, tap))
-    found = []
+            at_bus.setdefault(tap.bus, []).append((*band, tap.device, tap.row.name))
+    for row in shunts:
+        if row.status and (device := row.switching) is not None and "v_low" in (p := device.values):
+            own = [] if p["blocked"] else [(p["v_low"], p["v_high"], device, row.name)]
+            at_bus.setdefault(int(p["bus"]) or row.bus, []).extend(own)
+    found: dict[str, tuple[DeviceRow, str]] = {}
     for bus, group in at_bus.items():
         for one, other in combinations(group, 2):
             (low, top), (bottom, high) = sorted((one[:2], other[:2]))
-            if top < bottom - APART:
-                bands = f"{low:g} to {top:g} and {bottom:g} to {high:g} pu"
-                why = f"its band and that of {one[2].device.name}, {bands}"
-                found.append((other[2], f"{why}, have no voltage of bus {bus} in common"))
+            mine = [k for k in (other, one) if among is None or k[3] in among]
+            if top < bottom - APART and mine and not {one[3], other[3]} & found.keys():
+                beside = (one if mine[0] is other else other)[2].name
+                why = f"its band and that of {beside}, {low:g} to {top:g} and {bottom:g} to {high:g} pu"
+                found[mine[0][3]] = mine[0][2], f"{why}, have no voltage of bus {bus} in common"
     return found
 
 
@@ -176,11 +186,10 @@ def with_tap_changers(case: TablesOf, delays: Sequence[float]) -> TablesOf:
                 found.add(row.name)
             except CaseError as error:
                 warn(f"{error}; it stands still")
-    for tap, words in fights(taps_in(rows.values())):
-        if tap.row.name in found:
-            warn(f"{tap.device.place}: {words}; it stands still")
-            rows[tap.row.name] = replace(tap.row, tap_changer=None)
-            found.remove(tap.row.name)
+    for name, (device, words) in fights(rows.values(), case.shunts, found).items():
+        warn(f"{device.place}: {words}; it stands still")
+        rows[name] = replace(rows[name], tap_changer=None)
+        found.remove(name)
     first, further = delays
     others = [row.name for row in case.transformers if row.regulating and not row.controls]
     still = f"; {len(others)} more regulate what is not read and stand still: {', '.join(others[:SHOWN])}"
@@ -193,9 +202,9 @@ def with_tap_changers(case: TablesOf, delays: Sequence[float]) -> TablesOf:
 
 
 def check_tap_changers(case: Tables) -> None:
-    """Raise CaseError for a range without the start, and for tap changers that move against each other."""
-    for tap, words in fights(taps_in(case.transformers)):
-        remedy = "give them one v_set, or block one of them (blocked = 1)"
+    """Raise CaseError for a range without the start, and for what moves against each other."""
+    for device, words in fights(case.transformers, case.shunts).values():
         raise CaseError(
-            f"{tap.device.place}: {words}: they would move against each other without end; {remedy}"
+            f"{device.place}: {words}: they would move against each other without end; give them one band, or"
+            " block one of them (blocked = 1)"
         )
