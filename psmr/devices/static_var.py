@@ -303,12 +303,6 @@ def _has_slow_reset(p: Any) -> Any:
     return p.slow_flag > 0
 
 
-def _part(m: Any, size: Any, p: Any) -> Any:
-    """Return the part of the rating that a voltage leaves: all from uv1 to ov1, none beyond uv2 and ov2."""
-    low = m.min(m.max((size - p.uv2) / (p.uv1 - p.uv2), 0), 1)
-    return low * m.min(m.max((p.ov2 - size) / (p.ov2 - p.ov1), 0), 1)
-
-
 class SVSMO3(Component):
     """Static var system with a voltage source converter (STATCOM), in place of a switched shunt.
 
@@ -412,7 +406,8 @@ class SVSMO3(Component):
         led, d_e = transient_gain(m, v, p, p.dbd)
         order = m.clip(v.asked, v.i_low, v.i_high)
         times = m.where(m.ge(1, p.i_shrt), 1, m.where(m.ge(p.short, 1), 1, p.i_shrt))
-        limit = times * p.i_max * _part(m, size, p)
+        low = m.min(m.max((size - p.uv2) / (p.uv1 - p.uv2), 0), 1)
+        limit = times * p.i_max * (low * m.min(m.max((p.ov2 - size) / (p.ov2 - p.ov1), 0), 1))
         own = m.max(m.sqrt(v.v_re**2 + v.v_im**2), V_LEAST)
         i, g = p.status * p.s_n / p.s_base * v.i / own, p.status * v.g
         derivatives = (d_m, d_e, p.k_i * led, (order - v.i) / p.t_o, p.k_ir * excess)

@@ -191,7 +191,26 @@ class _Bank(Component):
         return None if any(steps) else "n_1 b_1 = 0: there is no step; give a block its number and size"
 
 
-class SwitchedShunt(_Bank):
+def _keeps(rises: Any, falls: Any, sides: tuple[str, str], moved: Any = _moved) -> tuple[Action, ...]:
+    """Return what keeps something in a band: what makes a bank rise and fall, and on which sides."""
+    up, down = sides
+    return (
+        *_starts(1.0, rises, f"t_{up}", f"s_{up}", moved),
+        *_starts(-1.0, falls, f"t_{down}", f"s_{down}", moved),
+        *(_ends(1.0, f"s_{up}", moved), _ends(-1.0, f"s_{down}", moved), _discharged(1.0), _discharged(2.0)),
+    )
+
+
+class _Keeping(_Bank):
+    """A bank that keeps something in a band."""
+
+    t_low = Parameter("s", "time below the band before a step", nonnegative)
+    t_high = Parameter("s", "time above the band before a step", nonnegative)
+    s_low = Parameter("s", "time of the breaker below the band", nonnegative, 0.0)
+    s_high = Parameter("s", "time of the breaker above the band", nonnegative, 0.0)
+
+
+class SwitchedShunt(_Keeping):
     """A bank of capacitors and reactors that keeps a voltage in a band, a step at a time.
 
     ::
@@ -217,16 +236,7 @@ class SwitchedShunt(_Bank):
     bus = Parameter("number", "bus whose voltage it keeps, 0 for its own", whole(0, 999_999), 0.0)
     v_low = Parameter("pu", "voltage below which a step raises it", per_unit)
     v_high = Parameter("pu", "voltage above which a step lowers it", per_unit)
-    t_low = Parameter("s", "time below v_low before a step", nonnegative)
-    t_high = Parameter("s", "time above v_high before a step", nonnegative)
-    s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)
-    s_high = Parameter("s", "time of the breaker above v_high", nonnegative, 0.0)
-
-    actions: ClassVar[tuple[Action, ...]] = (
-        *_starts(1.0, lambda m, v, p: p.v_low - v.v, "t_low", "s_low"),
-        *_starts(-1.0, lambda m, v, p: v.v - p.v_high, "t_high", "s_high"),
-        *(_ends(1.0, "s_low"), _ends(-1.0, "s_high"), _discharged(1.0), _discharged(2.0)),
-    )
+    actions = _keeps(lambda m, v, p: p.v_low - v.v, lambda m, v, p: v.v - p.v_high, ("low", "high"))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -257,10 +267,11 @@ class ContinuousShunt(SwitchedShunt):
 
     slope = Parameter("pu/Mvar", "change of the voltage by the susceptance", default=1.0)
 
-    actions = (
-        *_starts(1.0, lambda m, v, p: p.v_low - INSIDE - v.v, "t_low", "s_low", _adjusted),
-        *_starts(-1.0, lambda m, v, p: v.v - INSIDE - p.v_high, "t_high", "s_high", _adjusted),
-        *(_ends(1.0, "s_low", _adjusted), _ends(-1.0, "s_high", _adjusted)),
+    actions = _keeps(
+        lambda m, v, p: p.v_low - INSIDE - v.v,
+        lambda m, v, p: v.v - INSIDE - p.v_high,
+        ("low", "high"),
+        _adjusted,
     )
 
     @classmethod
@@ -273,7 +284,7 @@ class ContinuousShunt(SwitchedShunt):
         return super().conflict(p)
 
 
-class SwitchedByReactivePower(_Bank):
+class SwitchedByReactivePower(_Keeping):
     """A bank that keeps the reactive power of a plant, or the susceptance of another shunt, in a band.
 
     ::
@@ -295,16 +306,7 @@ class SwitchedByReactivePower(_Bank):
     shunt_bus = Parameter("number", "bus of the other shunt, 0 for none", whole(0, 999_999), 0.0)
     q_low = Parameter("Mvar", "reactive power below which a step takes capacitors out")
     q_high = Parameter("Mvar", "reactive power above which a step puts capacitors in")
-    t_low = Parameter("s", "time below q_low before a step", nonnegative)
-    t_high = Parameter("s", "time above q_high before a step", nonnegative)
-    s_low = Parameter("s", "time of the breaker then", nonnegative, 0.0)
-    s_high = Parameter("s", "time of the breaker above q_high", nonnegative, 0.0)
-
-    actions = (
-        *_starts(1.0, lambda m, v, p: v.q - p.q_high, "t_high", "s_high"),
-        *_starts(-1.0, lambda m, v, p: p.q_low - v.q, "t_low", "s_low"),
-        *(_ends(1.0, "s_high"), _ends(-1.0, "s_low"), _discharged(1.0), _discharged(2.0)),
-    )
+    actions = _keeps(lambda m, v, p: v.q - p.q_high, lambda m, v, p: p.q_low - v.q, ("high", "low"))
 
     @classmethod
     def conflict(cls, p: Mapping[str, float]) -> str | None:  # type: ignore[override]
@@ -337,11 +339,6 @@ class MachineMeter(Component):
 
 NO_THRESHOLD = 1e6
 """Mvar beyond all others."""
-
-
-def _could(m: Any, sign: float, p: Any) -> Any:
-    """Return 1 where a bank could take a step, or its breaker makes one; else 0."""
-    return m.where(m.ge(sign * p.moving, 0.5), 1, _can(m, sign, p))
 
 
 def _in_turn(sign: float, threshold: str) -> tuple[Action, Action]:
@@ -396,5 +393,5 @@ class SwitchedByStaticVar(_Bank):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the residuals of the position, and of how many banks up to this one could be switched."""
-        up, down = (_could(m, sign, p) for sign in (1.0, -1.0))
+        up, down = (m.where(m.ge(sign * p.moving, 0.5), 1, _can(m, sign, p)) for sign in (1.0, -1.0))
         return (), (p.at - v.position, v.before_up + up - v.up, v.before_down + down - v.down), ()

@@ -265,10 +265,6 @@ class CDC4T(Component):
         return None
 
 
-def _sound_at_both(m: Any, v: Any, p: Any) -> Any:
-    return m.min(_sound(m, v, p), _ac(m, v, "w") - p.vunby)
-
-
 _FURTHER = "vdeblk tdeblk treblk vinblk tcom vdebyp tdebyp tinreb tunby tvrdc"
 
 
@@ -315,6 +311,10 @@ class CDC6T(CDC4T):
         _blocks(lambda m, v, p: p.vinblk - _ac(m, v, "w"), "tcom"),
         _bypasses(lambda m, v, p: p.vbypas / p.v_base - v.v_i),
         _bypasses(lambda m, v, p: p.vdebyp - _ac(m, v, "w"), "tdebyp"),
-        *_restarts(_sound_at_both, lambda p: np.maximum(p.treblk, p.tinreb + p.tcom), "tunby"),
+        *_restarts(
+            lambda m, v, p: m.min(_sound(m, v, p), _ac(m, v, "w") - p.vunby),
+            lambda p: np.maximum(p.treblk, p.tinreb + p.tcom),
+            "tunby",
+        ),
         *HOLDS_CURRENT,
     )

@@ -54,11 +54,6 @@ LEAST_SPEED = 0.01
 """Speed in pu below which a power of it is not taken."""
 
 
-def _ratio(m: Any, p: Any) -> Any:
-    """Return the base of the turbine's powers by that of the machine."""
-    return m.where(m.le(p.t_rate, 0), 1, p.t_rate / p.s_n)
-
-
 class GGOV1(Governor):
     """General governor: speed, load limit or acceleration, whichever asks for the least fuel.
 
@@ -176,7 +171,7 @@ class GGOV1(Governor):
     @classmethod
     def diagram(cls, b: Any, v: Any, p: Any) -> None:
         """Connect governor, actuator, turbine and limiters."""
-        slip, ratio = v.omega - 1, _ratio(b, p)
+        slip, ratio = v.omega - 1, b.where(b.le(p.t_rate, 0), 1, p.t_rate / p.s_n)
         p_m = b.lag("p_m", machine_power(b, v) / ratio, "t_pelec")
         x_mw = b.integrator("x_mw", v.p_ref - p_m, gain="k_imw", t="r", limits=("mw_min", "mw_max"))
         back = b.where(b.le(p.rselect, -2), v.f, b.where(b.le(p.rselect, -1), v.valve, 0))

@@ -141,7 +141,7 @@ def _cut(
         section = order[at] if at < len(order) else None
         place = f"{path}:{number} ({section or 'after the last section'})"
         kept = section in names
-        values = split(line, place) if kept or _may_end(line) else ["..."]
+        values = split(line, place) if kept or line.lstrip()[:1] in ("0", "Q", "q") else ["..."]
         if not values:
             continue
         if values[0] in ("Q", "q") and len(values) == 1:
@@ -203,11 +203,6 @@ def _length(first: PsseRecord) -> int:
 
 def _number(text: str | None) -> bool:
     return bool(re.fullmatch(r"[+-]?[0-9.]+([EeDd][+-]?[0-9]+)?", text or "0"))
-
-
-def _may_end(line: str) -> bool:
-    """Say whether a line of a section that is not read could end it."""
-    return line.lstrip()[:1] in ("0", "Q", "q")
 
 
 def _check_labels(place: str, line: str, section: str, following: str | None, order: Sequence[str]) -> None:

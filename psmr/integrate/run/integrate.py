@@ -430,7 +430,8 @@ def _expected_points(
 ) -> int:
     """Return about how many points a run of a length in s with fixed steps has."""
     # At each instant a step is shortened, and the point stands twice; at the rows of a course once.
-    found = _points(scheme, every) * (math.ceil(length / scheme.step) + len(instants) + 1)
+    points = point_times(scheme, scheme.step).size if every else 1
+    found = points * (math.ceil(length / scheme.step) + len(instants) + 1)
     courses = (course for changes in instants.values() for change in changes for _, course in change.courses)
     return found + len(instants) + 1 + sum(len(course.t) for course in courses)
 
@@ -444,11 +445,6 @@ def able_to_read_delays(scheme: Scheme, system: System) -> Scheme:
     for delay in system.delays:
         scheme = reading_past(scheme, names[delay.input], names[delay.source], delay.tau)
     return scheme
-
-
-def _points(scheme: Scheme, every: bool) -> int:
-    """Return how many points of a step are recorded."""
-    return point_times(scheme, scheme.step).size if every else 1
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ...] | None) -> Reals:

@@ -130,17 +130,14 @@ class GrowingTable:
             self._write(np.column_stack([t, values]))
         else:
             if count > len(self._rows):
-                self._widen(self._room(count, float(t[0])))
+                room = self._room(count, float(t[0]))
+                if self.count:
+                    self._rows.resize((room, self.width), refcheck=False)
+                else:  # which does not write zeros into memory that may not be used
+                    self._rows = np.empty((room, self.width))
             self._rows[self.count : count, 0] = t
             self._rows[self.count : count, 1:] = values
         self.count = count
-
-    def _widen(self, room: int) -> None:
-        """Make room for so many rows."""
-        if self.count:
-            self._rows.resize((room, self.width), refcheck=False)
-        else:  # which does not write zeros into memory that may not be used
-            self._rows = np.empty((room, self.width))
 
     def _room(self, count: int, t: float) -> int:
         """Return the rows to make room for, where `count` are needed at t in s."""

@@ -65,15 +65,12 @@ def _by_jumps(
     begun = tuple((name, float(course.at(change.t))) for name, course in stairs.items())
     yield replace(change, courses=others, inputs=(*change.inputs, *begun)) if stairs else change
     for name, course in stairs.items():
-        named = (c.t for c in changes if c.t > change.t and _sets(c, name))
+        sets = (c for c in changes if any(name == own for own, _ in (*c.inputs, *c.rates, *c.courses)))
+        named = (c.t for c in sets if c.t > change.t)
         until = min([end, *named])
         for t, value in zip(course.t.tolist(), course.value.tolist(), strict=True):
             if change.t < t < until:
                 yield Change(t, inputs=((name, value),), causes=change.causes)
-
-
-def _sets(change: Change, name: str) -> bool:
-    return any(name == own for own, _ in (*change.inputs, *change.rates, *change.courses))
 
 
 def at_jump(span: Span, end: float, last: float, same: float) -> float:

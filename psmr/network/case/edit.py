@@ -255,7 +255,8 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
                 continue
             taken = mistakes.attempt(_fitted, hints[field], value, f"{where}: {column}")
             values[field] = taken
-        missing = [column for column, field in known.items() if field not in values and _needed(kind, field)]
+        needed = {f.name for f in fields(kind) if f.default is MISSING}
+        missing = [column for column, field in known.items() if field in needed - values.keys()]
         if missing:
             mistakes.found.append(f"{where}: {', '.join(missing)} is missing")
             continue
@@ -282,10 +283,6 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
             found.append(mistakes.attempt(kind, **values))
     mistakes.finish()
     return tuple(row for row in found if row is not None)
-
-
-def _needed(kind: type[Row], field: str) -> bool:
-    return next(f.default is MISSING for f in fields(kind) if f.name == field)
 
 
 def _check_frame(name: str, table: object) -> None:

@@ -284,12 +284,9 @@ class _Run:
         found = dict(zip(first.names, map(float, values), strict=True))
         for name in (name for sampling in later for name in sampling.names):
             found[name] = found[component.releases[name]]
-        found |= self._stored(device, {*found, *self._own_points(device)})
+        points = {n.partition(".")[2] for n in self.set_points if n.startswith(f"{device.name}.")}
+        found |= self._stored(device, {*found, *points})
         return {f"{device.name}.{name}": value for name, value in found.items()}
-
-    def _own_points(self, device: Device) -> list[str]:
-        """Return the set-points of a controller, without its name."""
-        return [n.partition(".")[2] for n in self.set_points if n.startswith(f"{device.name}.")]
 
     def _stored(self, device: Device, names: set[str]) -> dict[str, float]:
         """Return the values of a controller at an earlier rest, and begin there; none without a file."""

@@ -118,9 +118,6 @@ class DirectCurrent:
         wires |= {f"i_{k}": f"{end}.balance" for k, end in zip("ij", ends, strict=True)}
         return Device(row.name, DcLine, values, wires), {"i": i}
 
-    def _capacitive(self, bus: str) -> bool:
-        return any(row.name == bus and row.c_uf > 0 for row in self.case.dc_buses)
-
     def _ends(self, line: DcLineRow) -> tuple[DcConverterRow, DcConverterRow]:
         """Return the rectifier and the inverter of a controlled line."""
         own = next(self._in(grid) for grid in self.solution.grids if line.from_bus in grid)
@@ -150,7 +147,8 @@ class DirectCurrent:
             f"{row.device.type}: must be the other: its current into the grid is {i_ka:g} kA at {v_kv:g} kV",
         )
         right = "must be a DC bus without capacitance, behind a line with the smoothing reactor (l_mh)"
-        row.require(not self._capacitive(row.dc_bus), "dc_bus", right)
+        capacitive = any(bus.name == row.dc_bus and bus.c_uf > 0 for bus in self.case.dc_buses)
+        row.require(not capacitive, "dc_bus", right)
         right = (
             f"must be at least the current at the start, {abs(i_ka):.6g} kA: the order is beyond the rating"
         )

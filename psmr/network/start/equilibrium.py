@@ -202,7 +202,9 @@ class _Group:
         ]
         own = {place: i for i, place in enumerate(self.places)}
         self.kept = [
-            (row, own[place]) for row, place in enumerate(self.rows) if place[1] in self._kind(place).kept
+            (row, own[place])
+            for row, place in enumerate(self.rows)
+            if place[1] in self.devices[place[0]].component.kept
         ]
         self.voltage = np.array([plant.voltage for plant in plants])
         self.current = np.array([plant.current for plant in plants])
@@ -213,11 +215,12 @@ class _Group:
             )
             for k, kind in enumerate(device.component for device in self.devices)
         ]
+        names = {device.name for device in self.devices}
         self.outside = {
             (k, port): np.array([p.at(p.devices[k].connections[port]) for p in plants])
             for k, device in enumerate(self.devices)
             for port in device.component.inputs
-            if port in device.connections and not self._inside(device.connections[port])
+            if port in device.connections and device.connections[port].rpartition(".")[0] not in names
         }
         wanted = len(self.rows) + 2
         if len(self.places) != wanted:
@@ -227,12 +230,6 @@ class _Group:
                 " conditions of the power flow;"
                 f" {'remove' if len(self.places) < wanted else 'add'} a device that provides one of them"
             )
-
-    def _kind(self, place: tuple[int, str]) -> type[Component]:
-        return self.devices[place[0]].component
-
-    def _inside(self, target: str) -> bool:
-        return any(target.rpartition(".")[0] == device.name for device in self.devices)
 
     def guess(self) -> Reals:
         """Return (plants, unknowns): every device's own guess, the source of current first."""

@@ -274,11 +274,6 @@ def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component])
     return found
 
 
-def _given(component: type[Component]) -> tuple[str, ...]:
-    """Return the references that a plant control gives."""
-    return (*component.algebraic, *component.sampled_outputs)
-
-
 def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
     """Return the machine that holds what a stabiliser reads."""
     source = next(device for device in generator.devices if device.role in SOURCES)
@@ -311,7 +306,8 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
                 " choose a"
                 " machine (or exciter) that has this input"
             )
-        if row.role == "plant_control" and (lost := [n for n in _given(component) if n not in read]):
+        given = (*component.algebraic, *component.sampled_outputs)
+        if row.role == "plant_control" and (lost := [name for name in given if name not in read]):
             source = next(device for device in generator.devices if device.role in SOURCES)
             own = kinds[source.name].inputs
             takes = ", ".join(port for port in own if port not in terminal_wires(""))
