@@ -30,6 +30,9 @@ psmr.cli.entry: COMMANDS require_streams
 psmr.cli.options: Fills
 psmr.cli.run_study: run_study_module prepare run_study
 psmr.cli.warmup: warmup_module
+psmr.course.answers: ANSWERS
+psmr.course.exercise: read_exercise
+psmr.course.marking: mark
 psmr.dae.compile.cache_files: acquire release read_entry cache_files_module root
 psmr.dae.compile.code_cache: seconds_compiling compiled_statements
 psmr.dae.compile.codegen: codegen_module

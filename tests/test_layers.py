@@ -34,7 +34,8 @@ BELOW["figures"] = BELOW["sweep"] | {"sweep"}
 BELOW["acceptance"] = BELOW["figures"] | {"figures"}
 BELOW["viewer"] = BELOW["figures"] | {"figures"}
 BELOW["papers"] = BELOW["figures"] | {"figures"}
-BELOW["cli"] = BELOW["papers"] | {"papers", "viewer", "acceptance"}
+BELOW["course"] = BELOW["sweep"] | {"sweep"}
+BELOW["cli"] = BELOW["papers"] | {"papers", "viewer", "acceptance", "course"}
 BELOW["__main__"] = {"cli"}
 
 

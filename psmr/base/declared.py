@@ -42,7 +42,8 @@ class Option:
 
     `help` and `metavar` are those of argparse; a metavar of two words is that of two values. `name` is what
     the option is called where that is not the name of the argument, ``"o,output"`` for -o as well. Of
-    options with the same word in `either` one alone may be given; they are listed under a `heading`.
+    options with the same word in `either` one alone may be given; they are listed under a `heading`. A list
+    may be `empty` where that says something.
     """
 
     help: str | None = None
@@ -50,6 +51,7 @@ class Option:
     name: str = ""
     either: str = ""
     heading: str = ""
+    empty: bool = False
 
 
 ALLOW_CODE = Option("run the Python modules and controllers that the files name: for files that you trust")

@@ -25,6 +25,7 @@ from psmr.base.modules import broken_package, import_failure
 from psmr.base.numbers import real_in, whole_in
 from psmr.cli.acceptance import accept
 from psmr.cli.cases import cases, check, convert, new, reproduce, warmup
+from psmr.cli.course import exercise
 from psmr.cli.frequency import response, scan
 from psmr.cli.linear import deformation, explain, modes, partition, tune
 from psmr.cli.options import add_command, call
@@ -169,6 +170,7 @@ COMMANDS = (
     explain,
     convert,
     new,
+    exercise,
     reproduce,
     warmup,
 )

@@ -142,7 +142,8 @@ def _reading(argument: Argument) -> dict[str, Any]:
         return found | {"type": reader}
     if "list" in kinds:
         part = next(iter(kinds["list"].parts), "str")
-        return found | {"nargs": len(metavar) if len(metavar) > 1 else "+", "type": _READERS.get(part, str)}
+        nargs = len(metavar) if len(metavar) > 1 else "*" if option.empty else "+"
+        return found | {"nargs": nargs, "type": _READERS.get(part, str)}
     if "Literal" in kinds and "int" in kinds:
         return found | {"type": functools.partial(_whole_or, kinds["Literal"].choices)}
     if "Literal" in kinds:

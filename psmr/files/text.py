@@ -160,6 +160,8 @@ def _slip(line: str) -> str:
     found = next(((hint, match) for slip, hint in _SLIPS if (match := slip.fullmatch(bare))), None)
     if found is not None:
         return f"; {found[1].expand(found[0])}"
+    if re.fullmatch(r"\s*[\w.-]+\s*=\s*", line.partition("#")[0]):
+        return "; a value is missing behind ="
     return "; between single quotes a backslash stands for itself" if "\\" in line else ""
 
 

@@ -18,10 +18,12 @@ ROOT = Path(__file__).parents[2]
 
 WHAT_A_WHEEL_HAS = """
 import psmr
+from psmr.cli import main
 from psmr.papers.huang_tzounas.runs import settings
 
 print(psmr.__file__)
 print(len(psmr.case("wscc9").buses), len(psmr.case("new-england").buses), len(settings().sets))
+main(["exercise"])
 """
 
 
@@ -79,11 +81,10 @@ def wheel(tmp_path_factory):
     place = tmp_path_factory.mktemp("wheel")
     tree = place / "tree"
     tree.mkdir()
-    for name in ("psmr", "partitioning", "cases"):
+    for name in ("psmr", "partitioning", "cases", "docs/course"):
         shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, tree)
-    (tree / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "LICENSE", tree / "docs")
     build = "from setuptools.build_meta import build_wheel; print(build_wheel('..'))"
     done = subprocess.run([sys.executable, "-c", build], cwd=tree, capture_output=True, text=True)
@@ -110,10 +111,11 @@ def test_a_wheel_has_the_cases(wheel, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        str(elsewhere / "psmr" / "__init__.py"),
-        "9 39 6",
-    ]  # six sets in wscc9-static-sets.csv
+    place, counts, exercises, *_, last = done.stdout.splitlines()
+    assert place == str(elsewhere / "psmr" / "__init__.py")
+    assert counts == "9 39 6"  # six sets in wscc9-static-sets.csv
+    assert exercises.endswith(str(elsewhere / "psmr" / "course" / "pages"))
+    assert last.startswith("8 Voltage collapse")
 
 
 @pytest.mark.slow
