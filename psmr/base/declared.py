@@ -68,7 +68,7 @@ class Positive:
 def option_of(notes: Iterable[Any]) -> Option:
     """Return what notes say of an option: an `Option`, and beside it texts as help and metavar."""
     found = next((note for note in notes if isinstance(note, Option)), Option())
-    texts = [note for note in notes if isinstance(note, str)]
+    texts: list[Any] = [note for note in notes if isinstance(note, str)]
     return replace(found, **dict(zip(("help", "metavar"), texts, strict=False)))
 
 

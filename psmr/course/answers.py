@@ -18,13 +18,12 @@ from psmr.dae.system.system import System
 from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.schemes.one_step import SingleRate
 from psmr.integrate.schemes.variable_step import VariableStep
-from psmr.network.case.region import Region
 from psmr.network.start.initialise import build
 from psmr.pencil.deformation.critical import critical_step
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.search import ModeChoice
 from psmr.pencil.modes.shapes import ModeShape, mode_shapes
-from psmr.study.certificate.network_deformation import network_deformation
+from psmr.study.certificate.network_deformation import network_deformation, whole_network
 from psmr.study.detectors.detection import AngleSpread
 from psmr.study.events import Fault
 from psmr.study.run.run import Run
@@ -178,7 +177,7 @@ def _longest(e: Exercise) -> float:
 @cache
 def _current(e: Exercise, full: bool) -> tuple[float, int]:
     """Return the largest current of C3 in pu, and the number of states."""
-    system = build(e.case(), loads="impedance", dynamic=Region("all") if full else None)
+    system = build(e.case(), loads="impedance", dynamic=whole_network() if full else None)
     fault = Fault(bus=e["fault"][0], start=0.1, clear=0.2, r=e["fault"][1], x=0.0)
     run = simulate(system, VariableStep(1e-5), 0.3, [fault], certify=False)
     return float(run.values("C3.i").max()), system.n
