@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import psmr
 from psmr.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,3 +59,13 @@ def test_the_ci_script_runs_what_the_readme_says():
         "mypy",
     ):
         assert line in text
+
+
+def test_the_newest_version_in_the_changelog_is_read_in_two_minutes():
+    """At some 250 words a minute; what is longer is for docs/history.md."""
+    versions = (ROOT / "docs" / "changelog.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert [version.partition(" (")[0].strip() for version in versions[:2]] == [
+        "Unreleased",
+        psmr.__version__,
+    ]
+    assert len(re.findall(r"\w[\w.()=`'-]*", versions[0] + versions[1])) < 550
