@@ -267,6 +267,13 @@ def test_two_that_fight_are_refused(tmp_path):
     words = r"LTC2.*LTC1, 0.99 to 1.01 and 1.04 to 1.06 pu, have no voltage of bus 3 in common.*blocked = 1"
     with pytest.raises(CaseError, match=words):
         case(tmp_path, beside=other)
+    bank = (
+        '[[shunt]]\nbus = 3\nname = "bank"\n[shunt.switching]\ntype = "SwitchedShunt"\nv_low = 0.9\n'
+        "v_high = 0.95\nt_low = 5.0\nt_high = 5.0\nn_1 = 1\nb_1 = 10.0\n"
+    )
+    words = r"SH-bank.*LTC1, 0.9 to 0.95 and 0.99 to 1.01 pu, have no voltage of bus 3 in common"
+    with pytest.raises(CaseError, match=words):
+        case(tmp_path, beside=bank)
 
 
 def test_a_narrow_band_and_a_start_between_positions_are_said(tmp_path):

@@ -91,6 +91,7 @@ PARTS = {"participation": "area_control", "reactive_participation": "voltage_con
 def check_areas(case: Tables) -> None:
     """Raise CaseError for a control without ties or units, for parts that are not 1, for a bus in no area."""
     seen: dict[int, AreaRow] = {}
+    pilots: dict[int, DeviceRow] = {}
     for row in case.areas:
         row.require(row.number not in seen, "number", "has a row already; keep one")
         seen[row.number] = row
@@ -108,6 +109,13 @@ def check_areas(case: Tables) -> None:
         for part, role in PARTS.items():
             if (control := getattr(row, role)) is not None:
                 _check_parts(case, row, control, part)
+        if (control := row.voltage_control) is not None:
+            other = pilots.setdefault(int(control.values["bus"]), control)
+            if other is not control:
+                raise CaseError(
+                    f"{control.place}: bus = {control.values['bus']:g}: {other.name} keeps the voltage of"
+                    " this bus already; two integrals would push each other to their limits; choose another"
+                )
         if row.area_control is not None:
             _check_ties(case, row)
 

@@ -10,13 +10,13 @@ from tests.systems.two_areas import LOAD_STEP, two_areas
 PILOT = 3
 
 
-def controlled(limits=None, area=None, **other):
+def controlled(limits=None, area=None, second=False, **other):
     """Return the two areas with a control of bus 3 by G1 and G2, 3 to 1, in place of generation control."""
 
     def change(tables):
         control = {"type": "SecondaryVoltageControl", "bus": PILOT, "k_i": 4.0, "k_p": 20.0} | other
         tables["areas"] = [{"number": 1, "voltage_control": control}] if area is None else area
-        for plant, part in zip(tables["generators"], (0.75, 0.25, 0.0, 0.0), strict=True):
+        for plant, part in zip(tables["generators"], (0.75, 0.25, float(second), 0.0), strict=True):
             del plant["participation"]
             if part:
                 given = {
@@ -70,5 +70,9 @@ def test_bad_controls():
         psmr.build(controlled(limits={"G1": {"q_max": 5.0}}))
     with pytest.raises(CaseError, match=r"G1 is in area 1, whose .* has no .area.voltage_control"):
         controlled(area=[])
+    control = {"type": "SecondaryVoltageControl", "bus": PILOT, "k_i": 4.0}
+    both = [{"number": k, "voltage_control": control} for k in (1, 2)]
+    with pytest.raises(CaseError, match=r"bus = 3: SVR1 keeps the voltage of this bus already"):
+        controlled(area=both, second=True)
     with pytest.raises(CaseError, match=r"0.5 of G1, 0.25 of G2, must add up to 1"):
         controlled(limits={"G1": {"part": 0.5}})
