@@ -391,9 +391,10 @@ class Drawing:
 
 
 def unbroken(text: str) -> str:
-    """Return a text in which no line ends within ``h = 0.05 s``: between a name, its number and its unit."""
+    """Return a text in which no line ends within ``h = 0.05 s``: a name, number and unit, or an arrow."""
     hard = "\N{NO-BREAK SPACE}"
-    return re.sub(r"(?<=\d) (?=(s|1/s|%)(?![\w/]))", hard, text.replace(" = ", f"{hard}={hard}"))
+    text = text.replace(" = ", f"{hard}={hard}").replace(" -> ", f" \N{RIGHTWARDS ARROW}{hard}")
+    return re.sub(r"(?<=\d) (?=(s|1/s|%)(?![\w/]))", hard, text)
 
 
 def spaced_apart(places: Sequence[float], gap: float) -> list[float]:

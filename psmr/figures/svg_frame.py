@@ -1,7 +1,5 @@
 """A panel on a sheet, lengths in points, y down: where its values are, its axes, ticks, title and legend.
 
-A panel on a sheet, lengths in points, y down: where its values are, its axes, ticks, title and legend.
-
 Elements of SVG: colours and strokes, paths from points, outlines of marks and arrows, texts.
 """
 
@@ -313,7 +311,7 @@ class Sheet:
         """Put down a path that says what it is where the pointer is on it, or near."""
         if line:
             k = len(self.parts)
-            near = f'<use href="#line{k}" style="fill:none;stroke:transparent;stroke-width:9"/>'
+            near = f'<use href="#line{k}" style="fill:none;stroke:transparent;stroke-width:5"/>'
             shown = f'<g style="{style}"><path id="line{k}" d="{line}"/></g>'
             self.parts.append(f'<g class="line"><title>{escape(hover, quote=False)}</title>{shown}{near}</g>')
 

@@ -1,11 +1,4 @@
-"""Figures of a run: trajectories, rotor angles, two runs over one another, a trace, a tuning.
-
-Figures of a run: trajectories with the events marked, and two runs over one another.
-
-The figure of a run and a trace of another program: the most different signals, with what is numerics.
-
-The figure of a tuning: what accuracy costs.
-"""
+"""Figures of a run: trajectories, rotor angles, two runs over one another, a trace, a tuning."""
 
 from __future__ import annotations
 

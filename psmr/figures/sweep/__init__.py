@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,55 +27,33 @@ def figures_of(swept: Swept, units: Mapping[str, str], width: float = WIDTH) -> 
     laid = replace(layout_of(swept), units=units, width=width)
     if laid.table.empty:
         return []
-    return [NamedFigure(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]
+    name, draw, words = _kind(swept.sweep.measure.kind, laid)
+    return [NamedFigure(name, draw(laid), words)]
 
 
-def _outcomes(laid: Layout) -> list[tuple[str, Drawing, str]]:
-    if laid.over is not None and laid.lines is None and not laid.grid:
-        return [("outcomes", plots.outcome_plot(laid), "Outcome over what varied")]
-    return [
-        (
-            "angle-spread",
-            maps.angle_spread_map(laid),
-            "Largest angle spread by what varied; lost synchronism in red",
-        )
-    ]
-
-
-def _clearing(laid: Layout) -> list[tuple[str, Drawing, str]]:
-    if laid.over is not None:
-        return [("clearing-times", maps.clearing_map(laid), "Critical clearing times by what varied")]
-    return [("clearing-times", plots.clearing_plot(laid), "Critical clearing times, the shortest first")]
-
-
-def _margin(laid: Layout) -> list[tuple[str, Drawing, str]]:
-    return [("load-margins", plots.margin_plot(laid), "Load margins, the smallest first")]
-
-
-def _damping(laid: Layout) -> list[tuple[str, Drawing, str]]:
-    if laid.grid:
-        return [
-            ("damping", maps.damping_map(laid), "Damping ratio of the least damped mode by two parameters")
-        ]
-    if laid.over is not None and laid.lines is None:
-        return [("root-locus", plots.root_locus(laid), "Modes in the complex plane as one parameter varies")]
-    return [
-        ("damping", plots.damping_plot(laid), "Damping ratio of the least damped mode, the smallest first")
-    ]
-
-
-def _stability(laid: Layout) -> list[tuple[str, Drawing, str]]:
-    if laid.grid:
-        return [
-            ("stability", maps.stability_map(laid), "Deformation of the dominant mode; unstable steps in red")
-        ]
-    return [("stability", plots.stability_plot(laid), "Spectral radius and deformation over what varied")]
-
-
-_DRAWN = {
-    "outcomes": _outcomes,
-    "clearing-time": _clearing,
-    "load-margin": _margin,
-    "damping": _damping,
-    "stability": _stability,
-}
+def _kind(measure: str, laid: Layout) -> tuple[str, Callable[[Layout], Drawing], str]:
+    """Return name, function and words of the figure of a measure."""
+    along_one = laid.over is not None and laid.lines is None and not laid.grid
+    match measure:
+        case "outcomes" if along_one:
+            return "outcomes", plots.outcome_plot, "Outcome over what varied"
+        case "outcomes":
+            words = "Largest angle spread by what varied; lost synchronism in red"
+            return "angle-spread", maps.angle_spread_map, words
+        case "clearing-time" if laid.over is not None:
+            return "clearing-times", maps.clearing_map, "Critical clearing times by what varied"
+        case "clearing-time":
+            return "clearing-times", plots.clearing_plot, "Critical clearing times, the shortest first"
+        case "load-margin":
+            return "load-margins", plots.margin_plot, "Load margins, the smallest first"
+        case "damping" if laid.grid:
+            words = "Damping ratio of the least damped mode by two parameters"
+            return "damping", maps.damping_map, words
+        case "damping" if along_one:
+            return "root-locus", plots.root_locus, "Modes in the complex plane as one parameter varies"
+        case "damping":
+            return "damping", plots.damping_plot, "Damping ratio of the least damped mode, the smallest first"
+        case "stability" if laid.grid:
+            return "stability", maps.stability_map, "Deformation of the dominant mode; unstable steps in red"
+        case _:
+            return "stability", plots.stability_plot, "Spectral radius and deformation over what varied"

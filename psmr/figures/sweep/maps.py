@@ -1,7 +1,4 @@
-"""Maps: a value by what goes along and what down, bad ones in red.
-
-How the rows of a sweep lie on paper: what goes along, what down.
-"""
+"""Maps: how the rows of a sweep lie on paper, what goes along and what down, bad ones in red."""
 
 from __future__ import annotations
 
