@@ -105,10 +105,11 @@ def regulated(row: TransformerRow) -> tuple[TransformerRow, list[float]]:
         return row, []
     aim = getattr(tap.p, f"{tap.kind.measured}_set")
     positions = sorted(at_position(k, tap.p, tap.kind.range) for k in range(1, int(tap.p.positions) + 1))
-    band = {"control_low": aim - tap.p.half_band, "control_high": aim + tap.p.half_band}
     what = next(what for what, (_, measured) in KINDS.items() if measured == tap.kind.measured)
-    ends = {"tap_min": positions[0], "tap_max": positions[-1], "positions": len(positions)}
-    return replace(row, controls=what, control_bus=tap.bus, **band, **ends), positions
+    ends = replace(row, tap_min=positions[0], tap_max=positions[-1], positions=len(positions))
+    low, high = aim - tap.p.half_band, aim + tap.p.half_band
+    found = replace(ends, controls=what, control_bus=tap.bus, control_low=low, control_high=high)
+    return found, positions
 
 
 def reads_current(device: DeviceRow) -> bool:

@@ -148,7 +148,9 @@ class Run(RunData):
         if self.system is None or not self.whole:
             raise InputError("generation_sensitivity: the run has no system, or kept a part of its points")
         name = find_bus(self.system, bus, "generation_sensitivity")
-        wanted = within_run(self.t, np.linspace(*self.t[[0, -1]], 100) if times is None else np.ravel(times))
+        wanted = within_run(
+            self.t, np.linspace(self.t[0], self.t[-1], 100) if times is None else np.ravel(times)
+        )
         found = [generation_sensitivity(self, name, float(t)) for t in wanted]
         return pd.Series(found, index=pd.Index(wanted, name="t"), name=f"dQg/dq at {name}")
 
