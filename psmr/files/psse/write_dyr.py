@@ -45,17 +45,13 @@ def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
                 continue
             words: list[Any] = list(values)
             if model in ALIASES:
-                model, words[1] = ALIASES[model], _second(case, device, units)
+                bus2, place = (int(device.parameters[name]) for name in ("bus2", "unit2"))
+                machines = [units[row.name][1] for row in case.generators if row.bus == bus2]
+                model, words[1] = ALIASES[model], machines[place - 1]  # of a turbine's second machine
             records.append(_line(bus, model, ident, *words))
     if wrong:
         raise CaseError("; ".join(wrong) + "; keep the case as .toml, or choose other models")
     return "".join(records)
-
-
-def _second(case: Case, device: DeviceRow, units: Mapping[str, tuple[int, str]]) -> str:
-    """Return the identifier of the second machine of a turbine."""
-    bus, place = (int(device.parameters[name]) for name in ("bus2", "unit2"))
-    return [units[row.name][1] for row in case.generators if row.bus == bus][place - 1]
 
 
 def _record(device: DeviceRow) -> tuple[str, list[float]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from psmr.base.arrays import Reals
 from psmr.base.errors import EventError, SimulationError, nearest
-from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import form_for
 from psmr.dae.system.kept import kept
 from psmr.dae.system.places import limit_columns
@@ -257,16 +257,12 @@ def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
     """
     for group, matrix in zip(system.groups, parameters, strict=True):
         if group.compiled.timed:
-            rates = _rates(group.compiled.component)
+            component = group.compiled.component
+            declared = tuple(parameters_of(component))
+            rates = [declared.index(name) for name in component.ramps]
             if not rates or any(np.count_nonzero(matrix[:, column]) for column in rates):
                 return False
     return True
-
-
-def _rates(component: type[Component]) -> tuple[int, ...]:
-    """Return the columns of the parameters that say how fast a component's inputs ramp."""
-    declared = tuple(parameters_of(component))
-    return tuple(declared.index(name) for name in component.ramps)
 
 
 # Wall time of a compiled chunk in s, short enough for a smooth progress bar and a prompt Ctrl-C, and steps in

@@ -167,16 +167,11 @@ def edited(case: Edited, values: Mapping[str, Any], tables: Mapping[str, pd.Data
     gone = _elements(case.__dict__) - _elements(case.__dict__ | parts)
     sequence = tuple(row for row in case.sequence if row.element not in gone)
     new = replace(case, **parts, source="", sequence=sequence)
-    _warn_of_new(case, new)
-    return new
-
-
-def _warn_of_new(before: Tables, after: Tables) -> None:
-    """Warn of what is unlikely about the new case and was not about the old one."""
-    known = {(found.name, found.words) for found in unlikely(before)}
-    for found in unlikely(after):
+    known = {(found.name, found.words) for found in unlikely(case)}
+    for found in unlikely(new):
         if (found.name, found.words) not in known:
             warn(str(found))
+    return new
 
 
 def _elements(tables: Mapping[str, Any]) -> set[str]:

@@ -122,16 +122,11 @@ def matching(patterns: str | Iterable[str], known: Iterable[str], what: str) -> 
         if not found:
             own = [name for name in names if name.rpartition(".")[0] == pattern.rpartition(".")[0]]
             hint = nearest(pattern, own) or nearest(pattern, names)
-            there = (
-                f"; {own[0].rpartition('.')[0]} has {', '.join(map(_last, own))}" if own and not hint else ""
-            )
+            names_of = ", ".join(name.rpartition(".")[2] for name in own)
+            there = f"; {own[0].rpartition('.')[0]} has {names_of}" if own and not hint else ""
             raise InputError(f"there is no {what} {pattern!r}{hint}{there}")
         chosen.update(dict.fromkeys(found))
     return tuple(chosen)
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def _parted(name: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from psmr.network.dynamic.event_devices import (
     inductor_values,
 )
 from psmr.network.sequence.unbalance import Values
-from psmr.network.topology.islands import Plant, plants
+from psmr.network.topology.islands import plants
 from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
 from psmr.study.events.branch import (
     changes_at,
@@ -233,7 +233,8 @@ class Fault:
         assert place is not None
         assert trip is not None
         changes = changes_at(system, place, self._stages(system, place, trip))
-        if not (lost := self._plants(system, place)):
+        lost = [plant for plant in plants(system).values() if self.trip == ALL and plant.bus == place]
+        if not lost:
             return changes
         words = f", {', '.join(plant.name for plant in lost)} tripped"
         out = tuple(name for plant in lost for name in plant.devices)
@@ -327,7 +328,3 @@ class Fault:
             if found.count(name) > 1:
                 raise EventError(f"{self}: trip names {name} twice")
         return tuple(found)
-
-    def _plants(self, system: System, place: str) -> tuple[Plant, ...]:
-        """Return the plants that the clearing takes out of service."""
-        return tuple(p for p in plants(system).values() if self.trip == ALL and p.bus == place)

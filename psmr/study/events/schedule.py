@@ -346,7 +346,8 @@ def _refuse_overlaps(entries: Sequence[ScheduledChange]) -> None:
             if name not in ("status", *OPEN_ENDS):
                 spans.setdefault((device, name), {}).setdefault(id(entry.event), []).append(entry)
     for (device, name), held in spans.items():
-        for (before, last), (following, _) in _pairs(held.values()):
+        ends = sorted(((own[0], own[-1]) for own in held.values()), key=lambda own: own[0].change.t)
+        for (before, last), (following, _) in itertools.pairwise(ends):
             start = following.change.t
             if start < max(last.change.until, before.change.until) or start == before.change.t:
                 raise _error(
@@ -355,14 +356,6 @@ def _refuse_overlaps(entries: Sequence[ScheduledChange]) -> None:
                     f"{before.event}: both change {device}.{name}; combine them into one event or "
                     "separate them in time",
                 )
-
-
-def _pairs(
-    held: Iterable[Sequence[ScheduledChange]],
-) -> Iterator[tuple[tuple[ScheduledChange, ScheduledChange], tuple[ScheduledChange, ScheduledChange]]]:
-    """Yield the (first, last) entries of neighbouring events, in the order in which they begin."""
-    spans = sorted(((own[0], own[-1]) for own in held), key=lambda span: span[0].change.t)
-    yield from itertools.pairwise(spans)
 
 
 def _refuse_trips_before_ends(entries: Sequence[ScheduledChange]) -> None:

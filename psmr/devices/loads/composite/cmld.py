@@ -16,11 +16,6 @@ from psmr.devices.machines.textbook import F_N, S_BASE
 SYSTEM = "pu on the system base"
 
 
-def _way(m: Any, v: Any, p: Any) -> Any:
-    """Return what is on the way to the bus (see `feeder.towards_bus`) at a point."""
-    return feeder.towards_bus(m, p, p.s_base, (v.u_re, v.u_im), _used(m, v, p)[1], v.b_f)
-
-
 def _voltage(m: Any, v: Any, p: Any) -> Any:
     return m.sqrt(v.u_re**2 + v.u_im**2)
 
@@ -30,7 +25,8 @@ def _frequency(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
 
 
 def _regulated(m: Any, v: Any, p: Any) -> Any:
-    return feeder.regulated(m, p, p.s_base, _way(m, v, p))
+    way = feeder.towards_bus(m, p, p.s_base, (v.u_re, v.u_im), _used(m, v, p)[1], v.b_f)
+    return feeder.regulated(m, p, p.s_base, way)
 
 
 def _rises(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
