@@ -176,9 +176,7 @@ WRITTEN, TICK = 24.0, 30.0
 def angle_spread_map(laid: Layout) -> Drawing:
     """Return the largest angle spread, with lost synchronism in red."""
     values = laid.table.assign(_bad=laid.table["synchronism"] == "lost")
-    note = (
-        f"red: lost synchronism (time in s); colour scale ends at {Criteria.angle_deg:g} deg since connected"
-    )
+    note = f"red: lost synchronism (time in s); colour scale ends at {Criteria.angle_deg:g} deg"
     return _map(
         laid, values, "angle_spread", "largest angle spread [deg]", note,
         limits=(0.0, Criteria.angle_deg), written="lost_at",

@@ -16,11 +16,11 @@ from psmr.base.numbers import real
 Newton = Literal["honest", "dishonest", "very dishonest"]
 NEWTONS: tuple[str, ...] = get_args(Newton)
 NEWTON_WORDS = {
-    "honest": "full Newton (new Jacobian at every iteration)",
-    "dishonest": "modified Newton (Jacobian kept for one step)",
-    "very dishonest": "modified Newton (Jacobian kept until convergence slows)",
+    "honest": ", full Newton (new Jacobian at every iteration)",
+    "dishonest": "",
+    "very dishonest": ", modified Newton (Jacobian kept until convergence slows)",
 }
-"""Each in words; the names are those of the papers."""
+"""What a scheme says of each but the usual one, a Jacobian kept for one step; the names are the papers'."""
 
 
 class DefaultChoice(str):

@@ -478,7 +478,7 @@ class Multirate(Scheme):
         return (
             f"multirate {self.predictor} predictor ({self.predict}), {self.solution} solution, "
             f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, "
-            f"{corrections}, {NEWTON_WORDS[self.newton]}{self._couplings()}"
+            f"{corrections}{NEWTON_WORDS[self.newton]}{self._couplings()}"
         )
 
     def _couplings(self) -> str:

@@ -90,7 +90,7 @@ class OneStep(UniformStep):
         common = {item.name for item in fields(OneStep)}
         own = (f.name for f in fields(self) if f.name not in common)
         said = "".join(f"{name} = {getattr(self, name)}, " for name in own)
-        return f"{type(self).__name__}, {said}h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"
+        return f"{type(self).__name__}, {said}h = {self.h:g} s{NEWTON_WORDS[self.newton]}"
 
 
 ONE_STEP_METHODS = tuple(TABLEAUX)
@@ -165,7 +165,7 @@ class SingleRate(UniformStep):
 
     def __str__(self) -> str:
         damped = ", damped after events" if self.damped else ""
-        return f"single rate {self.method}, h = {self.h:g} s{damped}, {NEWTON_WORDS[self.newton]}"
+        return f"single rate {self.method}, h = {self.h:g} s{damped}{NEWTON_WORDS[self.newton]}"
 
 
 def tableau_program(
