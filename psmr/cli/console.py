@@ -54,7 +54,8 @@ def print_result(
 ) -> None:
     """Show the result of a command: its record as JSON, or words and which files were written.
 
-    A record that is large is made by a function, where it is shown. Files are `listed` a line each.
+    A record that is large is made by a function, where it is shown. Files are `listed` a line each,
+    large ones with their sizes.
     """
     if json:
         print_json(record() if callable(record) else record)
@@ -63,7 +64,7 @@ def print_result(
         show(*words)
     tell_written(*written)
     if listed:
-        list_written(listed)
+        show("\nWritten", *(f"  {in_line(str(path))}{_size(path)}" for path in listed))
 
 
 def write_csv(path: str | None, table: pd.DataFrame) -> None:
@@ -79,11 +80,6 @@ def tell_written(*files: str | None) -> None:
     named = [file for file in files if file is not None]
     if named:
         show(f"Written {' and '.join(map(in_line, named))}")
-
-
-def list_written(files: Iterable[Path]) -> None:
-    """Print which files a command has written, a line each; of large ones with their sizes."""
-    show("\nWritten", *(f"  {in_line(str(path))}{_size(path)}" for path in files))
 
 
 def _size(path: Path) -> str:

@@ -255,15 +255,7 @@ HEADLINES = (ANGLE_SPREAD, LOOP_ANGLE)
 class Judgement:
     """A colour and the reasons for it.
 
-    Red: synchronism was lost (of machines, or of a converter and its bus), the voltage collapsed or is on the
-    way there, the run failed or a monitor stopped it, a finding of the outcome is red, the whole network is
-    dead at the end, or the scheme is unstable on a system that is not. Amber: the scheme hides an instability
-    of the system, before the events or after the last one, changes the damping ratio of an oscillation by
-    more than a limit in either direction, or has an explicit prediction that breaks down; the estimated error
-    of the run is larger than a limit; the system itself is unstable; there is no certificate; an event lies
-    outside the region whose network has dynamics, or leaves a voltage there swinging from step to step; a
-    finding is amber; protection acted; a part of the network was dead.
-    Limits are those of `psmr.Criteria`. Green otherwise.
+    What makes a run red or amber is in the table of docs/reading.md; limits are those of `psmr.Criteria`.
 
     Attributes
     ----------

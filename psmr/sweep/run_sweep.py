@@ -19,6 +19,7 @@ from psmr.base.errors import InputError, StudyError, error_at
 from psmr.base.modules import draw, optional
 from psmr.study.file.study import Study
 from psmr.study.output import require_folder, require_pyarrow
+from psmr.study.run.set_up import duration_text
 from psmr.sweep.axes.axis import Axis
 from psmr.sweep.measures import Measure, Outcomes
 from psmr.sweep.point_runner import PointRunner
@@ -216,13 +217,6 @@ def too_many(runner: PointRunner, workers: int) -> str:
         runner.point(number)
     seconds = (time.perf_counter() - began) / len(tried) * count / workers
     return (
-        f"{runner.sweep.name}: {count:,} points, about {_duration(seconds)} on {workers} processes like this "
-        "machine's; to begin, give --yes (from Python: many=True)"
+        f"{runner.sweep.name}: {count:,} points, about {duration_text(seconds)} on {workers} processes like "
+        "this machine's; to begin, give --yes (from Python: many=True)"
     )
-
-
-def _duration(seconds: float) -> str:
-    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} s"

@@ -68,7 +68,7 @@ class Lines:
                 line, counted = line + text.count("\n", counted, start), start
                 path = self._header(stop.start(), count)
                 self._headers[path] = line
-                begin = position = _end_of_line(text, start)
+                begin = position = (text.find("\n", start) + 1) or len(text)
             elif simple := _SHORT.match(text, start):
                 position = simple.end()
             else:
@@ -179,10 +179,6 @@ def _names(dotted: str) -> tuple[str, ...]:
         next(iter(tomllib.loads(f"{key} = 0"))) if key[0] == '"' else key.strip("'")
         for key in _NAMES.findall(dotted)
     )
-
-
-def _end_of_line(text: str, start: int) -> int:
-    return (text.find("\n", start) + 1) or len(text)
 
 
 def _end_of_statement(text: str, start: int) -> int:

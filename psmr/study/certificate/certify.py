@@ -251,7 +251,8 @@ def _judged(
         words = objection(linear or system.linearise(), scheme) if explicit else ""
         note = f"{note}. {words}" if words else note
         return Certificate(str(scheme), partition, note=note, prediction=words), ""
-    often = _samples_in_step(system, on, steps)
+    longest = max([*steps.values(), *([] if on.step_choice else [on.step])], default=0.0)
+    often = max((longest / sampler.period for sampler in system.samplers), default=0.0)
     if often > MOST_SAMPLES and not any_size:
         samples = (linear or system.linearise()).samples
         if samples is not None and samples.broken:
@@ -277,12 +278,6 @@ def _judged(
     if control is None:
         return _reported(judge, scheme, partition)
     return _of_steps(judge, scheme, control, partition, steps)
-
-
-def _samples_in_step(system: System, scheme: Scheme, steps: Mapping[str, float]) -> float:
-    """Return how many samples of the shortest period are in the longest step of a scheme, or of a run."""
-    longest = max([*steps.values(), *([] if scheme.step_choice else [scheme.step])], default=0.0)
-    return max((longest / sampler.period for sampler in system.samplers), default=0.0)
 
 
 def _of_steps(

@@ -22,7 +22,7 @@ at rest have their unstable equilibrium at pi - delta, before it. Machines of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,7 +135,8 @@ class Angles:
     def angles(self, points: Points) -> Reals:
         """Return (K, sources) angles in rad, with the turns that the network gives them."""
         angles = angles_of(points, self.sources)
-        if self._groups is None or not _equal(self._groups, self._wanted):
+        held, wanted = ([part.tolist() for part in parts] for parts in (self._groups or (), self._wanted))
+        if self._groups is None or held != wanted:
             self._connect(angles[0], points.x[0], points.y[0])
         return angles + TURN * self._turns
 
@@ -242,7 +243,8 @@ class Angles:
         for bus in order[1:].tolist():
             unwrapped[bus] = unwrapped[previous[bus]] + turn[bus]
         for k in places.tolist():
-            from_bus = _half_turn(float(angles[k]) - unwrapped[at[self.sources[k].bus]])
+            from_bus = float(angles[k]) - unwrapped[at[self.sources[k].bus]]
+            from_bus -= TURN * round(from_bus / TURN)  # within half a turn
             turns[k] = round((unwrapped[at[self.sources[k].bus]] + from_bus - float(angles[k])) / TURN)
         return turns
 
@@ -256,12 +258,3 @@ class Angles:
         first, second = sorted(sides, key=len)
         ahead, behind = self._names(pairs.furthest(angles))
         return LostSynchronism(t, first, second, ahead, behind, float(np.degrees(moved)))
-
-
-def _equal(one: Sequence[Indices], other: Sequence[Indices]) -> bool:
-    return [places.tolist() for places in one] == [places.tolist() for places in other]
-
-
-def _half_turn(angle: float) -> float:
-    """Return an angle in rad within half a turn of zero."""
-    return angle - TURN * round(angle / TURN)

@@ -199,11 +199,7 @@ class Recipe:
 
     def check(self) -> None:
         """Raise SchemeError now for choices that no system would make right."""
-        split = {} if self.split is None else {"split": _anonymous()}
+        none = np.zeros(0, dtype=bool)
+        one_fast = Partition(np.ones(1, dtype=bool), none, none, None, "manual", ("x",), (), ())
+        split = {} if self.split is None else {"split": one_fast}
         self.made.chosen({**split, **self.choices}, None)
-
-
-def _anonymous() -> Partition:
-    """Return a partition of one fast state, on which the other choices of a scheme can be checked."""
-    none = np.zeros(0, dtype=bool)
-    return Partition(np.ones(1, dtype=bool), none, none, None, "manual", ("x",), (), ())

@@ -122,18 +122,13 @@ def _sought(run: FinishedRun, scheme: Scheme, off: float, another: bool = False)
             return found
         else:
             part = math.sqrt(coarse * fine)
-    return found or _guess(scheme, part, another)
+    guess = None if found else scheme.finer(part**scheme.order)
+    return found if guess is None else Advice(guess, another=another)
 
 
 def _finer_part(off: float, order: float) -> float:
     """Return the part of a step or tolerance to try after one with an error of `off` limits."""
     return min(max((AIM / off) ** (1.0 / order), FINEST), COARSEST)
-
-
-def _guess(scheme: Scheme, part: float, another: bool) -> Advice | None:
-    """Return a proposal that is not tried."""
-    proposed = scheme.finer(part**scheme.order)
-    return None if proposed is None else Advice(proposed, another=another)
 
 
 def _fits(run: FinishedRun, scheme: Scheme, most: StepBudget) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 import shutil
 import tempfile
 import warnings
@@ -387,7 +386,7 @@ class Size:
         least = "at least " if self.least else ""
         return (
             f"{least}{self.steps:.3g} steps and {self.points:.3g} points: about {bytes_text(self.memory)} of "
-            f"memory, {bytes_text(self.disk)} of disk, {_duration(self.seconds)}"
+            f"memory, {bytes_text(self.disk)} of disk, {duration_text(self.seconds)}"
         )
 
 
@@ -396,7 +395,7 @@ def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None,
     chosen, two_rates = scheme.step_choice, scheme.two_rates
     macro_steps = t_end / (scheme.step if chosen is None else chosen.longest)
     ratio = 1.0 if two_rates is None else float(two_rates.ratio)
-    steps = macro_steps * ratio * _passes(scheme)
+    steps = macro_steps * ratio * float(getattr(scheme, "passes", 1))
     points = macro_steps * (ratio if all else 1.0)
     width, memory, disk = 1.0 + system.n + system.m + system.s, 0.0, 0.0
     if record is None:
@@ -435,27 +434,19 @@ def _objections(size: Size, record: Record | None) -> Iterator[tuple[str, str]]:
             f"{bytes_text(free)} of memory are free",
             "Record fewer signals or every k-th step (record, every)",
         )
-    folder = tempfile.gettempdir() if record is None or not record.files else _there(record.files[0])
+    file = Path(record.files[0] if record and record.files else tempfile.gettempdir()).resolve()
+    folder = next(place for place in (file, *file.parents) if place.is_dir())
     if size.disk > 0 and size.disk > SHARE * shutil.disk_usage(folder).free:
         yield (
             f"{bytes_text(shutil.disk_usage(folder).free)} are free in {folder}",
             "Record fewer signals or every k-th step (record, every)",
         )
     if size.seconds > LONGEST:
-        yield f"more than {_duration(LONGEST)}", "Take a longer step or a shorter run"
+        yield f"more than {duration_text(LONGEST)}", "Take a longer step or a shorter run"
 
 
-def _passes(scheme: Scheme) -> float:
-    return float(getattr(scheme, "passes", 1))
-
-
-def _there(file: str | os.PathLike[str]) -> Path:
-    """Return the folder of a file, or the nearest above it that exists."""
-    place = Path(file).resolve().parent
-    return next(folder for folder in (place, *place.parents) if folder.exists())
-
-
-def _duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
+    """Return a time in s in the unit that suits it."""
     for least, unit in ((31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= least:
             return f"{seconds / least:.3g} {unit}"
