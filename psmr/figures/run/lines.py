@@ -65,13 +65,9 @@ def named_signals(run: FinishedRun) -> tuple[str, ...]:
         if word in known:
             found.append(word)
         elif word in of and not any(name.rpartition(".")[0] == word for name in found):
-            found.append(_shown(of[word]))
+            own = {quantity(name): name for name in of[word]}
+            found.append(next((own[kind] for kind in SHOWN if kind in own), of[word][0]))
     return tuple(dict.fromkeys(found))
-
-
-def _shown(names: Sequence[str]) -> str:
-    own = {quantity(name): name for name in names}
-    return next((own[kind] for kind in SHOWN if kind in own), names[0])
 
 
 def panels_with(panels: Sequence[tuple[str, ...]], named: Sequence[str]) -> list[tuple[str, ...]]:

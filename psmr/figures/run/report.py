@@ -31,7 +31,7 @@ from psmr.figures.run.plots import angle_drawing, axis_words, moves_drawings, pa
 from psmr.figures.svg import svg
 from psmr.figures.svg_frame import LIGHT
 from psmr.network.dynamic.switching import dynamic_elements, zero_elements
-from psmr.network.signals.signals import unit_of
+from psmr.network.signals.signals import quantity, unit_of
 from psmr.network.topology.connections import system_at_start
 from psmr.network.topology.islands import sources_of
 from psmr.network.topology.network import buses
@@ -114,7 +114,6 @@ def _panel(run: FinishedRun, names: Sequence[str], shared: Any) -> Any:
 
     values = values_of(run, names, exact=False)
     unit = unit_of(run.signals, run.units, names[0])
-    kind = names[0].rpartition(".")[2]
     height = 300 + LEGEND * -(-min(len(names), MOST) // COLUMNS)
     panel = figure(
         height=height, sizing_mode="stretch_width", x_range=shared, output_backend="canvas",
@@ -134,7 +133,7 @@ def _panel(run: FinishedRun, names: Sequence[str], shared: Any) -> Any:
         )
         # In a tip @ and $ begin a field, and one that is "safe" makes markup of the whole: a name is a field.
         drawn.name = names[k]
-        tips = [("", "$name"), ("t", "@x{0.0000} s"), (kind, f"@y{{0.00000}} {unit}")]
+        tips = [("", "$name"), ("t", "@x{0.0000} s"), (quantity(names[0]), f"@y{{0.00000}} {unit}")]
         panel.add_tools(HoverTool(renderers=[drawn], tooltips=tips, visible=place == 0))
     for event in run.events:
         if isinstance(event, Fault):
@@ -241,7 +240,10 @@ def run_page(
         unmet=run.unmet,
         moves=_moves(run),
         certificates=[_entries(certificate) for certificate in run.certificates],
-        unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
+        unaltered=run.certificate is not None
+        and run.certificate.stability is not None
+        and bool(run.instants)
+        and run.certificate_after is None,
         modes=_modes(run, system, system is own),
         network=network and network_parts(network),
         partition=_partition(run, system),
@@ -263,10 +265,6 @@ def write_page(path: str | os.PathLike[str], page: str, transaction: OutputTrans
         temporary.write_text(page, encoding="utf-8")
 
 
-def _judged(certificate: Certificate | None) -> bool:
-    return certificate is not None and certificate.stability is not None
-
-
 def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
     """Return pictures of the signals that are drawn, and those of others that the first lines speak of."""
     named = named_signals(run)
@@ -277,8 +275,10 @@ def _trajectories(run: FinishedRun, signals: Iterable[str] | None) -> tuple[list
     for panel in panels_with(chosen, named):
         if panel not in chosen and turning and turning.issuperset(panel):
             continue  # against the centre of inertia they say more
-        kind = panel[0].rpartition(".")[2]
-        found.append(picture(panel_drawing(run, panel, named), f"{kind} of {_several(panel)} over time"))
+        words = (
+            f"{quantity(panel[0])} of {first_few([name.rpartition('.')[0] for name in panel], 9)} over time"
+        )
+        found.append(picture(panel_drawing(run, panel, named), words))
     if angles is not None:
         found.append(picture(angles, "Rotor angles against the centre of inertia over time"))
     asked = any(name.endswith(".position") for panel in chosen for name in panel)
@@ -296,10 +296,6 @@ def _moves(run: FinishedRun) -> list[Any]:
         ends = f"{one.position[0]:g}", f"{one.position[-1]:g}"
         rows.append(ModeRow((one.acts_on or one.device, *ends, *left, times)))
     return rows
-
-
-def _several(names: tuple[str, ...]) -> str:
-    return first_few([name.rpartition(".")[0] for name in names], 9)
 
 
 def _entries(certificate: Certificate) -> dict[str, Any]:

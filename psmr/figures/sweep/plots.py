@@ -34,24 +34,21 @@ if TYPE_CHECKING:
 
 def clearing_plot(laid: Layout) -> Drawing:
     """Return critical clearing times; one that no trial exceeded ends open."""
-    table = laid.table
-    open_ended = table["bounded"].to_numpy() == False  # noqa: E712
-    return _bars(laid, table["critical_clearing_time"], "critical clearing time [s]", "{:.4g} s", open_ended)
+    return _bars(laid, laid.table["critical_clearing_time"], "critical clearing time [s]", "{:.4g} s")
 
 
 def margin_plot(laid: Layout) -> Drawing:
     """Return margins of load; one that no trial exceeded ends open."""
-    open_ended = laid.table["bounded"].to_numpy() == False  # noqa: E712
-    return _bars(laid, laid.table["load_margin"], "load margin [MW]", "{:.4g} MW", open_ended)
+    return _bars(laid, laid.table["load_margin"], "load margin [MW]", "{:.4g} MW")
 
 
 def damping_plot(laid: Layout) -> Drawing:
     """Return the damping ratio of the least damped mode in percent."""
-    values = 100 * laid.table["damping_ratio"]
-    return _bars(laid, values, "damping ratio [%]", "{:.3g} %", np.zeros(len(values), dtype=bool))
+    return _bars(laid, 100 * laid.table["damping_ratio"], "damping ratio [%]", "{:.3g} %")
 
 
-def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: np.ndarray) -> Drawing:
+def _bars(laid: Layout, values: pd.Series, words: str, shape: str) -> Drawing:
+    open_ended = laid.table.get("bounded", values) == False  # noqa: E712
     names = laid.table["_line"].tolist() if laid.lines is not None else [laid.title] * len(values)
     marks: list[Mark] = []
     for k, (value, flag) in enumerate(zip(values.tolist(), open_ended.tolist(), strict=True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -131,7 +132,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mappi
         failures=value_counts(swept.table, "message")[:MESSAGES],
         warnings=value_counts(swept.table, "warnings")[:MESSAGES],
         columns=[(c.name, c.unit, c.doc) for c in swept.sweep.measure.columns],
-        definition=_definition(swept),
+        definition=json.dumps(swept.sweep.definition(), indent=1, ensure_ascii=False),
     )
 
 
@@ -150,12 +151,6 @@ def _colour(swept: Swept) -> str:
 def _mark(row: Mapping[Any, Any]) -> str:
     bad = row["status"] == "failed" or row.get("synchronism") == "lost" or row.get("stable") is False
     return "alarm" if bad else ""
-
-
-def _definition(swept: Swept) -> str:
-    import json
-
-    return json.dumps(swept.sweep.definition(), indent=1, ensure_ascii=False)
 
 
 def _text(value: Any) -> str:
