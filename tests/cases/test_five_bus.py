@@ -101,3 +101,36 @@ def test_its_limiter_holds_the_field_current_while_the_taps_go_on():
     np.testing.assert_allclose(moves, moves[0] + 10.0 * np.arange(10), atol=0.01)
     assert [kind for _, kind in acts].count("limiter") == 1
     assert found["G.i_f"].iloc[-1] == pytest.approx(2.9, abs=0.002)
+
+
+GENERIC1 = """[generator.exciter]
+type = "GENERIC1"
+i_f_lim = 2.5
+d = -0.1
+f = 0.0
+s = 1.0
+l_1 = -0.5
+g = 70.0
+t_a = 10.0
+t_b = 20.0
+t_e = 0.1
+l_3 = 0.0
+l_4 = 4.0
+
+"""
+
+
+@pytest.mark.slow
+def test_the_limiter_of_a_machine_that_slips_acts_at_most_six_times_a_turn(tmp_path):
+    """Each turn takes the field current above its limit and below its band once: no flag goes to and fro."""
+    text = psmr.case_path("fivebus").read_text()
+    before, rest = text.split("[generator.exciter]")
+    (tmp_path / "case.toml").write_text(before + GENERIC1 + rest[rest.index("[generator.stabiliser]") :])
+    system = psmr.build(psmr.read_case(tmp_path / "case.toml"))
+    found = psmr.simulate(system, psmr.VariableStep(1e-4), 4.0, [fault(1.2)], certify=False)
+    turns = (found["G.delta"].iloc[-1] - found["G.delta"].iloc[0]) / (2 * np.pi)
+    assert turns > 15
+    for flag in ("above", "below", "limiting"):
+        times = [c.t for c in found.changes for d, name, _ in c.parameters if (d, name) == ("AVR-G", flag)]
+        assert 2 <= len(times) <= 2 * (turns + 1)
+        assert np.diff(times).min() > 1e-3
