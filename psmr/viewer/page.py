@@ -310,7 +310,9 @@ class Page:
         self.job = job
         self.run.disabled, self.share.disabled, self.cancel.disabled = True, True, False
         self.say("")
-        self.looking = self.document.add_periodic_callback(self._look, REFRESH)
+        # Of a class all may wait at once, and 60 that looked as often took half a processor.
+        period = REFRESH if self.bench.room is None else 5 * REFRESH
+        self.looking = self.document.add_periodic_callback(self._look, period)
 
     def _look(self) -> None:
         job = self.job

@@ -71,10 +71,9 @@ class Served:
         self.workers: Workers | None = None
         self.results: dict[str, bytes] = {}
         if self.room is not None:
+            Job(bench.fresh()).wait()  # compiles what is missing, which no limit of time ends
             self.workers = Workers(self.room)
             bench.calculate = self.workers.run
-            for _ in range(self.room.workers):  # what the first one to run it would wait for
-                Job(bench.fresh())
             for name in ("bokeh", "tornado"):  # which would write down whatever anybody sends
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         public = "" if self.room is None else self.room.public.rstrip("/")
