@@ -48,7 +48,7 @@ def ways(path: Path) -> str:
     if source and github != source:
         address = f"{github}/blob/main/docs/{FOLDER}/{path.name}"
         return f"{line} · [open it in Colab](https://colab.research.google.com/github/{address})"
-    return f"{line}; in [Colab](https://colab.research.google.com/) *File*, *Upload notebook* opens it."
+    return f"{line}; in [Colab](https://colab.research.google.com/), *File*, *Upload notebook* opens it."
 
 
 def page(notebook, path: Path) -> str:
