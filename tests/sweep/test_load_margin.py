@@ -59,6 +59,26 @@ def test_outcomes_say_what_collapsed(study, tmp_path):
     assert found.table["verdict"].tolist()[1] == "red"
 
 
+@pytest.mark.slow
+def test_a_voltage_that_is_not_restored_leaves_no_margin(tmp_path):
+    """A tap changer at the end of a short range: nothing collapses, and its voltage stays low."""
+    (tmp_path / "one.toml").write_text(
+        CASE.replace("LOAD", "60.0").replace("tap_min = 0.6", "tap_min = 0.99").replace("= 51", "= 12")
+    )
+    (tmp_path / "study.toml").write_text(
+        'format = "psmr-study"\nversion = 1\ncase = "one.toml"\n[simulation]\nt_end = 100.0\n'
+        '[[event]]\ntype = "line-trip"\nline = "line1-2-2"\nstart = 1.0\n'
+    )
+    study, found = psmr.read_study(tmp_path / "study.toml"), []
+    for restored in (False, True):
+        measure = psmr.LoadMargin(step=1.0, most=1.0, restored=restored)
+        folder = tmp_path / f"s{restored}"
+        axis = [psmr.LoadAxis((0.0,))]
+        found.append(psmr.sweep(study, axis, measure, folder=folder, workers=1, report=False).table.iloc[0])
+    assert [row["load_margin"] for row in found] == [1.0, 0.0]
+    assert found[1]["unstable_then"].startswith("not restored: LTC-transformer2-3.v ends at 0.9")
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
