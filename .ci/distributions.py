@@ -1,12 +1,14 @@
 """Compare the wheel and the sdist in a folder with the repository: `python .ci/distributions.py dist`.
 
-The wheel has psmr, partitioning and the cases, every file that git knows of them and no other; the sdist has
-what it was made from, readme, licence and citation. No file is a symbolic link, which a clone may lack.
+The wheel has psmr and partitioning with what belongs into them from elsewhere (cases, pages of the course),
+every file that git knows of them and no other; the sdist has what it was made from, readme, licence and
+citation. No file is a symbolic link, which a clone may lack.
 """
 
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -15,7 +17,13 @@ folder = Path(sys.argv[1])
 listed = subprocess.run(["git", "ls-files", "-s"], check=True, text=True, stdout=subprocess.PIPE).stdout
 modes = {name: mode.split()[0] for mode, _, name in (line.partition("\t") for line in listed.splitlines())}
 code = {name for name in modes if name.startswith(("psmr/", "partitioning/"))}
-cases = {name for name in modes if name.startswith("cases/")}
+setup = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+moved = {
+    name: name.replace(folder, package.replace(".", "/"), 1)
+    for package, folder in setup["package-dir"].items()
+    for name in modes
+    if name.startswith(f"{folder}/")
+}
 
 found = zipfile.ZipFile(wheel).namelist()
 about = {name.partition(".dist-info/")[2] for name in found if ".dist-info/" in name}
@@ -25,12 +33,12 @@ with tarfile.open(sdist) as archive:
 cited = {"docs/LICENSE", "docs/CITATION.cff"}
 wrong = {
     "symbolic links": {name for name, mode in modes.items() if mode == "120000"},
-    "files that the wheel lacks or should not have": packed ^ (code | {f"psmr/{name}" for name in cases}),
+    "files that the wheel lacks or should not have": packed ^ (code | set(moved.values())),
     "texts that the wheel lacks": {f"licenses/{name}" for name in cited} - about,
-    "files that the sdist lacks": (code | cases | cited | {"pyproject.toml", "README.md"}) - sources,
+    "files that the sdist lacks": (code | set(moved) | cited | {"pyproject.toml", "README.md"}) - sources,
 }
 for words, names in wrong.items():
     if names:
         print(f"{words}: {', '.join(sorted(names))}")
-print(f"{wheel.name}: {len(packed)} files, {len(cases)} of them cases; {sdist.name}: {len(sources)} files")
+print(f"{wheel.name}: {len(packed)} files, {len(moved)} from elsewhere; {sdist.name}: {len(sources)} files")
 sys.exit(any(wrong.values()))
