@@ -41,7 +41,7 @@ from psmr.devices.network import (
     Transformer,
 )
 from psmr.devices.placement import placement
-from psmr.devices.switched_shunts import MachineMeter
+from psmr.devices.switched_shunts import METERS
 
 PACKAGE = "psmr.devices"
 
@@ -197,7 +197,7 @@ NETWORK: tuple[type[Component], ...] = (
     RatioTransformer,
     MonitoredRatioTransformer,
     Shunt,
-    MachineMeter,
+    *METERS.values(),
     TieLine,
     Meter,
     SourceTie,

@@ -25,7 +25,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.devices.machines.textbook import S_BASE, S_N
-from psmr.devices.secondary_voltage import OF_MACHINE, of_machine
+from psmr.devices.secondary_voltage import OF_CONVERTER, OF_MACHINE, of_machine
 
 BLOCKS = 8
 """Most blocks of equal steps."""
@@ -336,6 +336,23 @@ class MachineMeter(Component):
         """Return what it adds."""
         return (), (), (p.s_n * of_machine(m, v),)
 
+
+class ConverterMeter(MachineMeter):
+    """The reactive power of a converter, added to what a bank keeps: q += s_n q_e.
+
+    Source: EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models (2023), REGC_A.
+    """
+
+    inputs = OF_CONVERTER
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return what it adds."""
+        return (), (), (p.s_n * v.q_e,)
+
+
+METERS = {OF_MACHINE: MachineMeter, OF_CONVERTER: ConverterMeter}
+"""What adds a unit's reactive power to that of its plant; it goes out of service with the unit."""
 
 NO_THRESHOLD = 1e6
 """Mvar beyond all others."""

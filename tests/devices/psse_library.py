@@ -234,6 +234,7 @@ AREAS = {
         **{"b_1": 20.0, "plant_bus": 1.0},
     },
     models.MachineMeter: {"s_n": 200.0},
+    models.ConverterMeter: {"s_n": 200.0},
     models.SwitchedShunt: {
         **{"s_base": 100.0, "v_low": 0.95, "v_high": 1.05, "t_low": 5.0, "t_high": 5.0},
         **{"n_1": 2.0, "b_1": 20.0},

@@ -102,6 +102,8 @@ class System:
         are those of signals that have always had their values there.
     timers
         What is under way at the start of a run, of a system of another run's instant.
+    sampled
+        Time in s up to which samples have been taken, of a system of another run's instant.
     """
 
     names_x: tuple[str, ...]
@@ -120,6 +122,7 @@ class System:
     name: str = ""
     delays: tuple[Delay, ...] = ()
     timers: tuple[Turn, ...] = ()
+    sampled: float = -np.inf
 
     def __post_init__(self) -> None:
         for name in ("w0", "together", "lower", "upper", "lower_at", "upper_at"):

@@ -101,7 +101,7 @@ def integrate(
     ends = sorted({t_start, *instants, float(t_end)})
     unsettled = acting is not None and bool(acting.dependent(run.span))
     try:
-        run.sample(-math.inf, followed=t_start in instants)
+        run.sample(system.sampled, followed=t_start in instants)
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             run.w[-1] = begin
             if begin in instants or run.due <= begin + same or unsettled:

@@ -11,10 +11,9 @@ import numpy as np
 from psmr.base.errors import CaseError, warn
 from psmr.dae.declare.device import Device
 from psmr.devices.areas import Meter
-from psmr.devices.secondary_voltage import OF_MACHINE
 from psmr.devices.switched_shunts import (
+    METERS,
     ContinuousShunt,
-    MachineMeter,
     position_of,
     shunt_positions,
     steps_of,
@@ -95,12 +94,9 @@ def _meters(case: Case, row: ShuntRow, switching: DeviceRow) -> list[Device]:
     bus, readings = int(p["plant_bus"]), list[tuple[str, str, float]]()
     for unit, device, names in metered(case, bus) if bus else ():
         s_n = device.values.get("s_n", case.base_mva)
-        if names == OF_MACHINE:
-            wires = {"q": f"{name}.q"} | {port: f"{device.name}.{port}" for port in names}
-            wires |= {part: f"{case.bus(bus).name}.{part}" for part in names[:2]}
-            found.append(Device(f"{name}-{unit.name}", MachineMeter, {"s_n": s_n}, wires))
-        else:
-            readings.append((device.name, names[0], s_n))
+        wires = {"q": f"{name}.q"} | {port: f"{device.name}.{port}" for port in names}
+        wires |= {part: f"{case.bus(bus).name}.{part}" for part in ("v_re", "v_im") if part in names}
+        found.append(Device(f"{name}-{unit.name}", METERS[names], {"s_n": s_n}, wires))
     for other in case.shunts:
         if other.bus == p["shunt_bus"] and other is not row:
             if other.device is not None:

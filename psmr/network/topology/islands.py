@@ -30,6 +30,7 @@ from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES, SOURCES
 from psmr.devices.dynamic_network.bus import FaultInductor
 from psmr.devices.placement import placement
+from psmr.devices.switched_shunts import METERS
 from psmr.integrate.solve.algebraic_solve import matrix_at
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.timeline.span import OutOfService
@@ -60,7 +61,7 @@ class Plant:
 def plants(system: System) -> Mapping[str, Plant]:
     """Return the plants by name."""
     kinds = frozenset(group.compiled.component for group in system.groups)
-    part = {kind for kind in kinds if placement(kind).role in ROLES}
+    part = {kind for kind in kinds if placement(kind).role in ROLES or kind in METERS.values()}
     parts = {d.name: d for d in system.devices if d.component in part}
     order = {name: k for k, name in enumerate(parts)}
     wired: dict[str, set[str]] = {name: set() for name in parts}

@@ -406,7 +406,10 @@ def _system_in(run: FinishedRun, span: Span, t: float) -> System:
     found = system_in(run.system, span, point[: run.system.n], point[run.system.n :], t)
     if not found.devices:
         raise InputError(f"t = {t:g} s: no part of the network has supply, so that no system is left")
-    return replace(found, timers=under_way(run.turns, t, {device.name for device in found.devices}))
+    timers = under_way(run.turns, t, {device.name for device in found.devices})
+    # A run takes no samples at its end.
+    sampled = float(run.t[run.t <= t][-1]) if t < run.t[-1] else -np.inf
+    return replace(found, timers=timers, sampled=sampled)
 
 
 def _point(run: FinishedRun, t: float) -> Reals:

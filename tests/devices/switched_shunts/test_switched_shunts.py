@@ -193,7 +193,8 @@ def test_banks_keep_the_reactive_power_of_a_plant(tmp_path):
     (tmp_path / "bank.raw").write_text(text)
     with pytest.warns(PsmrWarning, match="1 shunts are switched"):
         case = psmr.read_case(tmp_path / "bank.raw", tmp_path / "bank.dyr", switched_shunts=(10.0, 20.0))
-    run = psmr.simulate(psmr.build(case), psmr.VariableStep(1e-5), 70.0)
+    half = psmr.GeneratorTrip("G1", 60.0, fraction=0.5)
+    run = psmr.simulate(psmr.build(case), psmr.VariableStep(1e-5), 70.0, [half])
     assert steps_in(run) == [(pytest.approx(20.0 * k, abs=1e-9), k) for k in (1, 2)]
     assert run["SH-switched2.q"].to_numpy() == pytest.approx(run["G1.q"].to_numpy(), abs=1e-9)
     assert run["G1.q"][40.01:].max() < 9.9 < run["G1.q"][:39.9].min()
