@@ -214,18 +214,29 @@ def comparison(
         rows, at = at_rows_of(run.t, other.t, yours)
         off = Curves(run.t[rows], at - mine[rows])
         events = event_lines(run, other), event_captions(run, other) if k == 0 else ()
-        drawn += over_one_another(run, panel, mine, Curves(other.t, yours), [off], events, x, width)
+        drawn += over_one_another(run, panel, mine, Curves(other.t, yours, STITCHED), [off], events, x, width)
     full, dashed = labels or (title_of(run), title_of(other))
     return _with_differences(drawn, width, f"full: {full}\ndashed: {dashed}; difference: dashed less full")
 
 
+DOTTED = (1.0, 1.5)
+
+
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """(K,) times and (K, j) values, with the dashes of their lines."""
+    """(K,) times and (K, j) values, with the dashes of their lines; samples that are far apart are `dots`."""
 
     t: Reals
     values: Reals
     dashes: tuple[float, ...] = ()
+    dots: bool = False
+
+    def mark(self, column: int, colour: str) -> Mark:
+        """Return what draws one of the signals."""
+        if self.dots:
+            shape = "x" if self.dashes == DOTTED else "o"
+            return Dots(self.t, self.values[:, column], shape, 2.5, edge=colour, width=0.8)
+        return Line(self.t, self.values[:, column], colour, 1.0, self.dashes)
 
 
 def over_one_another(
@@ -248,8 +259,8 @@ def over_one_another(
         y = None  # only the run's own lines are flat
     below: list[Mark] = []
     for colour, column in zip(COLOURS, shown_of(run, names, mine), strict=False):
-        marks.append(Line(yours.t, yours.values[:, column], colour, 1.0, STITCHED))
-        below += [Line(off.t, off.values[:, column], colour, 1.0, off.dashes) for off in differences]
+        marks.append(yours.mark(column, colour))
+        below += [off.mark(column, colour) for off in differences]
     lines, captions = events
     upper = Panel([*lines, *marks, *captions], PanelAxis("time [s]", x), PanelAxis(axis_words(run, names), y))
     words = f"difference [{_unit(run, names)}]"
@@ -314,7 +325,6 @@ def title_of(run: FinishedRun) -> str:
 
 KINDS, SIGNALS = 3, 3
 """Kinds of quantity that are drawn, and signals of each: the most different ones."""
-DOTTED = (1.0, 1.5)
 
 
 def against_trace(found: AgainstTrace, *, width: float = 7.2) -> Figure:
@@ -325,18 +335,20 @@ def against_trace(found: AgainstTrace, *, width: float = 7.2) -> Figure:
     """
     run, t = smooth(found.run), found.trace.t
     x = float(run.t[0]), float(run.t[-1])
+    dots = len(t) < 9.0 * width  # more than 6 points apart: a line would show what nobody has measured
+    trace = f"{'dots' if dots else 'dashed'}: {Path(found.trace.source).name}"
+    numerics = f"{'crosses' if dots else 'dotted'}: numerical error in it"
     panels: list[Panel] = []
     for names in [list(group[:SIGNALS]) for group in _by_quantity(found.table["signal"])][:KINDS]:
         theirs = np.column_stack([found.trace.values[name] for name in names])
         ours, exact = found.computed[names].to_numpy(), found.exact[names].to_numpy()
-        differences = [Curves(t, theirs - ours), Curves(t, exact - ours, DOTTED)]
+        differences = [Curves(t, theirs - ours, (), dots), Curves(t, exact - ours, DOTTED, dots)]
         events = event_lines(run), () if panels else event_captions(run)
         mine = values_of(run, names, exact=False)
-        panels += over_one_another(run, names, mine, Curves(t, theirs), differences, events, x, width)
-    text = (
-        f"full: {title_of(found.run)}\ndashed: {Path(found.trace.source).name}; "
-        "difference: trace less run; dotted: numerical error in it"
-    )
+        panels += over_one_another(
+            run, names, mine, Curves(t, theirs, STITCHED, dots), differences, events, x, width
+        )
+    text = f"full: {title_of(found.run)}\n{trace}; difference: trace less run; {numerics}"
     return _with_differences(panels, width, text)
 
 

@@ -280,6 +280,15 @@ def test_two_runs_have_their_own_names_units_and_events(system, fault_run):
     ]
 
 
+def test_a_trace_of_few_samples_is_dots_and_no_line(fault_run, tmp_path):
+    t = np.linspace(0.0, 2.0, 21)
+    fault_run.at(t, ["G2.omega"]).to_csv(tmp_path / "few.csv")
+    figure = psmr.compare_trace(fault_run, psmr.read_trace(tmp_path / "few.csv")).plot()
+    assert "\ndots: few.csv; " in figure.get_suptitle()
+    (dots,) = (line for line in figure.axes[0].lines if len(line.get_xdata()) == 21)
+    assert (dots.get_linestyle(), dots.get_marker()) == ("None", "o")
+
+
 def test_letters_of_close_events_do_not_cover_one_another(system):
     from tests.internals import panel_drawing, svg, width_of
 
