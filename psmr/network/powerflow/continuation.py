@@ -43,6 +43,8 @@ MOST = 3000
 
 HIGH, LOW = 1, -1
 
+Point = tuple[Reals, Reals, float]
+
 
 @dataclass(frozen=True)
 class Switch:
@@ -125,21 +127,17 @@ class _Follower:
         by_growth = np.zeros(len(v), dtype=complex)
         np.add.at(by_growth, self.now.loads.at, power)
         active = (by_growth.real - self.given)[self.free_angle][:, None]
-        return sparse.bmat(
-            [
-                [
-                    by_angle.real[self.free_angle][:, self.free_angle],
-                    by_v.real[self.free_angle][:, self.free_v],
-                    active,
-                ],
-                [
-                    self.reactive @ by_angle.imag[:, self.free_angle],
-                    self.reactive @ by_v.imag[:, self.free_v],
-                    (self.reactive @ by_growth.imag)[:, None],
-                ],
-            ],
-            format="csc",
-        )
+        by_angle, by_v = by_angle.tocsc()[:, self.free_angle], by_v.tocsc()[:, self.free_v]
+        first = [by_angle.real[self.free_angle], by_v.real[self.free_angle], active]
+        reactive = [self.reactive @ by.imag for by in (by_angle, by_v)]
+        return sparse.bmat([first, [*reactive, (self.reactive @ by_growth.imag)[:, None]]], format="csc")
+
+    def rise(self, point: Point, tangent: Reals) -> float:
+        """Return the derivative along the curve of what the growing loads draw, which is most at the nose."""
+        power, slope = self.now.loads.each(point[0])
+        along = np.zeros(len(point[0]))
+        along[self.free_v] = (1 + point[2]) * tangent[self.free_angle.size : -1]
+        return float(self.grows @ (power * tangent[-1] + slope * along[self.now.loads.at]).real)
 
     def room(self, v: Reals, angle: Reals, growth: float) -> dict[int, float]:
         """Return by how much in pu each bus with limits is beyond where it would switch, below 0 within."""
@@ -203,7 +201,8 @@ def follow(
         reached = _first_switch(equations, point, found)
         if reached is None:
             turned = _tangent(equations, found, tangent)
-            if turned is not None and tangent[-1] > 0 >= turned[-1] and curve.nose is None:
+            rises = curve.nose is None and equations.rise(point, tangent) > 0
+            if rises and turned is not None and equations.rise(found, turned) <= 0:
                 _add(curve, _fold(equations, point, tangent, step))
                 curve.nose = len(curve.growth) - 1
             _add(curve, found)
@@ -212,21 +211,17 @@ def follow(
                 np.clip(step * (1.5 if count <= QUICK else 0.5 if count >= SLOW else 1), SHORTEST, LONGEST)
             )
         else:
-            bus, point = reached
+            rises, (bus, point) = equations.rise(point, tangent) > 0, reached
             side = equations.switched(bus, *point)
             _add(curve, point)
             curve.switches.append(Switch(len(curve.growth) - 1, bus, side))
-            forward = tangent[-1] > 0
             tangent = _away(equations, point, bus)
-            if forward and tangent is not None and tangent[-1] <= 0 and curve.nose is None:
+            if rises and tangent is not None and equations.rise(point, tangent) <= 0 and curve.nose is None:
                 curve.nose, curve.by_limit = len(curve.growth) - 1, True
             step = LONGEST / 10
         curve.ended = curve.ended or until(curve) or ("" if len(curve.growth) < MOST else f"{MOST} points")
     curve.ended = curve.ended or "the equations are singular"
     return curve
-
-
-Point = tuple[Reals, Reals, float]
 
 
 def _add(curve: Curve, point: Point) -> None:
@@ -313,10 +308,10 @@ def _gradient(equations: _Follower, u: Reals, point: Point, bus: int) -> Reals:
     if side and not equations.now.held[aim]:
         row[columns + int(np.searchsorted(equations.free_v, aim))] = side
         return row
-    from_bus, factor = bus, 1.0
+    from_bus = bus
     if side:
         from_bus = next(
-            int(b) for b in np.flatnonzero(equations.now.pv) if equations.posed.controlled[b] == aim
+            int(b) for b in np.flatnonzero(equations.now.pv & (equations.posed.controlled == aim))
         )
         factor = -side * equations.posed.share[bus] / equations.posed.share[from_bus]
     else:
@@ -331,7 +326,7 @@ def _gradient(equations: _Follower, u: Reals, point: Point, bus: int) -> Reals:
 
 
 def _fold(equations: _Follower, point: Point, tangent: Reals, step: float) -> Point:
-    """Return the point at which the load turns, between a point and one that is a step from it."""
+    """Return the point at which the loads draw most, between a point and one that is a step from it."""
     best = point
 
     def rises(length: float) -> float:
@@ -341,7 +336,7 @@ def _fold(equations: _Follower, point: Point, tangent: Reals, step: float) -> Po
         if found is None or turned is None:
             return 0.0
         best = found
-        return float(turned[-1])
+        return equations.rise(found, turned)
 
     brentq(rises, 0.0, step, xtol=SHORTEST)
     return best

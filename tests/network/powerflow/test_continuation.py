@@ -63,6 +63,15 @@ def test_the_nose_of_two_buses_is_where_the_closed_form_has_it(tan):
     assert curve.load[-1] == pytest.approx(50, abs=5)
 
 
+def test_the_nose_is_where_the_network_supplies_most_whatever_loads_do_below_their_v_min():
+    """E^2/(2 X) at E/sqrt(2) = 0.742 pu; loads that draw less below 0.8 pu have to be switched on further."""
+    case = two_buses(tan=0.0)
+    curve = psmr.pv_curve(replace(case, loads=(replace(case.loads[0], v_min=0.8),)))
+    assert curve.load[curve.nose] == pytest.approx(100 * 1.05**2 / (2 * 0.2), rel=1e-9)
+    assert curve.v[curve.nose, 1] == pytest.approx(1.05 / math.sqrt(2), rel=1e-4)
+    assert curve.growth[-1] > curve.growth[curve.nose]
+
+
 def test_the_nose_of_nine_buses_is_the_published_one():
     """MATPOWER, t_cpf.m: lambda = 0.99025 to three digits, loads and generators 2.5-fold at 1."""
     curve = psmr.pv_curve(nine_buses(), reactive_limits=False)
