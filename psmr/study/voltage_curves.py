@@ -85,8 +85,9 @@ class PvCurve:
         ]
         words = f", after limits of reactive power at {first_few(limited, 6)}" if limited else ""
         words += " (there the last limit is the end)" if self.by_limit else ""
-        beyond = min(k + 1, len(self.v) - 1)
-        weakest = int(np.argmax(self.v[beyond - 1] - self.v[beyond]))
+        # Along the last hundredth of the margin: points that end a simulation differ by its tolerance.
+        before = np.flatnonzero(self.load[: k + 1] <= self.load[k] - 0.01 * self.margin)[-1]
+        weakest = int(np.argmax(self.v[before] - self.v[k]))
         return (
             f"{self.name}: {self.load[0]:.5g} MW can grow to {self.load[k]:.5g} MW, a margin of "
             f"{self.margin:.5g} MW{self.supply}{words}; at the nose {self.buses[weakest]} is at "

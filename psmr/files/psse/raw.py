@@ -381,7 +381,7 @@ class _Tables:
     def _moves(record: PsseRecord) -> bool:
         """Return whether a switched shunt keeps something; warn of one whose record does not say what."""
         mode, high, low = record.whole("MODSW", 1), record.real("VSWHI", 1.0), record.real("VSWLO", 1.0)
-        if mode > 6:
+        if not 0 <= mode <= 6:
             warn(f"{record.where}: MODSW = {mode}: must be 0 to 6; the shunt stays at BINIT")
         elif mode > 0 and high < low:
             order = f"VSWHI = {high:g} is below VSWLO = {low:g}"

@@ -140,14 +140,14 @@ def _tell(row: ShuntRow, switching: DeviceRow, by_mvar: float) -> None:
     """Warn of a shunt that does not act on the voltage, and of a band that a step crosses."""
     place, p = switching.place, switching.values
     largest = by_mvar * float(np.diff(shunt_positions(steps_of(SimpleNamespace(**p)))).max())
-    if abs(largest) < BLIND:
+    stands = switching.component is ContinuousShunt
+    if abs(largest) < BLIND or (stands and by_mvar < BLIND):
+        blind = "it stands still in a run" if stands else "it would run to its last step"
         warn(
             f"{place}: {row.name} does not act on the voltage that it is to keep in the power flow (a"
-            " generator holds it, or it is in another part): it would run to its last step; correct its bus"
+            f" generator holds it, or it is in another part): {blind}; correct its bus"
         )
-    elif switching.component is ContinuousShunt:
-        return
-    elif p["v_high"] - p["v_low"] < largest:
+    elif not stands and p["v_high"] - p["v_low"] < largest:
         warn(
             f"{place}: v_low = {p['v_low']:g}, v_high = {p['v_high']:g}: a step changes the voltage by"
             f" {largest:.3g} pu, more than the width of the band: it can switch to and fro without end;"

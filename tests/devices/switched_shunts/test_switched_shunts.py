@@ -157,6 +157,7 @@ def test_raw_and_dyr(tmp_path):
         (5, "0.6, 0.4", "switched2 .MODSW = 5: no shunt at its bus 2 that goes continuously"),
         (6, "0.6, 0.4", "switched2 .keeps the shunt of a FACTS device, MODSW = 6"),
         (7, "0.6, 0.4", ":27 .switched shunt.: MODSW = 7: must be 0 to 6; the shunt stays at BINIT"),
+        (-1, "0.6, 0.4", ":27 .switched shunt.: MODSW = -1: must be 0 to 6"),
         (1, "0.4, 0.6", ":27 .switched shunt.: VSWHI = 0.4 is below VSWLO = 0.6: the shunt stays"),
     ],
 )

@@ -153,6 +153,7 @@ def test_a_simulation_with_a_slow_ramp_has_the_same_curve():
     sine, cosine = 0.5 / math.hypot(1, 0.5), 1 / math.hypot(1, 0.5)
     assert curve.load[curve.nose] == pytest.approx(1.05**2 / 0.4 * cosine / (1 + sine) * 100, rel=1e-4)
     assert curve.nose == len(curve.load) - 1
+    assert "at the nose bus2 is at" in curve.headline
 
 
 @pytest.mark.parametrize(
