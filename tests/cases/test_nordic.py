@@ -22,6 +22,7 @@ LIMITED = {  # figure 17
 }
 FIRST_TAPS = {"1-1041": 33.92, "3-1043": 33.92, "41-4041": 34.08, "42-4042": 34.02, "2-1042": 62.97}
 MOVES = {"1-1041": 12, "2-1042": 7, "3-1043": 13, "41-4041": 11, "42-4042": 14, "43-4043": 13}
+DAILY = ("g7", "g6", "g12", "g14", "g11", "g5", "g8")
 
 
 def run_of(case, t_end, *events):
@@ -112,3 +113,24 @@ def test_all_distribution_voltages_come_back_at_operating_point_b():
     ends = [run[f"bus{load.bus}.v"].iloc[-1] for load in case.loads]
     assert min(ends) > 0.99
     assert max(ends) < 1.01
+
+
+@pytest.mark.slow
+def test_each_limiter_acts_once_and_lets_go_once_in_the_largest_daily_ramp_that_is_survived():
+    """Regulator and limiter want the same where either takes over from the other: no switching to and fro."""
+    case = psmr.case("nordic/nordic-b")
+    run = psmr.simulate(
+        psmr.build(case),
+        t_end=3600.0,
+        events=[psmr.LoadRamp("*", 60.0, 1500.0, 1.09), psmr.LoadRamp("*", 1800.0, 3540.0, 0.91 / 1.09)],
+        certify=False,
+        monitors=[psmr.AngleSpread(180.0)],
+    )
+    assert run.t[-1] == 3600.0
+    limited = acts(run, "limiter")
+    assert {device for _, device, _ in limited} == {f"AVR-{name}" for name in DAILY}
+    for name in DAILY:
+        (on, off) = [(t, value) for t, device, value in limited if device == f"AVR-{name}"]
+        assert (on[1], off[1]) == (1.0, 0.0), name
+    ends = np.array([run[f"bus{load.bus}.v"].iloc[-1] for load in case.loads])
+    assert np.abs(ends - 1.0).max() < 0.01
