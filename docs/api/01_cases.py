@@ -51,12 +51,12 @@ print(plants)
 t_d0, t_d20, t_1, t_2 = psmr.winding_data(x=1.79, x1=0.169, x2=0.135, t1=4.3, t2=0.032, x_l=0.13)
 
 # %% psmr.from_pandapower (needs pandapower)
-import pandapower.networks  # pip install 'psmr[pandapower]'
+import pandapower.networks  # pip install "psmr[pandapower]"
 
 case9 = psmr.from_pandapower(pandapower.networks.case9())
 
 # %% psmr.files.powsybl.from_powsybl (needs pypowsybl)
-import pypowsybl  # pip install 'psmr[cgmes]'
+import pypowsybl  # pip install "psmr[cgmes]"
 
 from psmr.files.powsybl import from_powsybl
 

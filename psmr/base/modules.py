@@ -64,7 +64,7 @@ def optional(module: str, what: str, install: str, otherwise: str) -> ModuleType
         return importlib.import_module(module)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name == package:
-            why = f"which is not installed; pip install '{install}'"
+            why = f'which is not installed; pip install "{install}"'
         else:
             why = f"which is installed and {import_failure(package, error)}"
         raise PsmrError(f"{what} needs {package}, {why}, or {otherwise}") from error

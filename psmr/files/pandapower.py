@@ -49,7 +49,7 @@ def from_pandapower(net: Any) -> Case:
 
     Notes
     -----
-    Needs pandapower (``pip install 'psmr[pandapower]'``). Reactive limits are those of the network.
+    Needs pandapower (``pip install "psmr[pandapower]"``). Reactive limits are those of the network.
     """
     if not all(hasattr(net, table) for table in ("bus", "gen", "ext_grid", "load", "sgen")):
         raise CaseError(f"from_pandapower: {type(net).__name__}: must be a pandapowerNet")

@@ -22,7 +22,7 @@ def broken(folder, name, kind):
 
 
 def test_a_package_that_is_missing():
-    words = r"^a thing needs nosuchthing, which is not installed; pip install 'psmr\[x\]', or do without$"
+    words = r'^a thing needs nosuchthing, which is not installed; pip install "psmr\[x\]", or do without$'
     with pytest.raises(PsmrError, match=words):
         optional("nosuchthing.part", "a thing", "psmr[x]", "do without")
     # What is missing beside a package that is there is not that package.

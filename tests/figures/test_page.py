@@ -183,5 +183,5 @@ def test_interactive_figures_without_bokeh_say_what_to_install(fault_run, monkey
     import sys
 
     monkeypatch.setitem(sys.modules, "bokeh", None)
-    with pytest.raises(psmr.PsmrError, match=r"pip install 'psmr\[report\]', or leave out --interactive"):
+    with pytest.raises(psmr.PsmrError, match=r'pip install "psmr\[report\]", or leave out --interactive'):
         run_page(fault_run, interactive=True)

@@ -48,7 +48,7 @@ try:
 except ImportError as error:
     raise PsmrError(
         f"numba {numba.__version__} lacks what psmr takes from inside it ({error}); install a version that"
-        " psmr is tested with: pip install 'numba>=0.62,<0.69'"
+        ' psmr is tested with: pip install "numba>=0.62,<0.69"'
     ) from error
 
 

@@ -336,7 +336,7 @@ def written(path, text):
 
 def test_fmpy_is_said_where_it_is_missing(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "fmpy", None)
-    with pytest.raises(PsmrError, match=r"a unit of FMI needs fmpy, which .* pip install 'psmr\[fmi\]'"):
+    with pytest.raises(PsmrError, match=r'a unit of FMI needs fmpy, which .* pip install "psmr\[fmi\]"'):
         Fmu(build(folder, 3))
 
 

@@ -89,7 +89,7 @@ def test_xarray_has_units_and_the_story(fault_run):
 
 def test_without_xarray_a_sentence(fault_run, monkeypatch):
     monkeypatch.setitem(sys.modules, "xarray", None)
-    with pytest.raises(PsmrError, match=r"pip install 'psmr\[xarray\]', or use run\.frame"):
+    with pytest.raises(PsmrError, match=r'pip install "psmr\[xarray\]", or use run\.frame'):
         fault_run.to_xarray("bus5.v")
 
 

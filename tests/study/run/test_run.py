@@ -62,7 +62,7 @@ def test_parquet_without_pyarrow_says_what_to_install(fault_run, tmp_path, monke
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(PsmrError, match=r"pip install 'pyarrow', or write CSV"):
+    with pytest.raises(PsmrError, match=r'pip install "pyarrow", or write CSV'):
         fault_run.to_parquet(tmp_path / "run.parquet")
     assert not list(tmp_path.iterdir())
 
