@@ -170,15 +170,15 @@ class Voltages:
     def still_low(self, falling: bool) -> list[tuple[float, str]]:
         """Return since when in s buses are beyond the first band for too long at the last point, in order.
 
-        With `falling` those whose voltages are lower than they were some durations before.
+        With `falling` those whose voltages are lower than some durations before, and than half as long before.
         """
         t, since = self._at[0], self._spells[0, SINCE]
         window = WINDOW * self._durations[0] / 2
         recent = [past for past in self._past if past[0] >= t - window] or self._past[-1:]
         with np.errstate(invalid="ignore"):
             low = (self._last < self._limits[0]) & (t - since >= self._durations[0] - ROUNDING)
-            if falling and recent:
-                low &= self._last < recent[0][1] - STANDS
+            for _, past in (recent[:1] + recent[len(recent) // 2 :][:1]) if falling else ():
+                low &= self._last < past - STANDS
         return sorted((float(since[k]), self._places[k]) for k in np.flatnonzero(low))
 
     def findings(self) -> tuple[Finding, ...]:
