@@ -28,10 +28,10 @@ from psmr.cli.options import (
 def _study_file(text: str) -> str:
     """Return the path of a study; a case of another program is refused with what makes a study of it."""
     path = input_file(text)
-    if Path(path).suffix.lower() in (".raw", ".rawx", ".epc", ".m", ".dyr"):
+    if (suffix := Path(path).suffix.lower()) in (".raw", ".rawx", ".epc", ".m", ".dyr"):
         raise argparse.ArgumentTypeError(
             f"{path} is a case or its dynamic data, and a study says what happens to it; `psmr new study NAME"
-            " CASE` writes one (with --dynamics FILE for a DYR file)"
+            f" {'CASE' if suffix == '.dyr' else path}` writes one (with --dynamics FILE for a DYR file)"
         )
     return path
 
