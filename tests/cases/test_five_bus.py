@@ -42,12 +42,13 @@ def test_its_motors_stall_and_the_voltage_stays_at_084():
     stalled = run("fivebus/fivebus-2", 20.0, fault(1.2))
     assert stalled["bus3.v"].iloc[-1] == pytest.approx(0.84, abs=0.005)
     assert stalled["small.slip"].iloc[-1] == stalled["large.slip"].iloc[-1] == 1.0
+    assert stalled.outcome.collapse is None  # low since the fault, and at rest
     assert run("fivebus/fivebus-2", 20.0, fault(1.15))["bus3.v"].iloc[-1] > 0.99
 
 
 @pytest.mark.slow
 def test_it_swings_as_plotted_beside_the_critical_clearing_time():
-    """`Transient Angle`: psmr loses synchronism from 103.6 ms on; with 102.5 ms of 100 the curves are met."""
+    """`Transient Angle`: psmr loses synchronism from 104.1 ms on; with 102.5 ms of 100 the curves are met."""
     found = run("fivebus", 20.0, fault(1.1025), tolerance=1e-6)
     scales = {"G.delta": DEGREE, "bus2.v": 1.0, "G.p": 1.0, "G.i_f": BASE}
     for extreme, name, first, last, t, value, off in (
@@ -65,9 +66,9 @@ def test_it_swings_as_plotted_beside_the_critical_clearing_time():
         assert (times[k], values[k]) == (pytest.approx(t, abs=0.04), pytest.approx(value, abs=off)), name
     assert found["G.q"].iloc[-1] == pytest.approx(97.9, abs=0.6)
     assert (
-        run("fivebus", 5.0, fault(1.1035))["G.delta"].iloc[-1]
+        run("fivebus", 5.0, fault(1.1040))["G.delta"].iloc[-1]
         < np.pi
-        < run("fivebus", 5.0, fault(1.1036))["G.delta"].iloc[-1]
+        < run("fivebus", 5.0, fault(1.1041))["G.delta"].iloc[-1]
     )
 
 
