@@ -170,7 +170,7 @@ class Voltages:
     def still_low(self, falling: bool) -> list[tuple[float, str]]:
         """Return since when in s buses are beyond the first band for too long at the last point, in order.
 
-        With `falling` those whose voltages are lower than some durations before, and than half as long before.
+        With `falling` those whose voltages are lower than some durations before and half as long before.
         """
         t, since = self._at[0], self._spells[0, SINCE]
         window = WINDOW * self._durations[0] / 2
