@@ -261,9 +261,9 @@ def _study(document: Document, allow_code: bool) -> Study:
         if table in document.content and table not in own:
             document.fail(f"{table} belongs into the study that is named, or leave study out", (), table)
     if not os.path.isfile(head["study"]):
-        document.fail(
-            f"study = {shown(document.content['study'])}: there is no such file beside the sweep", (), "study"
-        )
+        hint = nearest(head["study"].name, [place.name for place in head["study"].parent.glob("*.toml")])
+        words = f"study = {shown(document.content['study'])}: there is no such file beside the sweep{hint}"
+        document.fail(words, (), "study")
     return read_study(head["study"], allow_code)
 
 
