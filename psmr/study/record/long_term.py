@@ -105,6 +105,8 @@ def generation_sensitivity(run: FinishedRun, bus: str, t: float) -> float:
         system, matrix = _equilibrium(run.system, span, run.x[row], run.y[row], float(run.t[row]))
         free = list(_free_taps(system))
         load, rows = np.zeros(matrix.shape[0]), {name: k for k, name in enumerate(system.names_g, system.n)}
+        if f"{bus}.i_re" not in rows:
+            return math.nan
         v = complex(*(system.w0[system.index(f"{bus}.v_{part}")] for part in ("re", "im")))
         drawn = -1j / v.conjugate()
         load[[rows[f"{bus}.i_re"], rows[f"{bus}.i_im"]]] = drawn.real, drawn.imag

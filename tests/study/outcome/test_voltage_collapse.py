@@ -98,6 +98,13 @@ def test_the_sensitivity_of_generation_is_that_of_two_buses(run_of):
     assert np.sign(found.to_numpy()).tolist() == [1.0 if t < run.nose else -1.0 for t in times]
 
 
+def test_a_bus_that_is_dead_has_no_sensitivity(tmp_path):
+    (tmp_path / "case.toml").write_text(CASE.replace("LOAD", "20.0"), encoding="utf-8")
+    trip = psmr.LineTrip("transformer2-3", start=1.0)
+    run = psmr.simulate(psmr.build(psmr.read_case(tmp_path / "case.toml")), t_end=2.0, events=trip)
+    assert np.isnan(run.generation_sensitivity(3, [0.5, 1.5])).tolist() == [False, True]
+
+
 def test_a_load_that_is_supplied_again_is_no_collapse(run_of):
     run = run_of(80, 500)
     assert run.nose is None
