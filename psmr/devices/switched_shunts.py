@@ -327,7 +327,7 @@ class MachineMeter(Component):
     Source: P. Kundur, Power System Stability and Control (1994), section 3.6.
     """
 
-    inputs = OF_MACHINE
+    inputs: ClassVar[tuple[str, ...]] = OF_MACHINE
     outputs = ("q",)
     s_n = S_N
 

@@ -101,7 +101,7 @@ def test_the_sensitivity_of_generation_is_that_of_two_buses(run_of):
 def test_a_bus_that_is_dead_has_no_sensitivity(tmp_path):
     (tmp_path / "case.toml").write_text(CASE.replace("LOAD", "20.0"), encoding="utf-8")
     trip = psmr.LineTrip("transformer2-3", start=1.0)
-    run = psmr.simulate(psmr.build(psmr.read_case(tmp_path / "case.toml")), t_end=2.0, events=trip)
+    run = psmr.simulate(psmr.build(psmr.read_case(tmp_path / "case.toml")), t_end=2.0, events=[trip])
     assert np.isnan(run.generation_sensitivity(3, [0.5, 1.5])).tolist() == [False, True]
 
 
