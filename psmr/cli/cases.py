@@ -193,7 +193,7 @@ def convert(
 def new(
     what: Literal["component", "study"],
     name: Annotated[str, path, "of the module, or of the study: my_avr, fault", "NAME"],
-    case: Annotated[str | None, "case of the study (default: a copy of wscc9.toml)", "CASE"] = None,
+    case: Annotated[str | None, "its case, file or name (default: a copy of wscc9.toml)", "CASE"] = None,
     *,
     sampled: Annotated[bool, "a component that computes at samples, as a digital controller does"] = False,
     reading: Annotated[Given, NEW_CASE],
@@ -242,7 +242,7 @@ def _component(name: str, kind: str) -> tuple[dict[Path, str], Path]:
 def _study(name: str, case: str | None, reading: Given) -> tuple[dict[Path, str], Path]:
     """Return the files of a new study: itself, and a case where none was given."""
     from psmr.files.case_file import read_case
-    from psmr.files.shipped import case_path
+    from psmr.files.shipped import case_path, located, shipped_cases
     from psmr.files.toml.write import toml_pairs
 
     study = Path(name if name.endswith(".toml") else f"{name}.toml")
@@ -253,10 +253,12 @@ def _study(name: str, case: str | None, reading: Given) -> tuple[dict[Path, str]
         if not place.exists():
             texts[place] = source.read_text(encoding="utf-8")
     else:
-        source = place = Path(case)
+        source = place = Path(located(case))
     read = read_case(source, **reading)
     bus = read.loads[0].bus if read.loads else read.buses[0].number
-    head = {"name": f"{read.name}, fault at bus {bus}", "case": _beside(place, study)}
+    ships = case is not None and source in shipped_cases().values()
+    beside = source.stem if ships else _beside(place, study)
+    head = {"name": f"{read.name}, fault at bus {bus}", "case": beside}
     for key in ("dynamics", "sequence"):
         if key in reading:
             head[key] = _beside(Path(reading[key]), study)
