@@ -120,8 +120,11 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
     """Return a TOML text as tables.
 
     Raises CaseError for a text that is no TOML (with the line), is nested too deep, or has a number of too
-    many digits.
+    many digits or a name of too many parts.
     """
+    if found := _DEEP_KEY.search(text):
+        row = text.count("\n", 0, found.start(1)) + 1
+        raise CaseError(f"{path}:{row}: has a name of more than 32 parts, and no field has so many")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -133,6 +136,11 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise CaseError(f"{path}{longest_number(text)}: is not valid TOML: {TOO_LONG}") from error
 
+
+# The time and memory to read a name grow with the square of its parts.
+_DEEP_KEY = re.compile(
+    r"""(?:^|[\[{,])[ \t]*+((?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32})""", re.M
+)
 
 _SLIPS = tuple(
     (re.compile(pattern), hint)

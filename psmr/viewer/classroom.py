@@ -23,9 +23,6 @@ from psmr.study.run.set_up import Size
 LONGEST_TEXT = 20_000
 """Characters of a study at most, of a class or in a link; those that ship have up to 2,000."""
 
-DEEP_KEY = re.compile(r"""(?:(?:[\w-]{1,200}|"(?:[^"\\\n]|\\.){0,200}"|'[^'\n]{0,200}')[ \t]*\.[ \t]*){16}""")
-"""A key of many parts; the time to read it grows with the square of their number."""
-
 OUTSIDE = {"modules"} | {
     name
     for fields_of_table in (HEAD, *map(specification, EVENTS.values()))
@@ -94,9 +91,6 @@ class Classroom:
             raise StudyError(
                 f"study: has more than {LONGEST_TEXT:,} characters, which this server takes; leave some out"
             )
-        if found := DEEP_KEY.search(text):
-            line = text.count("\n", 0, found.start()) + 1
-            raise StudyError(f"study:{line}: has a name of more than 16 parts, and no field has so many")
         content = parsed_toml("study", text)
         name = content.get("case")
         if not isinstance(name, str) or name not in cases:

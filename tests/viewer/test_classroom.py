@@ -49,10 +49,10 @@ REFUSED = {
     "permission": (f"{CASE}allow_code = true\n{END}", "there is no field or table 'allow_code'"),
     "files of a record": (f'{CASE}{END}files = ["/tmp/x.csv"]\n', "there is no field 'files'"),
     "100 MB": (f"{CASE}{END}#{'x' * 20_000}", "has more than 20,000 characters, which this server takes"),
-    "a deep key": (f"{CASE}{'a.' * 9000}b = 1\n{END}", "study:4: has a name of more than 16 parts"),
+    "a deep key": (f"{CASE}{'a.' * 9000}b = 1\n{END}", "study:4: has a name of more than 32 parts"),
     "quotes in it": (
-        f"{CASE}{'x' * 20}.'y'.\"z\"{'. a' * 20} = 1\n{END}",
-        "has a name of more than 16 parts",
+        f"{CASE}{'x' * 20}.'y'.\"z\"{'. a' * 30} = 1\n{END}",
+        "has a name of more than 32 parts",
     ),
     "brackets": (f"{CASE}x = {'[' * 9000}{']' * 9000}\n{END}", "brackets are nested too deep"),
     "open quotes": (CASE + '\\"' * 9000 + END, "is not valid TOML"),
