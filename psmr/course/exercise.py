@@ -95,6 +95,11 @@ class Exercise:
         }
 
 
+def folded(student: str) -> str:
+    """Return a student's name as it counts, without capitals and spaces around."""
+    return " ".join(student.split()).casefold()
+
+
 def read_exercise(number: str, student: str = "") -> Exercise:
     """Return an exercise with the numbers of a student; of nobody with the first ones, which are published.
 
@@ -107,7 +112,7 @@ def read_exercise(number: str, student: str = "") -> Exercise:
     text = page.read_text(encoding="utf-8")
     data = tomllib.loads(page.with_suffix(".toml").read_text(encoding="utf-8"))
     asked = re.findall(r"^\d\. (.+) \[(.+)\]$", text.partition("## Questions")[2].partition("\n#")[0], re.M)
-    name = " ".join(student.split()).casefold()
+    name = folded(student)
 
     def chosen(key: str, values: list[Any]) -> Any:
         digest = sha256(f"{number} {key} {name}".encode()).digest()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from psmr.base.errors import InputError, shown
 from psmr.base.numbers import real_in
 from psmr.course.answers import ANSWERS
-from psmr.course.exercise import FORMAT, VERSION, Exercise, Question, read_exercise
+from psmr.course.exercise import FORMAT, VERSION, Exercise, Question, folded, read_exercise
 from psmr.files.toml.document import Field, read_document
 
 OTHER_UNITS: Mapping[str, Mapping[str, float]] = {
@@ -68,7 +68,7 @@ class Marked:
 
 def mark(question: Question, exercise: Exercise, answer: float | str) -> Mark:
     """Mark one answer, as it stands in the file."""
-    text = str(answer).strip()
+    text = str(answer).strip().replace("\N{MINUS SIGN}", "-")  # which pages and spreadsheets write
     if not text:
         return Mark("empty", "No answer yet.")
     if question.unit == "name":
@@ -132,10 +132,13 @@ def mark_file(number: str, path: Path) -> Marked:
 
 
 def files_in(number: str, places: Sequence[str]) -> list[Path]:
-    """Return the files that are named, and of folders all with ``exercise-N`` in the name, at least one."""
+    """Return the files that are named, and of folders all like ``Exercise-N.toml.txt``, at least one."""
     found: list[Path] = []
+    named = re.compile(rf"exercise-{number}(?!\d).*\.(toml|txt)$", re.IGNORECASE)
     for place in map(Path, places or [f"exercise-{number}.toml"]):
-        inside = sorted(place.rglob(f"*exercise-{number}*.toml")) if place.is_dir() else [place]
+        inside = [place]
+        if place.is_dir():
+            inside = sorted(path for path in place.rglob("*") if named.search(path.name))
         if not inside:
             raise InputError(f"{place}: no file in this folder has a name like exercise-{number}.toml")
         found += inside
@@ -151,7 +154,7 @@ def mark_class(number: str, paths: Sequence[Path]) -> Iterator[Marked]:
         except InputError as error:
             yield Marked(str(path), note=str(error))
             continue
-        other = first.setdefault(marked.student.casefold(), path)
+        other = first.setdefault(folded(marked.student), path)
         note = "" if other == path else f"the same student as in {other}"
         yield Marked(marked.file, marked.student, marked.marks, note)
 

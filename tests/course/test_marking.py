@@ -105,6 +105,7 @@ def test_names_count_in_any_order():
         (1, "'about 33'", "'about 33' is not a number; write one, such as 12.5."),
         (1, "'nan'", "'nan' is not a number"),
         (2, "120.0", "This is right in %; the answer is asked for in pu."),
+        (2, "'\N{MINUS SIGN}1.2'", "The size is right, the sign is not."),
         (4, "0.1248", "This is right in s; the answer is asked for in ms."),
         (4, "88.2", "This follows from H where the swing equation has 2H."),
     ],
@@ -151,8 +152,8 @@ def test_a_class(folder, capsys):
     for name in ("ada", "bob", "eve"):
         place = folder / "in" / name
         place.mkdir(parents=True)
-        student = "bob" if name == "bob" else "Ada"
-        file = place / f"{name}_exercise-1.toml"
+        student = {"ada": "Ada", "eve": " ADA "}.get(name, name)
+        file = place / (f"{name}_exercise-1.toml" if name != "eve" else "eve_Exercise-1.TOML.txt")
         for path, text in read_exercise("1", student).texts().items():
             (file if path == SHEET else place / path).write_text(text)
     fill(folder / "in/ada/ada_exercise-1.toml", *right("1", "Ada"))
@@ -163,7 +164,7 @@ def test_a_class(folder, capsys):
     assert [(Path(row["file"]).name, row["student"], row["right"]) for row in rows] == [
         ("ada_exercise-1.toml", "Ada", "5"),
         ("bob_exercise-1.toml", "", "0"),
-        ("eve_exercise-1.toml", "Ada", "0"),
+        ("eve_Exercise-1.TOML.txt", " ADA ", "0"),
     ]
     assert [rows[k]["1"] for k in range(3)] == ["right", "", "empty"]
     assert "a decimal has a point: 32.9" in rows[1]["note"]
