@@ -10,7 +10,6 @@ from typing import Any
 
 from psmr.base.errors import InputError, PsmrError, printable
 from psmr.dae.compile.notice import say
-from psmr.dae.system.system import System
 from psmr.figures.modes.render import environment
 from psmr.figures.run.report import BADGES, JUDGEMENT_COLOURS
 from psmr.network.topology.network import buses
@@ -34,12 +33,6 @@ TITLES = {
     "load-trip": "trip of a load",
     "generator-trip": "trip of a machine",
 }
-
-
-def usual_search(system: System) -> str:
-    """Return what signals a page begins with: speeds, and voltages of buses, however these are called."""
-    called = any(name.startswith("bus") for name in buses(system))
-    return "*.omega bus*.v" if called else "*.omega *.v"
 
 
 class Page:
@@ -85,8 +78,9 @@ class Page:
         self.run = models.Button(label="Run", button_type="primary")
         self.cancel = models.Button(label="Cancel", disabled=True)
         self.progress = models.Div(text="", sizing_mode=wide, disable_math=True)
+        usual = "bus*.v" if any(name.startswith("bus") for name in buses(bench.system)) else "*.v"
         self.search = models.TextInput(
-            title="Names and patterns of signals", value=usual_search(bench.system), sizing_mode=wide
+            title="Names and patterns of signals", value=f"*.omega {usual}", sizing_mode=wide
         )
         self.shown = models.CheckboxGroup(labels=[], active=[], sizing_mode=wide)
         self.difference = models.CheckboxGroup(labels=["difference from first run"], active=[])

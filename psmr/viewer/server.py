@@ -126,13 +126,8 @@ class Served:
 
     def stop(self) -> None:
         """End the server."""
-        loop = self.server.io_loop
-
-        def end() -> None:
-            self.server.stop()
-            loop.stop()
-
-        loop.add_callback(end)
+        for end in (self.server.stop, self.server.io_loop.stop):
+            self.server.io_loop.add_callback(end)
         self._thread.join(10.0)
         if self.workers is not None:
             self.workers.stop()

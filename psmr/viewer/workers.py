@@ -24,7 +24,6 @@ ROOM = 500.0
 LOOK = 0.2
 """Seconds between two looks at a process, or at the queue."""
 
-
 TOO_LARGE = (
     "error",
     SimulationError(
