@@ -129,6 +129,7 @@ class Outcomes:
     kind: ClassVar[str] = "outcomes"
     order: ClassVar[tuple[tuple[str, bool], ...]] = (
         ("lost_at", True),
+        ("verdict", True),
         ("angle_spread", False),
         ("lowest_voltage", True),
         ("nadir", True),

@@ -42,6 +42,9 @@ def headline(table: pd.DataFrame, kind: str) -> str:
         every = lost and (stopped == (table["synchronism"] == "lost")).all()
         words.append(f"{lost} lost synchronism{' (all stopped by the monitor)' if every else ''}")
         words += [f"{int(stopped.sum())} stopped by a monitor"] if stopped.any() and not every else []
+        others = table["verdict"][table["synchronism"] != "lost"].value_counts()
+        said = {"red": "red for another reason", "amber": "amber"}
+        words += [f"{others[colour]} {end}" for colour, end in said.items() if colour in others]
     elif kind == "clearing-time" and len(table) > failed:
         best = table["critical_clearing_time"]
         words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
@@ -64,7 +67,7 @@ def worst_text(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) ->
     table = worst_table(ranked, labels, measure, ROWS)
     for name in ("message", "instability_above", "lost_machines"):
         if name in table:
-            table[name] = table[name].map(lambda words: _cut(words, 60))
+            table[name] = table[name].fillna("").map(lambda w: w if len(w) <= 60 else f"{w[:57]}...")
     text = table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")
     more = len(ranked) - ROWS
     said = [_counted(ranked, "message", "Failed"), _counted(ranked, "warnings", "Warnings")]
@@ -86,11 +89,6 @@ def value_counts(table: pd.DataFrame, column: str) -> list[tuple[str, int]]:
     counts = table.groupby(alike)[column].agg(["first", "size"])
     counts = counts.sort_values("size", ascending=False, kind="stable")
     return [(str(words), int(count)) for words, count in counts.itertuples(index=False)]
-
-
-def _cut(words: object, length: int) -> str:
-    text = words if isinstance(words, str) else ""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +135,16 @@ class Swept:
     def ranked(self) -> pd.DataFrame:
         """Return the rows, the worst first, those that failed before all.
 
-        Runs are ordered by the time at which synchronism was lost, then by angle spread, lowest voltage and
-        nadir; clearing times and damping ratios from the smallest, spectral radii from the largest.
+        Runs are ordered by when synchronism was lost, then verdict, angle spread, lowest voltage and nadir;
+        clearing times and damping ratios from the smallest, spectral radii from the largest.
         """
         order = self.sweep.measure.order
         keys = ["_failed", *(name for name, _ in order), "run"]
         rising = [False, *(small for _, small in order), True]
         given = self.table.assign(_failed=self.table["status"] == "failed")
-        found = given.sort_values(keys, ascending=rising, na_position="last", kind="stable")
-        return found.drop(columns="_failed")
+        if "verdict" in keys:
+            given["verdict"] = given["verdict"].map(["red", "amber", "green"].index, "ignore")
+        return self.table.loc[given.sort_values(keys, ascending=rising, kind="stable").index]
 
     def signals(self, run: int) -> pd.DataFrame:
         """Return the signals that were kept of a run, with the time in s as index.

@@ -189,6 +189,15 @@ def test_a_scheme_without_steps_has_no_stability(study, tmp_path):
     assert "2 failed" in (found.folder / "sweep.html").read_text()
 
 
+def test_a_verdict_is_in_the_headline_and_the_order(study, tmp_path):
+    axes = [psmr.ParameterAxis("G1", "h", (20.0, 23.0))]
+    found = psmr.sweep(study, axes, folder=tmp_path / "s", workers=1)
+    table = found.table.assign(verdict=["amber", "red"], angle_spread=[9.0, 1.0])
+    told = replace(found, table=table)
+    assert told.headline == "2 points, 0 lost synchronism, 1 red for another reason, 1 amber."
+    assert told.ranked()["run"].tolist() == table["run"].tolist()[::-1]
+
+
 def test_a_page_leads_to_the_worst_runs(longer, tmp_path):
     axes = [psmr.BranchOutages(0.1, clearing=(0.05, 0.3), branches=("line5-7", "line8-9"))]
     found = psmr.sweep(longer, axes, folder=tmp_path / "s", workers=1, worst=2)

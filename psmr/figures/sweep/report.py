@@ -139,17 +139,18 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mappi
 def _colour(swept: Swept) -> str:
     table, kind = swept.table, swept.sweep.measure.kind
     bad = {
-        "outcomes": lambda: (table["synchronism"] == "lost").any(),
+        "outcomes": lambda: (table["verdict"] == "red").any(),
         "clearing-time": lambda: False,
         "load-margin": lambda: False,
         "damping": lambda: (table["damping_ratio"] < 0).any(),
         "stability": lambda: (table["stable"] == False).any(),  # noqa: E712
     }[kind]()
-    return "red" if bad else "amber" if len(swept.failed) else "green"
+    doubt = len(swept.failed) or (kind == "outcomes" and (table["verdict"] == "amber").any())
+    return "red" if bad else "amber" if doubt else "green"
 
 
 def _mark(row: Mapping[Any, Any]) -> str:
-    bad = row["status"] == "failed" or row.get("synchronism") == "lost" or row.get("stable") is False
+    bad = row["status"] == "failed" or row.get("verdict") == "red" or row.get("stable") is False
     return "alarm" if bad else ""
 
 

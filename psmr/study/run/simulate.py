@@ -69,8 +69,8 @@ def constant_power_at_low_voltage(system: System, x: NDArray[np.float64], y: NDA
     words = first_few([f"{name} at {v:.3f} pu" for v, name in found], SHOWN)
     return (
         f" Loads of constant power are at low voltage there ({words}): the lower the voltage, the more"
-        ' current they draw, and beyond a fold there is no solution. Take loads = "impedance" (--loads'
-        " impedance), or a share of it, if that is not what they are."
+        ' current they draw, and beyond a fold there is no solution. Take loads = "impedance", or a share of'
+        " it, if that is not what they are."
     )
 
 

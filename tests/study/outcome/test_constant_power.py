@@ -22,4 +22,4 @@ def test_loads_at_low_voltage_are_named(loads, named):
     y[[re, im]] *= 0.55 / np.hypot(y[re], y[im])
     words = constant_power_at_low_voltage(system, system.x0, y)
     assert ("(load5 at 0.550 pu): the lower the voltage" in words) is named
-    assert ("--loads impedance" in words) is named
+    assert ('loads = "impedance"' in words) is named
