@@ -16,7 +16,7 @@ from psmr.base.errors import InputError, PsmrError, shown
 from psmr.dae.declare.component import Turn
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.integrate.run.actions import under_way
+from psmr.integrate.run.timers import under_way
 from psmr.integrate.schemes.scheme import leaves_newton_tolerance
 from psmr.integrate.timeline.delayed_inputs import DelayedInputs
 from psmr.integrate.timeline.span import Change, Span, with_shared_ends

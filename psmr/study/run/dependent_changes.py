@@ -101,7 +101,7 @@ def _turning(system: System, bus: str, span: Span) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """An event of a plan that waits for a condition; see `psmr.integrate.run.actions.ConditionalEvent`."""
+    """An event of a plan that waits for a condition; see `psmr.integrate.run.timers.ConditionalEvent`."""
 
     plan: EventPlan
     waits: Conditional

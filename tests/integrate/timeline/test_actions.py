@@ -136,6 +136,34 @@ def test_relays_that_switch_each_other_end_the_run():
         )
 
 
+class Touching(Tank):
+    """A flag whose condition lies within the accuracy of a solution of zero, and changes as it is set."""
+
+    @staticmethod
+    def margin(v, p):
+        return v.x - p.level + 4e-12 * (0.5 - p.drain)
+
+    actions = (
+        Action(
+            "on",
+            lambda m, v, p: m.min(Touching.margin(v, p), 0.5 - p.drain),
+            effect=lambda v, p: {"drain": 1.0},
+        ),
+        Action(
+            "off",
+            lambda m, v, p: m.min(-Touching.margin(v, p), p.drain - 0.5),
+            effect=lambda v, p: {"drain": 0.0},
+        ),
+    )
+
+
+def test_rounding_at_a_limit_switches_nothing_to_and_fro():
+    device = Device("tank", Touching, {"level": 0.0, "low": 0.0, "wait": 0.0})
+    system = assemble([device], {"tank.drive": 1.0})
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 1.0, certify=False)
+    assert run.instants == ((pytest.approx(0.0, abs=1e-5), "tank: on"),)
+
+
 class Late(Component):
     """x' = 1, and a relay that reads x as it was tau ago."""
 
