@@ -14,8 +14,14 @@ from pathlib import Path
 
 folder = Path(sys.argv[1])
 (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-listed = subprocess.run(["git", "ls-files", "-s"], check=True, text=True, stdout=subprocess.PIPE).stdout
-modes = {name: mode.split()[0] for mode, _, name in (line.partition("\t") for line in listed.splitlines())}
+git = subprocess.run("git ls-files -s", shell=True, text=True, stdout=subprocess.PIPE)
+modes = {
+    name: mode.split()[0] for mode, _, name in (line.partition("\t") for line in git.stdout.splitlines())
+}
+if git.returncode:
+    print("no repository of git: compared with the files that are here")
+    here = (path for path in Path().rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    modes = {path.as_posix(): "120000" if path.is_symlink() else "100644" for path in here}
 code = {name for name in modes if name.startswith(("psmr/", "partitioning/"))}
 setup = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
 moved = {
