@@ -35,7 +35,7 @@ def test_only_versions_that_are_tested_are_installed():
         version = tuple(map(int, re.findall(r"[0-9]+", module.__version__)[:2]))
         assert version < tuple(map(int, bounds[module.__name__].split(".")))
     source = Path(numba_internals.__file__).read_text(encoding="utf-8")
-    assert f"'numba>=0.62,<{bounds['numba']}'" in source
+    assert f'"numba>=0.62,<{bounds["numba"]}"' in source
 
 
 def test_a_name_that_is_gone_is_said(monkeypatch):
