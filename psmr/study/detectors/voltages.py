@@ -121,8 +121,10 @@ class Voltages:
         if high[0] >= 0 and (self.highest is None or v[high] > self.highest.value):
             self.highest = self._extreme(t, v, high)
         self._ended = np.where(self._counted, v[-1], np.nan)
-        if not self._past or t[-1] - self._past[-1][0] >= self._durations[0] / 2:
-            self._past = [*self._past[-WINDOW:], (float(t[-1]), v[-1])]
+        due = self._past[-1][0] + self._durations[0] / 2 if self._past else -np.inf
+        while (k := int(np.searchsorted(t, due, side="right"))) < len(t):
+            self._past = [*self._past[-WINDOW:], (float(t[k]), v[k])]
+            due = t[k] + self._durations[0] / 2
         self.end = None
         if self._counted.any():
             low = self._extreme(t, v, (len(t) - 1, int(np.nanargmin(self._ended))))
@@ -174,10 +176,10 @@ class Voltages:
         """
         t, since = self._at[0], self._spells[0, SINCE]
         window = WINDOW * self._durations[0] / 2
-        recent = [past for past in self._past if past[0] >= t - window] or self._past[-1:]
+        whole, half = ([v for at, v in self._past if at >= t - back] for back in (window, window / 2))
         with np.errstate(invalid="ignore"):
             low = (self._last < self._limits[0]) & (t - since >= self._durations[0] - ROUNDING)
-            for _, past in (recent[:1] + recent[len(recent) // 2 :][:1]) if falling else ():
+            for past in (*whole[:1], *half[:1]) if falling else ():
                 low &= self._last < past - STANDS
         return sorted((float(since[k]), self._places[k]) for k in np.flatnonzero(low))
 
