@@ -125,9 +125,8 @@ def require_streams() -> None:
         raise PsmrError(
             "standard output is closed; send it to a file, or to /dev/null if nobody is to read it"
         )
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # a pipe on Windows has a code page, which lacks most letters
+    # A pipe on Windows has a code page, which lacks most letters.
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
